@@ -1,0 +1,38 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both set up .venv first, from the pinned requirements.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test lint unit bench lock clean
+.DEFAULT_GOAL := test
+
+setup: .venv/ready
+
+.venv/ready: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bursar needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+demo: setup  ## compare policies on a built-in problem: a table here, a figure and a page in build/demo
+	$(BIN)/bursar compare --out build/demo
+
+test: lint unit  ## lint, types, layers, tests
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: setup
+	$(BIN)/pytest -n 2
+
+bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
+	$(BIN)/python benchmarks/engine.py
+
+lock:  ## choose versions anew: needs uv
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev -o requirements/dev.txt pyproject.toml
+
+clean:
+	rm -rf .venv build

@@ -1,0 +1,63 @@
+"""What can go wrong, as one tree.
+
+BursarError
+├── BadParameter (also a ValueError)    a parameter is not what it may be; nothing was done
+├── BadFile (also a ValueError)         a file is not what it should be (broken TOML, a foreign Parquet file)
+├── NotCovered (also a ValueError)      no result of the theory covers this case
+└── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
+
+InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
+
+Each carries its facts as attributes, and its message is one sentence that a user can act on.
+"""
+
+
+class BursarError(Exception):
+    """Anything bursar raises on purpose."""
+
+
+class BadParameter(BursarError, ValueError):
+    """A parameter is not what it may be.
+
+    >>> print(BadParameter("UCBB1", "alpha", "> 2", 1.5))
+    alpha of UCBB1 must be > 2; got 1.5
+    """
+
+    def __init__(self, owner: str, name: str, allowed: str, got: object) -> None:
+        super().__init__(owner, name, allowed, got)
+        self.owner, self.name, self.allowed, self.got = owner, name, allowed, got
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.owner} must be {self.allowed}; got {_shown(self.got)}"
+
+
+class BadFile(BursarError, ValueError):
+    """A file or text is not in the format it should be in."""
+
+
+class NotCovered(BursarError, ValueError):
+    """No result of the theory covers this case; the message names the assumption that fails."""
+
+
+class RunTooLong(BursarError, RuntimeError):
+    """A run reached `max_pulls` before it had spent its budget."""
+
+    def __init__(self, policy: str, run: int, pulls: int, spent: float, budget: float) -> None:
+        super().__init__(policy, run, pulls, spent, budget)
+        self.policy, self.run, self.pulls, self.spent, self.budget = policy, run, pulls, spent, budget
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.run} of {self.policy} made max_pulls = {self.pulls} pulls and spent {self.spent:.6g} of its "
+            f"budget {self.budget:.6g}: raise max_pulls, lower the budget, or check that mean costs are not near zero"
+        )
+
+
+class InterpretedWarning(RuntimeWarning):
+    """A policy or law could not be compiled: it runs in the interpreter, about a thousand times slower."""
+
+
+def _shown(value: object) -> str:
+    """`repr`, on one line and cut to a readable length."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
