@@ -8,7 +8,7 @@ call that makes it; `real`, `whole` and `vector` turn what a user passed into wh
 import inspect
 import math
 import operator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,12 @@ from bursar.errors import BadParameter
 Vector = NDArray[np.float64]
 
 # The limits a number can have, with the words for them.
-_LIMITS = {"above": (operator.gt, ">"), "at_least": (operator.ge, "≥"), "below": (operator.lt, "<"), "at_most": (operator.le, "≤")}
+_LIMITS = {
+    "above": (operator.gt, ">"),
+    "at_least": (operator.ge, "≥"),
+    "below": (operator.lt, "<"),
+    "at_most": (operator.le, "≤"),
+}
 
 
 class Record(tuple[Any, ...]):
@@ -30,8 +35,14 @@ class Record(tuple[Any, ...]):
         """The constructor's arguments, in its order (derived fields left out)."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
+    def _replace(self, **changes: Any) -> Self:
+        return type(self)(**{**self.arguments(), **changes})
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), tuple(self.arguments().values())
+
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(map(_equal, self, other))  # type: ignore[call-overload]
+        return type(self) is type(other) and all(map(_equal, self, other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -51,7 +62,7 @@ def real(owner: str, name: str, value: object, **limits: float) -> float:
     3.0
     """
     allowed = "a finite number" + _words(limits)
-    if isinstance(value, (bool, str, bytes)) or np.ndim(value) != 0:  # type: ignore[arg-type]
+    if isinstance(value, (bool, str, bytes)) or getattr(value, "ndim", 0) != 0:
         raise BadParameter(owner, name, allowed, value)
     try:
         number = float(value)  # type: ignore[arg-type]
@@ -88,9 +99,12 @@ def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:
     """
     allowed = "a number or a sequence of finite numbers" + _words(limits)
     try:
-        array = np.array(values, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError):
+        given = np.asarray(values)
+    except ValueError:
         raise BadParameter(owner, name, allowed, values) from None
+    if given.dtype.kind not in "iuf":
+        raise BadParameter(owner, name, allowed, values)
+    array = np.array(given, dtype=np.float64, ndmin=1) + 0.0  # a copy of ours, without -0.0: equal arrays hash alike
     if array.ndim != 1 or array.size == 0:
         raise BadParameter(owner, name, f"{allowed}, in one dimension and not empty", values)
     good = np.isfinite(array)
@@ -109,7 +123,8 @@ def _within(number: float, limits: dict[str, float]) -> bool:
 
 
 def _words(limits: dict[str, float]) -> str:
-    return "".join(" and"[: 4 * bool(i)] + f" {_LIMITS[key][1]} {limit:g}" for i, (key, limit) in enumerate(limits.items()))
+    words = " and ".join(f"{_LIMITS[key][1]} {limit:g}" for key, limit in limits.items())
+    return f" {words}" if words else ""
 
 
 def _equal(one: object, other: object) -> bool:

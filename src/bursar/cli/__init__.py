@@ -1,1 +1,72 @@
-"""."""
+"""The command line: one file per verb; each parses, makes one library call, prints.
+
+What the library refuses is one line on stderr, `bursar: …`. Exit codes: 0 done, 1 failed, 2 asked wrongly, 130
+interrupted. Verbs import the library when they run, so that `bursar --help` is quick.
+"""
+
+import io
+import sys
+from typing import IO, Any
+
+import click
+
+from bursar._version import __version__
+from bursar.cli.compare import compare
+from bursar.errors import BadParameter, BursarError
+
+
+class Failure(click.ClickException):
+    """An error shown as one line, without a traceback."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line to stderr."""
+        click.echo(f"bursar: {' '.join(self.message.split())}", file=file, err=True)
+
+
+class AskedWrongly(Failure):
+    """The user can put it right by asking otherwise."""
+
+    exit_code = 2
+
+
+class Interrupted(Failure):
+    """Ctrl-C, with the exit code that shells give it."""
+
+    exit_code = 130
+
+
+class Commands(click.Group):
+    """A group that turns the library's errors into failures."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except BadParameter as error:
+            raise AskedWrongly(str(error)) from error
+        except BursarError as error:
+            raise Failure(str(error)) from error
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: click ends quietly
+        except OSError as error:
+            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            raise Failure(reason) from error
+        except KeyboardInterrupt as error:
+            raise Interrupted("interrupted") from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="bursar %(version)s")
+def commands() -> None:
+    """Spend a budget well: budget-constrained bandits over general cost and reward distributions."""
+
+
+commands.add_command(compare)
+
+
+def main() -> None:
+    """Run the `bursar` command; a terminal that cannot show a character gets a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    commands(prog_name="bursar")

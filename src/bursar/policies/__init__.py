@@ -1,1 +1,29 @@
-"""."""
+"""What to pull next: one file a policy, one formula a file.
+
+A policy is a tuple of parameters with one of three methods: `score(belief, log_n)` for each arm, `sample(belief, log_n,
+rng)` for each arm with randomness, or `choose(memory, now, rng)` over all arms. docs/add-a-policy.md shows how to write
+one.
+"""
+
+from bursar.policies.choose import Now, best_by_sample, best_by_score
+from bursar.policies.fixed import Fixed
+from bursar.policies.ucb_b1 import UCBB1
+from bursar.policies.ucb_b2 import UCBB2
+from bursar.policies.ucb_b2c import UCBB2C
+from bursar.policies.ucb_m1 import UCBM1
+from bursar.policies.uniform import Uniform
+
+BUILT_IN = {policy.__name__: policy for policy in (UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, Uniform)}
+
+__all__ = [
+    "BUILT_IN",
+    "UCBB1",
+    "UCBB2",
+    "UCBB2C",
+    "UCBM1",
+    "Fixed",
+    "Now",
+    "Uniform",
+    "best_by_sample",
+    "best_by_score",
+]

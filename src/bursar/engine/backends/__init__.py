@@ -1,1 +1,1 @@
-"""."""
+"""Where batches of runs are executed."""

@@ -1,0 +1,171 @@
+"""simulate(): policies on a problem, over runs and budgets."""
+
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bursar._version import __version__
+from bursar.arms.problem import Problem
+from bursar.beliefs import Moments
+from bursar.engine.backends import threads
+from bursar.engine.batch import Batch, Player, same_types
+from bursar.engine.loop import BATCH, Outcome, play
+from bursar.engine.progress import progress as progress_bar
+from bursar.engine.records import coerced, is_record
+from bursar.engine.result import Result
+from bursar.engine.world import Laws, compose
+from bursar.errors import BadParameter, InterpretedWarning
+from bursar.parameters import Vector, real, vector, whole
+from bursar.policies import Fixed
+
+_BATCH_PULLS = 200_000  # a batch holds as many runs as make about this many pulls
+_KINDS = ("score", "sample", "choose")
+_ORACLE = "the best arm"
+
+
+def simulate(
+    problem: Problem,
+    policies: Any,
+    budgets: ArrayLike | None = None,
+    *,
+    budget: float | None = None,
+    runs: int = 100,
+    seed: int = 0,
+    workers: int | None = None,
+    backend: str = "threads",
+    max_pulls: int = 10**9,
+    progress: bool | None = None,
+) -> Result:
+    """Play every policy on the problem until each budget is spent, `runs` times over.
+
+    Args:
+        problem: the arms.
+        policies: one policy, a list of them, or a dict from label to policy.
+        budgets: rising positive numbers.
+        budget: instead of budgets, one number b: 25 budgets evenly spaced in the logarithm from b/1000 to b.
+        runs: how often each policy plays. Run i draws from the same random stream for every policy.
+        seed: a whole number; the same seed gives the same numbers, bit for bit, whatever `workers` is.
+        workers: threads; None means every core.
+        backend: "threads".
+        max_pulls: a run that has made this many pulls and has budget left raises `RunTooLong`.
+        progress: a bar on stderr: True, False, or None for a terminal only.
+
+    >>> from bursar import arms, policies, Problem
+    >>> problem = Problem([arms.Gaussian(1.0, 1.5, 0.5, 0.5), arms.Gaussian(1.0, 1.0, 0.5, 0.5)])
+    >>> result = simulate(problem, policies.UCBB1(**problem.second_moments()), budgets=[100, 1000], runs=20)
+    >>> result.pulls.shape
+    (1, 20, 2, 2)
+    """
+    if not isinstance(problem, Problem):
+        raise BadParameter("simulate", "problem", "a bursar.Problem", problem)
+    labelled = _labelled(policies, len(problem))
+    limits = _budgets(budgets, budget)
+    runs = whole("simulate", "runs", runs, at_least=1)
+    seed = whole("simulate", "seed", seed, at_least=0)
+    workers = (os.cpu_count() or 1) if workers is None else whole("simulate", "workers", workers, at_least=1)
+    max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
+    if backend != "threads":
+        raise BadParameter("simulate", "backend", '"threads"', backend)
+    if progress not in (None, True, False):
+        raise BadParameter("simulate", "progress", "True, False or None", progress)
+
+    everyone = {**labelled, _ORACLE: Fixed(problem.best)}
+    shape = (len(everyone), runs, len(limits))
+    outcome = Outcome(np.zeros((*shape, len(problem)), np.int64), np.zeros(shape), np.zeros(shape))
+    batches: list[Batch] = []
+    for i, (label, policy) in enumerate(everyone.items()):
+        for part, policy_now in _by_budget(policy, limits):
+            player = _player(problem, label, policy_now, limits[part], seed, max_pulls)
+            batches += _batches(player, problem, outcome.part(i).part((slice(None), part)))
+    with progress_bar(len(batches), progress) as report:
+        threads.run(batches, workers, report)
+    mine = outcome.part(slice(len(labelled)))
+    return Result(
+        problem=problem,
+        policies=labelled,
+        budgets=limits,
+        seed=seed,
+        pulls=mine.pulls,
+        cost=mine.cost,
+        reward=mine.reward,
+        oracle_reward=outcome.reward[-1],
+        version=__version__,
+    )
+
+
+def _by_budget(policy: Any, budgets: Vector) -> list[tuple[slice, Any]]:
+    """Which budgets one run can serve: all of them, or one at a time for a policy that looks at the budget."""
+    if "budget" not in policy._fields:
+        return [(slice(None), policy)]
+    return [(slice(j, j + 1), policy._replace(budget=float(budget))) for j, budget in enumerate(budgets)]
+
+
+def _player(problem: Problem, label: str, policy: Any, budgets: Vector, seed: int, max_pulls: int) -> Player:
+    """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
+    from bursar.engine.dispatch import CannotCompile, compiled
+
+    policy = coerced(policy)
+    make = getattr(policy, "memory", Moments.empty)
+    first = make(len(problem))
+
+    def memory() -> Any:
+        return same_types(make(len(problem)), first)
+
+    try:
+        world: Any = compose(problem.arms)
+        loop = compiled(policy, first, world)
+    except (CannotCompile, TypeError) as error:
+        slow = f"{label} cannot be compiled and runs interpreted, about a thousand times slower: {error}"
+        warnings.warn(slow, InterpretedWarning, stacklevel=3)
+        world, loop = Laws(tuple(problem.arms)), play
+    return Player(label, loop, world, policy, memory, budgets, seed, max_pulls)
+
+
+def _batches(player: Player, problem: Problem, outcome: Outcome) -> list[Batch]:
+    """Cut a policy's runs into batches: few long runs to a batch, many short ones."""
+    pulls = player.budgets[-1] / problem.mean_costs.min()
+    size = int(min(BATCH, max(1, _BATCH_PULLS // max(pulls, 1))))
+    return [
+        Batch(player, first, outcome.part(slice(first, first + size))) for first in range(0, len(outcome.cost), size)
+    ]
+
+
+def _budgets(budgets: ArrayLike | None, budget: float | None) -> Vector:
+    if (budgets is None) == (budget is None):
+        raise BadParameter("simulate", "budgets or budget", "given, and not both", (budgets, budget))
+    if budgets is None:
+        top = real("simulate", "budget", budget, above=0)
+        return np.geomspace(top / 1000, top, 25)
+    limits = vector("simulate", "budgets", budgets, above=0)
+    if (np.diff(limits) <= 0).any():
+        raise BadParameter("simulate", "budgets", "in rising order, each once", budgets)
+    return np.array(limits)
+
+
+def _labelled(policies: Any, arms: int) -> dict[str, Any]:
+    """Label → policy, each checked."""
+    if isinstance(policies, Mapping):
+        labelled = dict(policies)
+    else:
+        many = list(policies) if isinstance(policies, (list, tuple)) and not is_record(policies) else [policies]
+        labelled = {type(policy).__name__: policy for policy in many}
+        if len(labelled) < len(many):
+            names = [type(policy).__name__ for policy in many]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise BadParameter("simulate", "policies", "a dict from label to policy where two have one name", twice)
+    if not labelled:
+        raise BadParameter("simulate", "policies", "at least one policy", policies)
+    for label, policy in labelled.items():
+        if not isinstance(label, str) or not label.strip():
+            raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
+        kinds = [kind for kind in _KINDS if callable(getattr(policy, kind, None))]
+        if not is_record(policy) or len(kinds) != 1:
+            allowed = "a NamedTuple with exactly one of the methods score, sample and choose"
+            raise BadParameter("simulate", f"policy {label!r}", allowed, policy)
+        if check := getattr(policy, "check", None):
+            check(arms)
+    return labelled

@@ -1,0 +1,56 @@
+"""The Python call that makes a result again."""
+
+from typing import Any
+
+from bursar import policies
+from bursar.arms import Problem, catalogue
+from bursar.engine.result import Result
+from bursar.errors import BadFile
+
+# Longer than this (an empirical law lists every sample) a problem is better kept in a file.
+_LONGEST_PROBLEM = 4000
+
+
+def python_call(result: Result) -> str:
+    """A script whose `result` equals `result`, as long as its laws and policies are bursar's own.
+
+    A policy from elsewhere is shown as its repr; a problem too long to read, or with laws from elsewhere, as the file
+    or the name it has to come from.
+    """
+    chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
+    budgets = ", ".join(repr(float(budget)) for budget in result.budgets)
+    return "\n".join(
+        [
+            "import bursar",
+            "from bursar import arms, policies",
+            "",
+            f"problem = {_problem_code(result.problem)}",
+            "contenders = {",
+            *chosen,
+            "}",
+            f"budgets = [{budgets}]",
+            f"result = bursar.simulate(problem, contenders, budgets, runs={result.runs}, seed={result.seed})",
+            "",
+        ]
+    )
+
+
+def _problem_code(problem: Problem) -> str:
+    for name in catalogue.names():
+        if catalogue.load(name) == problem:
+            return f"arms.catalogue.load({name!r})"
+    try:
+        text = problem.to_toml()
+    except BadFile:
+        return "...  # it has laws that are not bursar's: make it as you did"
+    if len(text) > _LONGEST_PROBLEM:
+        return 'bursar.Problem.load("problem.toml")  # where problem.save("problem.toml") put it'
+    quoted = repr(text) if "\\" in text or "'''" in text else f"'''\n{text}'''"
+    return f"bursar.Problem.from_toml({quoted})"
+
+
+def _policy_code(policy: Any) -> str:
+    """The call that makes it; a saved policy from elsewhere is its repr already."""
+    if isinstance(policy, str):
+        return policy
+    return f"policies.{policy!r}" if type(policy) in policies.BUILT_IN.values() else repr(policy)

@@ -1,0 +1,89 @@
+"""The regret table at the largest budget: as rows of numbers, as cells of text, as a rich table."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bursar.engine.result import Result
+from bursar.report.curves import Floor, floor_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
+
+
+class RegretRow(NamedTuple):
+    """One policy at the largest budget."""
+
+    policy: str
+    regret: float
+    stderr: float
+    median: float
+    q10: float
+    q90: float
+    best_share: float
+    ratio: float | None
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, one cell per heading."""
+        return (
+            self.policy,
+            _number(self.regret) + ("" if np.isnan(self.stderr) else f" ± {_number(self.stderr)}"),
+            _number(self.median),
+            f"{_number(self.q10)} – {_number(self.q90)}",
+            f"{self.best_share:.1%}",
+            "–" if self.ratio is None else f"{self.ratio:,.2f}",
+        )
+
+
+def regret_rows(result: Result, kind: str = "pseudo") -> list[RegretRow]:
+    """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
+    frame = result.regret(kind)
+    last = frame[frame["budget"] == result.budgets[-1]]
+    bound = floor_of(result.problem).at(float(result.budgets[-1]))
+    shares = best_shares(result)
+    columns = [last[name].tolist() for name in ("mean", "stderr", "q50", "q10", "q90")]
+    return [
+        RegretRow(label, mean, stderr, median, q10, q90, share, None if bound is None else mean / bound)
+        for label, share, mean, stderr, median, q10, q90 in zip(result.labels, shares, *columns, strict=True)
+    ]
+
+
+def best_shares(result: Result) -> list[float]:
+    """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
+    pulls = result.pulls[:, :, -1]
+    on_best = pulls[..., np.asarray(result.problem.gaps) <= 0].sum(axis=(1, 2))
+    return [float(share) for share in on_best / pulls.sum(axis=(1, 2))]
+
+
+def regret_table(result: Result, kind: str = "pseudo") -> "Table":
+    """The table for a terminal: `rich.print(regret_table(result))`."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), title=caption(result), title_justify="left", title_style="bold")
+    for heading in HEADINGS:
+        first = heading == "policy"
+        table.add_column(heading, justify="left" if first else "right", no_wrap=not first, min_width=7, overflow="fold")
+    for row in regret_rows(result, kind):
+        table.add_row(*map(Text, row.cells()))
+    return table
+
+
+def caption(result: Result) -> str:
+    """What the table shows, in a line."""
+    return f"Regret at budget {result.budgets[-1]:,g}, {result.runs} run{'s' * (result.runs > 1)}, seed {result.seed}"
+
+
+def bound_sentence(floor: Floor) -> str:
+    """The lower bound in a line, or why there is none."""
+    if floor.sharp is None or floor.printed is None:
+        return floor.reason
+    return f"lower bound: {floor.sharp:.4g} · ln B (sharp), {floor.printed:.4g} · ln B (as printed in the paper)"
+
+
+def _number(value: float) -> str:
+    """One decimal while it can matter."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"

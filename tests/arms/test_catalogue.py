@@ -1,0 +1,89 @@
+"""The catalogue: every problem loads, survives its file, and is hard in the way it says."""
+
+import numpy as np
+import pytest
+
+from bursar.arms import Problem, catalogue, tails_of
+from bursar.errors import BadParameter
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_problem_loads_the_same_twice_and_round_trips(name):
+    problem = catalogue.load(name)
+    assert problem == catalogue.load(name)
+    assert Problem.from_toml(problem.to_toml()) == problem
+    assert catalogue.describe(name).strip()
+    assert "\n" not in catalogue.describe(name)
+    assert problem.rate > 0
+
+
+def test_names():
+    assert catalogue.names() == (
+        *("G", "H", "gaussian5", "strong-correlation", "heavy-tails", "negative-costs"),
+        *("near-tie", "thousand-arms", "bounded"),
+    )
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    for function in (catalogue.load, catalogue.describe):
+        with pytest.raises(BadParameter, match=r"must be one of G, H, gaussian5, .*; got 'g'"):
+            function("g")
+
+
+def test_g():
+    problem = catalogue.load("G")
+    np.testing.assert_allclose(problem.rates, [1.5, 1.25, 1.0])
+    np.testing.assert_allclose(problem.second_moments()["var_cost"], [0.25, 0.16, 0.25])
+    np.testing.assert_allclose(problem.second_moments()["var_reward"], [0.25, 0.25, 0.36])
+    np.testing.assert_allclose(problem.second_moments()["cov"], [0.15, 0.10, 0.20])
+
+
+def test_h():
+    problem = catalogue.load("H")
+    assert problem.best == 0
+    assert problem.rate == 2.0
+    np.testing.assert_allclose(np.sort(problem.rates)[-3:], [1.5, 1.6, 2.0])
+    np.testing.assert_array_equal(problem.second_moments()["cov"], np.zeros(10))
+
+
+@pytest.mark.parametrize(("name", "correlation"), [("gaussian5", 0.0), ("strong-correlation", 0.9)])
+def test_gaussian5(name, correlation):
+    problem = catalogue.load(name)
+    np.testing.assert_allclose(problem.rates, [1.0, 0.8, 0.7, 0.6, 0.4])
+    np.testing.assert_allclose(problem.mean_costs, [1, 1.2, 0.8, 1, 1.5])
+    second = problem.second_moments()
+    np.testing.assert_allclose(np.sqrt(second["var_cost"]), problem.mean_costs / 2)
+    np.testing.assert_allclose(second["cov"] / np.sqrt(second["var_cost"] * second["var_reward"]), correlation)
+
+
+def test_heavy_tails_have_a_little_more_than_two_moments():
+    tails = np.array([tails_of(law) for law in catalogue.load("heavy-tails").arms])
+    assert tails.min() > 2
+    assert np.isfinite(tails).sum() >= 6
+    assert tails[np.isfinite(tails)].max() <= 3
+
+
+def test_negative_costs_are_common(draw_many):
+    for law in catalogue.load("negative-costs").arms:
+        cost = draw_many(law, np.random.default_rng(0), 20_000)[:, 0]
+        assert (cost < 0).mean() > 0.2
+
+
+def test_near_tie():
+    gaps = np.sort(catalogue.load("near-tie").gaps)
+    np.testing.assert_allclose(gaps[:2], [0.0, 0.01])
+    assert gaps[2] > 0.1
+
+
+def test_thousand_arms():
+    problem = catalogue.load("thousand-arms")
+    assert len(problem) == 1000
+    assert 0.2 <= problem.rates.min() < 0.21
+    assert 0.99 < problem.rate <= 1.0
+    assert (problem.gaps == 0).sum() == 1
+
+
+def test_bounded():
+    problem = catalogue.load("bounded")
+    assert problem.bounds() == {"cost_bound": 1.0, "reward_bound": 1.0}
+    assert (problem.second_moments()["cov"] != 0).all()

@@ -1,0 +1,229 @@
+"""Laws as values: printed, compared, copied, checked, and their exact properties."""
+
+import copy
+import math
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from bursar import arms
+from bursar.arms import (
+    Bernoulli,
+    Beta,
+    Constant,
+    Discrete,
+    Empirical,
+    Exponential,
+    Gamma,
+    Gaussian,
+    Linear,
+    Lognormal,
+    Moments,
+    Pareto,
+    StudentT,
+    Support,
+    Tails,
+    Uniform,
+    support_of,
+    tails_of,
+)
+from bursar.errors import BadParameter
+
+
+def test_repr_is_the_call_that_makes_it(law):
+    assert eval(repr(law), vars(arms)) == law
+
+
+def test_equal_by_value_and_hash_alike(law):
+    twin = type(law)(**law.arguments())
+    assert twin is not law
+    assert twin == law
+    assert hash(twin) == hash(law)
+    assert law != tuple(law)
+
+
+def test_laws_differ_where_a_parameter_or_the_kind_differs():
+    assert Gaussian(1, 1, 1, 1) != Gaussian(1, 1, 1, 1, 0.1)
+    assert Discrete([1, 2], [1, 1], [0.5, 0.5]) != Discrete([1, 2], [1, 1], [0.4, 0.6])
+    assert Linear(Constant(1, 1), 1) != Linear(Constant(2, 1), 1)
+    assert Empirical([-0.0, 1], [1, 1]) == Empirical([0.0, 1], [1, 1])
+    assert hash(Empirical([-0.0, 1], [1, 1])) == hash(Empirical([0.0, 1], [1, 1]))
+
+
+def test_copies_and_pickles_are_equal(law):
+    assert copy.deepcopy(law) == law
+    assert pickle.loads(pickle.dumps(law)) == law
+
+
+def test_replace_checks_and_derives_anew():
+    law = Gamma(1, 1, 0.5, 0.5, 0.25)
+    assert law._replace(correlation=0.5) == Gamma(1, 1, 0.5, 0.5, 0.5)
+    with pytest.raises(BadParameter):
+        law._replace(cost_sd=-1)
+
+
+def test_arrays_of_a_law_are_its_own_and_read_only():
+    costs = np.array([1.0, 2.0])
+    law = Empirical(costs, [1, 1])
+    costs[0] = 7
+    assert law.costs[0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        law.costs[0] = 3
+
+
+def test_moments_of_pairs_given_by_sds():
+    for law in (
+        Gaussian(1, 2, 0.5, 0.25, 0.5),
+        Gamma(1, 2, 0.5, 0.25, 0.2),
+        Lognormal(1, 2, 0.5, 0.25, 0.5),
+        StudentT(1, 2, 0.5, 0.25, correlation=0.5),
+        Beta(1, 2, 0.5, 0.25, 0.5, 4, 4),
+    ):
+        expected = (1, 2, 0.25, 0.0625, law.correlation * 0.125)
+        assert law.moments() == pytest.approx(expected)
+
+
+def test_a_side_that_is_certain():
+    assert Uniform(1, 1, 0, 1, 0.5).moments() == pytest.approx((1, 0.5, 0, 1 / 12, 0))
+    assert Lognormal(2, 1, 0, 1, 0.5).moments().cov == 0.0
+    assert StudentT(1, 1, 0, 1).tails() == Tails(math.inf, 3.0)
+    assert Bernoulli(0, 1).moments() == Moments(0, 1, 0, 0, 0)
+
+
+def test_pareto_with_few_moments():
+    law = Pareto(1, 2, cost_tail=2, reward_tail=1.5)
+    assert law.moments() == Moments(1, 2, math.inf, math.inf, 0)
+    assert law.tails() == Tails(2, 1.5)
+
+
+def test_linear_over_a_cost_without_variance():
+    cost = Pareto(1, 1, cost_tail=1.5)
+    assert Linear(cost, 0, 2, 3).moments() == Moments(1, 2, math.inf, 9, 0)
+    assert Linear(cost, 0, 2, 3).tails() == Tails(1.5, math.inf)
+    assert Linear(cost, -2).moments() == Moments(1, -2, math.inf, math.inf, -math.inf)
+    assert Linear(cost, -2).tails() == Tails(1.5, 1.5)
+
+
+def test_support_of_a_line():
+    cost = Uniform(1, 3, 0, 1)
+    assert Linear(cost, -2, 1).support() == Support(1, 3, -5, -1)
+    assert Linear(cost, 2, 1, 0.1).support() == Support(1, 3)
+    assert Linear(Gaussian(1, 1, 1, 1), 0, 4).support() == Support(reward_low=4, reward_high=4)
+    assert Linear(Exponential(1, 1), -1).support() == Support(0, math.inf, -math.inf, 0)
+
+
+def test_impossible_outcomes_are_never_drawn():
+    law = Discrete([1, 2, 3], [0, 0, 0], [0, 1, 0])
+    rng = np.random.default_rng(0)
+    assert {law.draw(rng)[0] for _ in range(1000)} == {2.0}
+    assert law.support() == Support(2, 2, 0, 0)
+
+
+def test_probabilities_may_be_off_by_rounding():
+    law = Discrete([1, 2, 3], [1, 1, 1], [0.1 + 1e-10, 0.2, 0.7])
+    assert law.cumulative[-1] == 1.0
+    assert law.moments().mean_reward == pytest.approx(1.0, abs=1e-15)
+
+
+class Plain(NamedTuple):
+    """A user's law with the two methods it must have."""
+
+    top: float
+
+    def draw(self, rng):
+        return self.top * rng.random(), 1.0
+
+    def moments(self):
+        return self.top / 2, 1.0, self.top * self.top / 12, 0.0, 0.0
+
+
+class Boxed(Plain):
+    def support(self):
+        return 0.0, self.top, 1.0, 1.0
+
+
+def test_what_a_users_law_does_not_say_is_unknown():
+    assert support_of(Plain(1.0)) == Support()
+    assert tails_of(Plain(1.0)) == Tails(2.0, 2.0)
+    assert tails_of(Plain(math.inf)).cost == 1.0
+    assert support_of(Boxed(2.0)) == Support(0, 2, 1, 1)
+    assert tails_of(Boxed(2.0)) == Tails()
+
+
+def test_a_line_over_a_users_law():
+    law = Linear(Boxed(2.0), 3.0)
+    assert law.moments().mean_reward == 3.0
+    assert law.support() == Support(0, 2, 0, 6)
+
+
+nan, inf = math.nan, math.inf
+COLUMN = "a number or a sequence of finite numbers"
+BAD = [
+    ("Gaussian", (nan, 1, 1, 1), "cost", "a finite number; got nan"),
+    ("Gaussian", ("1", 1, 1, 1), "cost", "a finite number; got '1'"),
+    ("Gaussian", (1, inf, 1, 1), "reward", "a finite number; got inf"),
+    ("Gaussian", (1, 1, -1, 1), "cost_sd", "≥ 0; got -1"),
+    ("Gaussian", (1, 1, 1, -0.5), "reward_sd", "≥ 0; got -0.5"),
+    ("Gaussian", (1, 1, 1, 1, 1.5), "correlation", "≥ -1 and ≤ 1; got 1.5"),
+    ("Gaussian", (None, 1, 1, 1), "cost", "a finite number; got None"),
+    ("Gaussian", ([1, [2, 3]], 1, 1, 1), "cost", "a finite number; got [1, [2, 3]]"),
+    ("Bernoulli", (1.1, 0.5), "cost", "≥ 0 and ≤ 1; got 1.1"),
+    ("Bernoulli", (0.5, -0.1), "reward", "≥ 0 and ≤ 1; got -0.1"),
+    ("Bernoulli", (0.5, 0.8, 0.75), "correlation", "between -0.5 and 0.5 for these parameters; got 0.75"),
+    ("Bernoulli", (1, 0.5, 0.5), "correlation", "between 0 and 0 for these parameters; got 0.5"),
+    ("Beta", (1.5, 0.5, 0.1, 0.1), "cost", "< cost_bound = 1; got 1.5"),
+    ("Beta", (0.5, 0, 0.1, 0.1), "reward", "> 0; got 0"),
+    ("Beta", (0.5, 0.5, 0.1, 0.6), "reward_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.6"),
+    ("Beta", (0.5, 0.5, 0, 0.1), "cost_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.0"),
+    ("Beta", (0.5, 0.5, 0.1, 0.1, 0, 0), "cost_bound", "> 0; got 0"),
+    (
+        "Beta",
+        (0.5, 0.1, 0.1, 0.2, -0.99),
+        "correlation",
+        "between -0.752105 and 0.752105 for these parameters; got -0.99",
+    ),
+    ("Uniform", (1, 0, 0, 1), "cost_high", "≥ 1; got 0"),
+    ("Uniform", (0, 1, 2, 1), "reward_high", "≥ 2; got 1"),
+    ("Uniform", (0, 1, 0, 1, -2), "correlation", "≥ -1 and ≤ 1; got -2"),
+    ("Discrete", ([1, 2], [1], [0.5, 0.5]), "rewards", "2 numbers, as many as costs; got 1"),
+    ("Discrete", ([1, 2], [1, 2], [1.0]), "probabilities", "2 numbers, as many as costs; got 1"),
+    ("Discrete", ([1, 2], [1, 2], [0.5, 0.4]), "the sum of probabilities", "1; got 0.9"),
+    ("Discrete", ([1, 2], [1, 2], [1.5, -0.5]), "probabilities at position 1", "a finite number ≥ 0; got -0.5"),
+    ("Discrete", ([1, nan], [1, 2], [0.5, 0.5]), "costs at position 1", "a finite number; got nan"),
+    ("Discrete", (["1", "2"], [1, 2], [0.5, 0.5]), "costs", "a number or a sequence of finite numbers; got ['1', '2']"),
+    ("Constant", (1, True), "reward", "a finite number; got True"),
+    ("Exponential", (0, 1), "cost", "> 0; got 0"),
+    ("Exponential", (1, 1, -0.1), "correlation", "≥ 0 and ≤ 1; got -0.1"),
+    ("Gamma", (1, 1, 0, 1), "cost_sd", "> 1e-100; got 0"),
+    ("Gamma", (1, 1, 1, 0), "reward_sd", "> 1e-100; got 0"),
+    ("Gamma", (-1, 1, 1, 1), "cost", "> 0; got -1"),
+    ("Gamma", (1, 1, 1, 0.5, 0.6), "correlation", "between 0 and 0.5 for these parameters; got 0.6"),
+    ("Lognormal", (1, 1, 2, 2, -0.5), "correlation", "between -0.2 and 1 for these parameters; got -0.5"),
+    ("Lognormal", (1e-50, 1, 1e60, 1), "cost_sd", "≥ 0 and ≤ 1e+50; got 1e+60"),
+    ("Lognormal", (0, 1, 2, 2), "cost", "> 0; got 0"),
+    ("Pareto", (1, 1, 1), "cost_tail", "> 1; got 1"),
+    ("Pareto", (1, -1), "reward", "> 0; got -1"),
+    ("StudentT", (1, 1, 1, 1, 2), "tail", "> 2; got 2"),
+    ("Linear", (1.0, 1), "cost", "a law: a NamedTuple with methods draw(rng) and moments(); got 1.0"),
+    ("Linear", (Constant(1, 1), nan), "slope", "a finite number; got nan"),
+    ("Linear", (Constant(1, 1), 1, 0, -1), "noise_sd", "≥ 0; got -1"),
+    ("Empirical", ([], []), "costs", f"{COLUMN}, in one dimension and not empty; got []"),
+    ("Empirical", ([1, 2, 3], [1, 2]), "rewards", "3 numbers, as many as costs; got 2"),
+    ("Empirical", ([[1], [2]], [1, 2]), "costs", f"{COLUMN}, in one dimension and not empty; got [[1], [2]]"),
+    ("Empirical", ([1e400], [1]), "costs", "a finite number; got inf"),
+    ("Empirical", ([1, [2]], [1, 2]), "costs", "a number or a sequence of finite numbers; got [1, [2]]"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "parameter", "rest"), BAD)
+def test_bad_parameters_are_refused_in_one_sentence(name, arguments, parameter, rest):
+    with pytest.raises(BadParameter) as error:
+        getattr(arms, name)(*arguments)
+    assert str(error.value) == f"{parameter} of {name} must be {rest}"
+
+
+def test_a_whole_number_beyond_every_float_is_refused():
+    with pytest.raises(BadParameter):
+        Empirical([10**400], [1])

@@ -1,0 +1,210 @@
+"""Block medians against a literal partition of the samples; the memory's pages, growth and cache."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+from tests.beliefs.compiled import compiled
+
+from bursar.beliefs import Blocks, block_medians
+from bursar.beliefs.select import median
+
+Samples = list[tuple[float, float]]
+
+
+def literal_medians(samples: Samples, groups: int, min_cost: float) -> tuple[float, float]:
+    """Straight from the definition: cut, average exactly, take medians."""
+    size = len(samples) // groups
+    rates, costs = [], []
+    for j in range(groups):
+        block = samples[j * size : (j + 1) * size]
+        cost = float(sum(Fraction(x) for x, _ in block) / size)
+        reward = float(sum(Fraction(r) for _, r in block) / size)
+        costs.append(cost)
+        rates.append(max(0.0, reward) / max(min_cost, cost))
+    return float(np.median(rates)), float(np.median(costs))
+
+
+def stored(samples: Samples, blocks: Blocks, arm: int = 0) -> Blocks:
+    for cost, reward in samples:
+        if blocks.full():
+            blocks = blocks.grown()
+        blocks.observe(arm, cost, reward)
+    return blocks
+
+
+def copied(blocks: Blocks) -> Blocks:
+    arrays: list[Any] = [np.array(array) for array in blocks]
+    return Blocks(*arrays)
+
+
+def same(one: Blocks, other: Blocks) -> bool:
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(one, other, strict=True))
+
+
+@given(st.integers(1, 700), st.integers(1, 40), st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_medians_are_those_of_a_literal_partition(pulls: int, groups: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    samples = list(zip(*rng.normal((1.0, 0.5), 1.0, size=(pulls, 2)).T.tolist(), strict=True))
+    belief = stored(samples, Blocks.empty(1)).belief(0)
+    got = block_medians(belief, groups, 0.1)
+    assert got == pytest.approx(literal_medians(samples, groups, 0.1) if groups <= pulls else (0.0, 0.0), rel=1e-11)
+
+
+def test_arms_in_turn_growth_and_moving_stretches() -> None:
+    """Arms of very different pulls share the pool; the busiest moves its stretch of the table several times."""
+    rng = np.random.default_rng(2)
+    blocks = Blocks.empty(4)
+    samples: list[Samples] = [[], [], [], []]
+    grown = 0
+    for _ in range(6000):
+        arm = int(rng.choice(4, p=[0.9, 0.08, 0.02, 0.0]))
+        cost, reward = 1e3 + rng.normal(), rng.standard_t(2.5)
+        samples[arm].append((cost, reward))
+        if blocks.full():
+            blocks, grown = blocks.grown(), grown + 1
+        blocks.observe(arm, cost, reward)
+    assert grown >= 2
+    assert blocks.belief(3).pulls == 0
+    assert block_medians(blocks.belief(3), 1, 0.1) == (0.0, 0.0)
+    for arm in range(3):
+        belief = blocks.belief(arm)
+        assert belief.pulls == len(samples[arm])
+        for groups in (1, 2, 7, 64, 65):
+            expected = literal_medians(samples[arm], groups, 0.1)
+            assert block_medians(belief, groups, 0.1) == pytest.approx(expected, rel=1e-11)
+
+
+def test_remembered_medians_are_never_stale() -> None:
+    rng = np.random.default_rng(3)
+    blocks, samples = Blocks.empty(2), []
+    for _ in range(1500):
+        samples.append((float(rng.exponential()), float(rng.normal())))
+        if blocks.full():
+            blocks = blocks.grown()
+        blocks.observe(1, *samples[-1])
+        groups, min_cost = int(rng.integers(1, 6)), float(rng.choice([0.5, 1.0]))
+        fresh = copied(blocks)
+        fresh.arms[:, 3:] = 0  # forgets
+        assert block_medians(blocks.belief(1), groups, min_cost) == block_medians(fresh.belief(1), groups, min_cost)
+        if len(samples) % 100 == 0:
+            expected = literal_medians(samples, groups, min_cost)
+            assert block_medians(blocks.belief(1), groups, min_cost) == pytest.approx(expected, rel=1e-11)
+
+
+def test_remembers_until_a_block_grows() -> None:
+    blocks = stored([(1.0, 1.0)] * 20, Blocks.empty(1))
+    block_medians(blocks.belief(0), 4, 0.1)
+    blocks.scratch[:] = math.nan
+    for _ in range(3):
+        blocks.observe(0, 1.0, 1.0)
+        assert block_medians(blocks.belief(0), 4, 0.1) == (1.0, 1.0)
+        assert np.isnan(blocks.scratch).all()  # nothing was recomputed
+    blocks.observe(0, 1.0, 1.0)
+    block_medians(blocks.belief(0), 4, 0.1)
+    assert not np.isnan(blocks.scratch[:, :4]).any()
+
+
+def test_full_means_the_next_page_is_missing() -> None:
+    blocks = Blocks.empty(3)
+    pages = len(blocks.pages)
+    stored([(1.0, 1.0)] * (64 * (pages - 1)), blocks, arm=2)
+    assert not blocks.full()
+    blocks.observe(2, 1.0, 1.0)
+    assert blocks.full()
+    before = copied(blocks)
+    larger = blocks.grown()
+    assert not larger.full()
+    assert larger.belief(2).pulls == blocks.belief(2).pulls
+    with pytest.raises(IndexError, match=r"full: go on with memory\.grown\(\)"):
+        blocks.observe(0, 1.0, 1.0)
+    larger.observe(0, 5.0, 5.0)
+    assert same(blocks, before)
+
+
+def test_at_most_20_bytes_a_pull_and_the_table_never_runs_out() -> None:
+    observe, full = compiled(Blocks.observe), compiled(Blocks.full)
+
+    def pull(blocks: Blocks, arm: int, pulls: int) -> int:
+        while pulls > 0 and not full(blocks):
+            observe(blocks, arm, 1.0, 1.0)
+            pulls -= 1
+        return pulls
+
+    fast: Any = njit(pull)
+    rng = np.random.default_rng(4)
+    arms, pulls, checked = 50, 0, 0
+    blocks = Blocks.empty(arms, groups=300)
+    share = rng.dirichlet(np.full(arms, 0.3))
+    for arm in rng.choice(arms, size=12_000, p=share).tolist():
+        pulls += (left := 100)
+        while left := fast(blocks, arm, left):
+            blocks = blocks.grown()
+            if pulls > 700_000:
+                constants = arms * (1024 + 5 * 8 + 9 * 8 + 16) + 2 * 300 * 8
+                assert sum(array.nbytes for array in blocks) <= 20 * pulls + constants
+                checked += 1
+        assert blocks.state[1] <= len(blocks.table)
+    assert checked >= 2
+
+
+def test_more_groups_than_the_memory_was_made_for_write_nothing() -> None:
+    blocks = stored([(1.0, 1.0)] * 100, Blocks.empty(1, groups=10))
+    assert blocks.scratch.shape == (2, 10)
+    assert block_medians(blocks.belief(0), 11, 0.1) == (0.0, 0.0)
+    assert block_medians(blocks.belief(0), 10, 0.1) == (1.0, 1.0)
+
+
+def test_large_offset_and_one_enormous_sample() -> None:
+    rng = np.random.default_rng(5)
+    samples = [(1e8 + float(rng.normal()), float(rng.normal())) for _ in range(3000)]
+    samples[700] = (1e8, 1e9)
+    blocks = stored(samples, Blocks.empty(1))
+    for groups in (1, 5, 30):
+        rate, cost = block_medians(blocks.belief(0), groups, 0.1)
+        rate_exact, cost_exact = literal_medians(samples, groups, 0.1)
+        assert cost - 1e8 == pytest.approx(cost_exact - 1e8, abs=2e-8)
+        assert rate == pytest.approx(rate_exact, abs=1e-15)  # rewards of 1 over costs of 1e8: 1e-7 of the rate
+
+
+def test_overflowing_sums_still_give_numbers() -> None:
+    blocks = stored([(1e308, -1e308), (-1e308, 1e308), (1e308, 1e308)] * 10, Blocks.empty(1))
+    for groups in range(1, 20):
+        assert not any(math.isnan(v) for v in block_medians(blocks.belief(0), groups, 0.1))
+
+
+@given(st.lists(st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, 1.0, 2.0])), min_size=1, max_size=50))
+def test_median_in_place(values: list[float]) -> None:
+    row = np.array([[0.0] * len(values), values])
+    expected = sorted(values)
+    middle = len(values) // 2
+    if len(values) % 2:
+        assert median(row, 1, len(values)) == expected[middle]
+    else:
+        got, mean = median(row, 1, len(values)), 0.5 * expected[middle - 1] + 0.5 * expected[middle]
+        assert got == mean or (math.isnan(got) and math.isnan(mean))
+
+
+def test_compiled_and_interpreted_agree_bit_for_bit() -> None:
+    rng = np.random.default_rng(6)
+    one, other = Blocks.empty(3), Blocks.empty(3)
+    observe, belief, medians = compiled(Blocks.observe), compiled(Blocks.belief), compiled(block_medians)
+    values = [0.0, 5e-324, 1e300, -1e-300, *rng.normal(1.0, 1.0, size=20).tolist()]
+    for _ in range(3000):
+        if one.full():
+            one, other = one.grown(), other.grown()
+        arm, cost, reward = int(rng.integers(2)), values[rng.integers(24)], values[rng.integers(24)]
+        if arm == 1:
+            cost, reward = rng.normal(1.0, 1.0), rng.normal(1.0, 1.0)
+        one.observe(arm, cost, reward)
+        observe(other, arm, cost, reward)
+        groups = int(rng.integers(1, 30))
+        expected = np.array(block_medians(one.belief(arm), groups, 0.01))
+        assert expected.tobytes() == np.array(medians(belief(other, arm), groups, 0.01)).tobytes()
+    assert same(one, other)

@@ -1,0 +1,222 @@
+"""The command line: what it prints, what it writes, and one line for everything that goes wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import bursar
+from bursar.arms import Gaussian, Pareto, Problem, catalogue
+from bursar.cli import commands
+from bursar.policies import BUILT_IN, Uniform
+from bursar.report import comparison
+
+QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """In place of the simulator: results of the right shape at once."""
+
+    def simulate(problem, policies, *, budget, runs, seed, workers):
+        shape = (len(policies), runs, 2)
+        pulls = np.ones((*shape, len(problem)), np.int64)
+        ones = np.ones(shape)
+        budgets = np.array([budget / 10, budget])
+        return bursar.Result(problem, policies, budgets, seed, pulls, ones, ones, ones[0], "0.1.0")
+
+    monkeypatch.setattr(comparison, "simulate", simulate)
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Run `bursar` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*arguments: str) -> Result:
+        return CliRunner().invoke(commands, list(arguments), prog_name="bursar")
+
+    return ask
+
+
+def failed(result: Result, code: int) -> str:
+    """The one line on stderr of a run that failed with this exit code."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("bursar: ")
+    return lines[0]
+
+
+def test_compare_prints_and_writes(ask, tmp_path, stand_in):
+    result = ask("compare", "G", *QUICK, "--save", "x.parquet")
+    assert result.exit_code == 0, result.output
+    assert "Regret at budget 300, 4 runs, seed 0" in result.stdout
+    for policy in ("UCBB1", "UCBM1", "Uniform"):
+        assert policy in result.stdout
+    assert "UCBB2" not in result.stdout
+    assert "lower bound: " in result.stdout
+    assert "wrote bursar-report/report.html" in result.stdout.replace(os.sep, "/")
+    folder = tmp_path / "bursar-report"
+    assert sorted(path.name for path in folder.iterdir()) == ["regret.png", "regret.svg", "report.html"]
+    assert (folder / "regret.png").read_bytes().startswith(b"\x89PNG")
+    saved = bursar.load("x.parquet")
+    assert saved.runs == 4
+    assert saved.labels == ["UCBB1", "UCBM1", "Uniform"]
+    assert saved.problem == catalogue.load("G")
+    assert all("\x1b" not in line for line in result.stdout.splitlines())
+
+
+def test_a_problem_from_a_file_and_chosen_policies(ask, stand_in):
+    Path("mine.toml").write_text(
+        Problem([Gaussian(1, 2, 0.1, 0.1), Gaussian(1, 1, 0.1, 0.1)], names=["a", "b"]).to_toml()
+    )
+    result = ask("compare", "mine.toml", *QUICK, "--policy", "ucb-b1", "--policy", "Fixed", "--out", "there/deep")
+    assert result.exit_code == 0, result.output
+    assert "Uniform" not in result.stdout
+    assert Path("there/deep/report.html").exists()
+
+
+def test_no_lower_bound_is_said_in_a_line(ask, stand_in):
+    result = ask("compare", "bounded", *QUICK, "--policy", "Uniform")
+    assert result.exit_code == 0, result.output
+    assert "no lower bound for arm " in result.stdout
+
+
+def test_list(ask, tmp_path):
+    result = ask("compare", "--list")
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == list(catalogue.names())
+    assert catalogue.describe("G") in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_library_errors_are_one_line(ask):
+    assert "problem of compare must be a TOML file or a name from the catalogue (G, " in failed(
+        ask("compare", "nosuch"), 2
+    )
+    assert "policy of compare must be one of UCBB1, " in failed(ask("compare", "--policy", "nosuch"), 2)
+    assert "runs of simulate must be" in failed(ask("compare", "--runs", "0"), 2)
+    assert "budget" in failed(ask("compare", "--budget", "-1"), 2)
+    assert "budget" in failed(ask("compare", "--budget", "nan"), 2)
+    assert "save of compare must be a file in a folder that exists" in failed(
+        ask("compare", "--save", "no/x.parquet"), 2
+    )
+    assert "UCBB2 needs bounded costs and rewards" in failed(ask("compare", "G", "--policy", "UCBB2"), 1)
+    Path("broken.toml").write_text("== not TOML ==")
+    assert "broken.toml" in failed(ask("compare", "broken.toml"), 1)
+    assert "cannot read ." in failed(ask("compare", "."), 1)
+
+
+def test_a_place_that_cannot_be_written(ask):
+    Path("file").write_text("in the way")
+    assert "file" in failed(ask("compare", *QUICK, "--out", "file"), 1)
+    assert "Not a directory" in failed(ask("compare", *QUICK, "--out", "file/deeper"), 1)
+
+
+def test_usage_errors_exit_with_2(ask):
+    for wrong in (["compare", "--budget", "much"], ["compare", "--nosuch"], ["nosuch"], ["compare", "G", "H"]):
+        result = ask(*wrong)
+        assert result.exit_code == 2
+        assert "Traceback" not in result.stderr
+
+
+def test_interrupt_is_130(ask, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparison, "simulate", interrupted)
+    assert failed(ask("compare"), 130) == "bursar: interrupted"
+
+
+def test_help_and_version(ask):
+    assert ask("--version").stdout == f"bursar {bursar.__version__}\n"
+    assert "compare" in ask("--help").stdout
+    assert "--policy" in ask("compare", "-h").stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["compare", "--help"]])
+def test_help_loads_nothing_heavy(fresh_python, arguments):
+    script = f"""
+import json, sys
+sys.argv = ["bursar", *{arguments!r}]
+from bursar.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), file=sys.stderr)
+"""
+    loaded = set(json.loads(fresh_python(script).stderr.splitlines()[-1]))
+    assert "click" in loaded
+    assert not loaded & {"numba", "matplotlib", "pandas", "scipy", "pyarrow", "rich", "jinja2"}
+
+
+COMMAND = [sys.executable, "-W", "error", "-c", "from bursar.cli import main; main()"]
+
+
+def test_as_a_process(tmp_path):
+    command = [*COMMAND, "compare", "G", *QUICK, "--policy", "Uniform"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=_ascii())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Uniform" in done.stdout
+
+
+def test_a_reader_that_leaves_early(tmp_path):
+    with subprocess.Popen(
+        [*COMMAND, "compare", "--list"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(60) == 1
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_ctrl_c_in_a_process(tmp_path):
+    command = [*COMMAND, "compare", "G", "--policy", "Uniform", "--budget", "1e9", "--runs", "2", "--out", "made"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "made").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.strip() == "bursar: interrupted"
+
+
+def _ascii() -> dict[str, str]:
+    """A terminal that knows no Unicode."""
+    return {**os.environ, "PYTHONIOENCODING": "ascii"}
+
+
+def test_paper_policies_know_what_they_may():
+    bounded = comparison.paper_policies(catalogue.load("H"))
+    assert list(bounded) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Uniform"]
+    assert bounded["UCBB1"].variance_factor == 2.0
+    assert bounded["UCBB2"].cost_bound == 1.0
+    assert bounded["UCBB2"].min_cost == pytest.approx(0.125)
+    assert bounded["UCBB2C"].slope_bound == 0.0
+    gaussian = comparison.paper_policies(catalogue.load("G"))
+    assert list(gaussian) == ["UCBB1", "UCBM1", "Uniform"]
+    assert gaussian["UCBB1"].variance_factor == 0.5
+    wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
+    assert comparison.paper_policies(wild) == {"Uniform": Uniform()}
+
+
+def test_every_policy_can_be_named():
+    chosen = comparison.named_policies(catalogue.load("bounded"), BUILT_IN)
+    assert {name: type(policy) for name, policy in chosen.items()} == BUILT_IN
+    assert chosen["Fixed"].arm == catalogue.load("bounded").best
+    correlated = Problem([Gaussian(1.0, 1.0, 0.5, 0.5, 0.5)])
+    assert list(comparison.named_policies(correlated, ["ucb_m1", "UCBM1"])) == ["UCBM1"]

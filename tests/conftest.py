@@ -1,0 +1,42 @@
+"""Shared by all tests: one cache of compiled code for the session, and a fresh interpreter on demand."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_code_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep compiled code in a folder of this test session, shared by its worker processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    folder = folder / "compiled"
+    before = os.environ.get("BURSAR_CACHE_DIR")
+    os.environ["BURSAR_CACHE_DIR"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["BURSAR_CACHE_DIR"]
+    else:
+        os.environ["BURSAR_CACHE_DIR"] = before
+
+
+@pytest.fixture
+def fresh_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a script in a new interpreter, in an empty folder; warnings are errors there too."""
+
+    def run(script: str, *, check: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "script.py").write_text(script)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "script.py"],
+            cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    return run

@@ -1,0 +1,44 @@
+"""The slow, obvious twin of the engine: one run, one pull at a time, every sample kept."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bursar import Problem
+from bursar.beliefs import Moments
+from bursar.policies import Now
+
+
+def slow_run(
+    problem: Problem, policy: Any, budgets: list[float], seed: int, run: int
+) -> list[tuple[list[int], float, float]]:
+    """For each budget, by itself and from the start: pulls per arm, total cost, total reward at first passage."""
+    return [_until(problem, policy, budget, seed, run) for budget in budgets]
+
+
+def _until(problem: Problem, policy: Any, budget: float, seed: int, run: int) -> tuple[list[int], float, float]:
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
+    arms = range(len(problem.arms))
+    memory: Any = policy.memory(len(arms)) if hasattr(policy, "memory") else Moments.empty(len(arms))
+    pulls = [0 for _ in arms]
+    costs: list[float] = []
+    rewards: list[float] = []
+    while math.fsum(costs) <= budget:
+        n = sum(pulls)
+        log_n = math.log(n) if n else 0.0
+        if hasattr(policy, "choose"):
+            arm = policy.choose(memory, Now(n, log_n, math.fsum(costs)), rng)
+        elif hasattr(policy, "sample"):
+            samples = [policy.sample(memory.belief(k), log_n, rng) for k in arms]
+            arm = max(arms, key=lambda k: (samples[k], -pulls[k], -k))
+        else:
+            arm = max(arms, key=lambda k: (policy.score(memory.belief(k), log_n), -pulls[k], -k))
+        cost, reward = problem.arms[arm].draw(rng)
+        memory.observe(arm, cost, reward)
+        if memory.full():
+            memory = memory.grown()
+        pulls[arm] += 1
+        costs.append(cost)
+        rewards.append(reward)
+    return pulls, math.fsum(costs), math.fsum(rewards)

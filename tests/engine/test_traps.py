@@ -1,0 +1,333 @@
+"""The ways in which compiled code can be stale or wrong, each tried.
+
+Numba tells NamedTuples apart by name, freezes what a method reads, and keeps machine code on disk. Each test here
+is one way in which that could run code other than what the user wrote.
+"""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numba.core import event
+
+import bursar
+from bursar import arms, policies
+from bursar.engine import dispatch
+from bursar.errors import InterpretedWarning
+
+PROBLEM = bursar.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
+
+
+def favourite(policy: Any, problem: bursar.Problem = PROBLEM) -> int:
+    """The arm that a policy pulls most."""
+    result = bursar.simulate(problem, policy, budgets=[50.0], runs=1, workers=1)
+    return int(result.pulls[0, 0, 0].argmax())
+
+
+class Compilations(event.Listener):  # type: ignore[misc]
+    """Counts what numba compiles (not what it finds on disk)."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_start(self, event: Any) -> None:
+        self.count += 1
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def define(space: dict[str, Any], source: str) -> None:
+    """Run a notebook cell: in one namespace, module `__main__`."""
+    space.setdefault("__name__", "__main__")
+    exec(textwrap.dedent(source), space)
+
+
+CELL = """
+from typing import NamedTuple
+class Pick(NamedTuple):
+    weight: float = 1.0
+    def score(self, belief, log_n):
+        return self.weight if belief.arm == {arm} else 0.0
+"""
+
+
+def test_redefining_a_policy_in_a_notebook_runs_the_new_code() -> None:
+    space: dict[str, Any] = {}
+    for arm in (0, 2, 1):
+        define(space, CELL.format(arm=arm))
+        assert favourite(space["Pick"]()) == arm
+
+
+def test_two_policies_of_one_name_keep_their_own_code() -> None:
+    one: dict[str, Any] = {}
+    other: dict[str, Any] = {}
+    define(one, CELL.format(arm=0))
+    define(other, CELL.format(arm=2))
+    result = bursar.simulate(PROBLEM, {"one": one["Pick"](), "other": other["Pick"]()}, budgets=[50.0], runs=1)
+    assert result.pulls[:, 0, 0].argmax(axis=1).tolist() == [0, 2]
+
+
+HELPER = """
+def chosen(arm):
+    return step(arm)
+"""
+STEP = """
+def step(arm):
+    return 1.0 if arm == {arm} else 0.0
+"""
+USER = """
+from typing import NamedTuple
+class ByHelper(NamedTuple):
+    weight: float = 1.0
+    def score(self, belief, log_n):
+        return self.weight * chosen(belief.arm)
+"""
+
+
+def test_redefining_only_a_helper_of_a_helper_runs_the_new_code() -> None:
+    space: dict[str, Any] = {}
+    define(space, STEP.format(arm=0))
+    define(space, HELPER)
+    define(space, USER)
+    assert favourite(space["ByHelper"]()) == 0
+    define(space, STEP.format(arm=2))
+    assert favourite(space["ByHelper"]()) == 2
+
+
+def test_a_changed_constant_is_seen() -> None:
+    space: dict[str, Any] = {}
+    define(space, "WANTED = 0")
+    define(space, USER.replace("chosen(belief.arm)", "(1.0 if belief.arm == WANTED else 0.0)"))
+    assert favourite(space["ByHelper"]()) == 0
+    define(space, "WANTED = 1")
+    assert favourite(space["ByHelper"]()) == 1
+
+
+def test_a_changed_parent_is_seen() -> None:
+    child = "class Child(ByHelper):\n    __slots__ = ()\n"
+    space: dict[str, Any] = {}
+    for arm in (0, 2):
+        define(space, STEP.format(arm=arm) + HELPER + USER + child)
+        assert favourite(space["Child"]()) == arm
+
+
+MODULE = """
+import math
+from typing import NamedTuple
+
+BONUS = {bonus}
+
+def helper(arm):
+    return BONUS if arm == {arm} else 0.0
+
+class Parent(NamedTuple):
+    weight: float = 1.0
+
+class Imported(Parent):
+    __slots__ = ()
+    def score(self, belief, log_n):
+        return self.weight * helper(belief.arm)
+"""
+DRIVER = """
+import sys
+sys.path.insert(0, {path!r})
+import mine, bursar
+from bursar import arms
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+problem = bursar.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
+with event.install_listener("numba:compile", Listener()):
+    result = bursar.simulate(problem, mine.Imported(), budgets=[50.0], runs=1)
+print(result.pulls[0, 0, 0].argmax(), "play" in compiled)
+"""
+
+
+def test_an_edited_module_is_compiled_anew_and_an_unedited_one_starts_warm(tmp_path: Path, fresh_python: Any) -> None:
+    cache = str(tmp_path / "cache")
+
+    def run(arm: int, bonus: float) -> str:
+        (tmp_path / "mine.py").write_text(MODULE.format(arm=arm, bonus=bonus))
+        output: str = fresh_python(DRIVER.format(path=str(tmp_path)), BURSAR_CACHE_DIR=cache).stdout
+        return output.strip()
+
+    assert run(0, 1.0) == "0 True"
+    assert run(0, 1.0) == "0 False"  # a second process starts warm
+    assert run(2, 1.0) == "2 True"  # an edited helper
+    assert run(2, -1.0) == "0 True"  # an edited constant
+
+
+def test_a_vanished_module_does_not_trouble_built_in_policies(tmp_path: Path, fresh_python: Any) -> None:
+    cache = str(tmp_path / "cache")
+    (tmp_path / "mine.py").write_text(MODULE.format(arm=1, bonus=1.0))
+    assert fresh_python(DRIVER.format(path=str(tmp_path)), BURSAR_CACHE_DIR=cache).stdout.split()[0] == "1"
+    (tmp_path / "mine.py").unlink()
+    script = (
+        DRIVER.format(path="")
+        .replace("import mine, bursar", "import bursar")
+        .replace("mine.Imported()", "bursar.policies.Fixed(2)")
+    )
+    assert fresh_python(script, BURSAR_CACHE_DIR=cache).stdout.split()[0] == "2"
+
+
+def test_a_reloaded_module_runs_its_new_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "reloaded.py").write_text(MODULE.format(arm=0, bonus=1.0))
+    module = importlib.import_module("reloaded")
+    assert favourite(module.Imported()) == 0
+    monkeypatch.setattr(module, "BONUS", -1.0)
+    assert favourite(module.Imported()) == 1
+    (tmp_path / "reloaded.py").write_text(MODULE.format(arm=2, bonus=10.0))
+    importlib.reload(module)
+    assert favourite(module.Imported()) == 2
+
+
+SMALL = """
+import bursar
+from bursar import policies
+problem = bursar.arms.catalogue.load("G")
+result = bursar.simulate(problem, policies.UCBB1(**problem.second_moments()), budgets=[300.0], runs=3)
+print(result.pulls.tolist(), result.reward.tolist())
+"""
+
+
+def test_parallel_first_runs_agree(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SMALL)
+    env = {**os.environ, "BURSAR_CACHE_DIR": str(tmp_path / "cache")}
+    runs = [
+        subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    outputs = {run.communicate(timeout=300)[0] for run in runs}
+    assert [run.returncode for run in runs] == [0, 0, 0]
+    assert len(outputs) == 1
+    assert next(iter(outputs))
+
+
+def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(fresh_python: Any) -> None:
+    package = Path(bursar.__file__).parent
+
+    def listing() -> set[Path]:
+        return {path for path in package.rglob("*") if path.suffix != ".pyc" and path.name != "__pycache__"}
+
+    before = listing()
+    warm = fresh_python(SMALL).stdout
+    assert fresh_python(SMALL, BURSAR_CACHE_DIR="/dev/null/nowhere", HOME="/dev/null").stdout == warm
+    assert listing() == before
+
+
+def test_a_damaged_cache_is_replaced(tmp_path: Path, fresh_python: Any) -> None:
+    cache = tmp_path / "cache"
+    good = fresh_python(SMALL, BURSAR_CACHE_DIR=str(cache)).stdout
+    for path in cache.rglob("*.nb?"):
+        path.write_bytes(path.read_bytes()[:20])
+    assert fresh_python(SMALL, BURSAR_CACHE_DIR=str(cache)).stdout == good
+
+
+def test_compilation_depends_on_types_only() -> None:
+    def run(k: int, alpha: float, as_ints: bool) -> None:
+        values = [1 if as_ints else 1.5] * k
+        problem = bursar.Problem([arms.Gaussian(1, 1 + i / k, 0.25, 0.5, 0.1) for i in range(k)])
+        policy = policies.UCBB1(values, values, [0] * k, alpha=alpha)
+        bursar.simulate(problem, policy, budgets=[30, 40 + k], runs=3)
+
+    run(3, 2.1, False)
+    listener = Compilations()
+    with event.install_listener("numba:compile", listener):
+        run(50, 3, True)
+        run(7, 2.5, False)
+        bursar.simulate(arms.catalogue.load("G"), policies.UCBB1(0.25, 0.25, 0.0), budgets=[10], runs=40, workers=1)
+    assert listener.count == 0
+
+
+class Tiny(NamedTuple):
+    def score(self, belief: Any, log_n: float) -> float:
+        return float(belief.arm)
+
+
+class Allocating(NamedTuple):
+    weight: float = 1.0
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return self.weight * float(np.array([0.0, 2.0, 1.0])[belief.arm])
+
+
+class OnlyPython(NamedTuple):
+    weight: float = 1.0
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return self.weight * float(belief._asdict()["arm"])
+
+
+class Wrong(NamedTuple):
+    weight: float = 1.0
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return 3
+
+
+def test_a_policy_without_fields_works() -> None:
+    assert favourite(Tiny()) == 2
+
+
+def test_a_policy_that_allocates_works_and_leaks_nothing() -> None:
+    assert favourite(Allocating()) == 1
+
+
+def test_references_are_not_leaked() -> None:
+    policy = policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3)
+    table = policy.var_cost
+    bursar.simulate(PROBLEM, policy, budgets=[100.0], runs=20)
+    before = sys.getrefcount(table), sys.getrefcount(policy)
+    for _ in range(5):
+        bursar.simulate(PROBLEM, policy, budgets=[100.0], runs=20)
+    assert (sys.getrefcount(table), sys.getrefcount(policy)) == before
+
+
+def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:
+    with pytest.warns(
+        InterpretedWarning, match=r"OnlyPython cannot .* interpreted.*_asdict.* in test_traps.py, line \d+"
+    ):
+        assert favourite(OnlyPython()) == 2
+
+
+def test_an_arm_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(bursar.BursarError, match=r"the arm that choose returns of Wrong must be 0 to 2; got 3"):
+        favourite(Wrong())
+
+
+def test_ctrl_c_returns_at_once_and_leaves_no_thread() -> None:
+    problem = arms.catalogue.load("thousand-arms")
+    policy = policies.UCBB1(**problem.second_moments())
+    bursar.simulate(problem, policy, budgets=[10.0], runs=1)  # compiled before the clock starts
+    moments: list[float] = []
+
+    def interrupt() -> None:
+        time.sleep(0.5)
+        moments.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        bursar.simulate(problem, policy, budgets=[1e9], runs=8)
+    assert time.perf_counter() - moments[0] < 5.0  # a hang, not a stopwatch; benchmarks/ has the milliseconds
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bursar")]
+
+
+def test_entries_are_reused_for_equal_code() -> None:
+    favourite(policies.Fixed(1))
+    before = len(dispatch._entries)
+    favourite(policies.Fixed(2))
+    assert len(dispatch._entries) == before

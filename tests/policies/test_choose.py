@@ -1,0 +1,90 @@
+"""The argmax and its ties, interpreted and compiled; the policies that look at no score."""
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.beliefs.compiled import compiled
+
+import bursar.engine.dispatch  # noqa: F401 (it teaches numba the methods that best_by_score calls)
+from bursar.beliefs import Belief, Moments
+from bursar.policies import Fixed, Now, Uniform, best_by_sample, best_by_score
+
+INF, NAN = math.inf, math.nan
+
+
+class Listed(NamedTuple):
+    """Scores read from a list."""
+
+    scores: NDArray[np.float64]
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return float(self.scores[belief.arm])
+
+
+class Shaken(NamedTuple):
+    """Random scores."""
+
+    spread: float
+
+    def sample(self, belief: Belief, log_n: float, rng: np.random.Generator) -> float:
+        return self.spread * rng.standard_normal() + belief.arm
+
+
+def best(scores: list[float], pulls: list[int], function: Any = best_by_score) -> int:
+    memory = Moments.empty(len(scores))
+    return int(function(Listed(np.array(scores)), memory, np.array(pulls, dtype=np.int64), 1.0))
+
+
+@pytest.mark.parametrize(
+    ("scores", "pulls", "arm"),
+    [
+        ([1.0, 3.0, 2.0], [0, 9, 0], 1),
+        ([INF, INF, INF], [1, 0, 0], 1),
+        ([INF, INF, INF], [2, 2, 2], 0),
+        ([5.0, INF, INF], [0, 7, 3], 2),
+        ([2.0, 2.0, 1.0], [4, 3, 0], 1),
+        ([NAN, -5.0], [0, 9], 1),
+        ([-5.0, NAN], [9, 0], 0),
+        ([NAN, NAN, NAN], [3, 1, 1], 1),
+        ([NAN, -INF], [1, 0], 1),
+        ([-INF, -INF, -INF], [5, 4, 4], 1),
+        ([-INF, -1e308, -INF], [0, 4, 0], 1),
+        ([0.0, -0.0], [1, 0], 1),
+    ],
+)
+def test_ties_go_to_the_fewest_pulls_then_the_lowest_index(scores: list[float], pulls: list[int], arm: int) -> None:
+    assert best(scores, pulls) == arm
+    assert best(scores, pulls, compiled(best_by_score)) == arm
+
+
+def test_every_small_case_against_sorting() -> None:
+    values = [-INF, 0.0, 1.0, INF, NAN]
+    fast = compiled(best_by_score)
+    for scores in itertools.product(values, repeat=3):
+        for pulls in itertools.product([0, 1], repeat=3):
+            clean = [-INF if math.isnan(s) else s for s in scores]
+            expected = min(range(3), key=lambda k: (-clean[k], pulls[k], k))
+            assert best(list(scores), list(pulls)) == expected
+            assert best(list(scores), list(pulls), fast) == expected
+
+
+def test_samples_are_drawn_in_the_order_of_the_arms() -> None:
+    memory, pulls = Moments.empty(4), np.zeros(4, dtype=np.int64)
+    one, other, third = (np.random.default_rng(5) for _ in range(3))
+    fast = compiled(best_by_sample)
+    for _ in range(200):
+        expected = int(np.argmax(2.0 * third.standard_normal(4) + np.arange(4)))
+        assert best_by_sample(Shaken(2.0), memory, pulls, 1.0, one) == expected
+        assert fast(Shaken(2.0), memory, pulls, 1.0, other) == expected
+
+
+def test_fixed_and_uniform() -> None:
+    memory, rng = Moments.empty(3), np.random.default_rng(0)
+    for pulls in range(7):
+        now = Now(pulls, math.log(max(pulls, 1)), 0.5 * pulls)
+        assert Fixed(2).choose(memory, now, rng) == 2 == compiled(Fixed.choose)(Fixed(2), memory, now, rng)
+        assert Uniform().choose(memory, now, rng) == pulls % 3

@@ -1,0 +1,120 @@
+"""What constructors accept and refuse, and policies as values."""
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bursar import policies
+from bursar.errors import BadParameter
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+
+EXAMPLES = [
+    UCBB1(0.04, 0.09, 0.05),
+    UCBB1([0.04, 0.1], [0.09, 0.2], -0.05, alpha=3, cost_bound=1, variance_factor=1.5),
+    UCBM1([0.04, 0.1], 0.09, [0.0, 0.01]),
+    UCBB2(1, 2.5, alpha=2.5),
+    UCBB2C(1.0, 2.0, 0.5, factor=1.78),
+    Fixed(3),
+    Uniform(),
+]
+ANYTHING: dict[str, Any] = {"text": "2.5", "nothing": None, "half": 1.5}  # what types forbid and users pass
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: UCBB1(0.04, 0.09, 0.05, alpha=2), "alpha of UCBB1 must be > 2; got 2"),
+    (lambda: UCBB1(0.04, 0.09, 0.05, min_cost=0), "min_cost of UCBB1 must be > 0; got 0"),
+    (lambda: UCBB1(0.04, 0.09, 0.05, cost_bound=-1), "cost_bound of UCBB1 must be ≥ 0; got -1"),
+    (lambda: UCBB1(0.04, 0.09, 0.05, reward_bound=float("nan")),
+     "reward_bound of UCBB1 must be a finite number ≥ 0; got nan"),
+    (lambda: UCBB1(0.04, 0.09, 0.05, variance_factor=0), "variance_factor of UCBB1 must be > 0; got 0"),
+    (lambda: UCBB1(0.04, 0.09, 0.05, factor=-1.4), "factor of UCBB1 must be > 0; got -1.4"),
+    (lambda: UCBB1(-0.04, 0.09, 0.05), "var_cost of UCBB1 must be a finite number ≥ 0; got -0.04"),
+    (lambda: UCBB1([1, np.inf], 0.09, 0.05), "var_cost at position 1 of UCBB1 must be a finite number ≥ 0; got inf"),
+    (lambda: UCBB1(0.04, "a", 0.05),
+     "var_reward of UCBB1 must be a number or a sequence of finite numbers ≥ 0; got 'a'"),
+    (lambda: UCBB1(0.04, 0.09, float("inf")), "cov of UCBB1 must be a finite number; got inf"),
+    (lambda: UCBB1(0.04, 0.09, 0.07), "cov of UCBB1 must be within ±√(var_cost·var_reward) = ±0.06; got 0.07"),
+    (lambda: UCBM1([1, 1], 1, [0, -2]),
+     "cov at position 1 of UCBM1 must be within ±√(var_cost·var_reward) = ±1; got -2.0"),
+    (lambda: UCBM1([1, 1], [1, 1, 1], 0),
+     "var_cost of UCBM1 must be one number or 3 numbers, one per arm; got 2 numbers"),
+    (lambda: UCBM1(1, 1, 0, alpha=1.5), "alpha of UCBM1 must be > 2; got 1.5"),
+    (lambda: UCBM1(1, 1, 0, min_cost=-1e-3), "min_cost of UCBM1 must be > 0; got -0.001"),
+    (lambda: UCBB2(float("inf"), 1), "cost_bound of UCBB2 must be a finite number > 0; got inf"),
+    (lambda: UCBB2(1, 0), "reward_bound of UCBB2 must be > 0; got 0"),
+    (lambda: UCBB2(1, 1, alpha=ANYTHING["text"]), "alpha of UCBB2 must be a finite number > 2; got '2.5'"),
+    (lambda: UCBB2(1, 1, factor=0), "factor of UCBB2 must be > 0; got 0"),
+    (lambda: UCBB2C(1, 1, -0.5), "slope_bound of UCBB2C must be ≥ 0; got -0.5"),
+    (lambda: UCBB2C(0, 1, 0.5), "cost_bound of UCBB2C must be > 0; got 0"),
+    (lambda: UCBB2C(1, 1, 0.5, min_cost=ANYTHING["nothing"]),
+     "min_cost of UCBB2C must be a finite number > 0; got None"),
+    (lambda: Fixed(-1), "arm of Fixed must be a whole number ≥ 0; got -1"),
+    (lambda: Fixed(ANYTHING["half"]), "arm of Fixed must be a whole number ≥ 0; got 1.5"),
+    (lambda: UCBB1([1, 1], 1, 0).check(3),
+     "var_cost of UCBB1 must be one number or 3 numbers, one per arm; got 2 numbers"),
+    (lambda: UCBM1([1, 1], 1, 0).check(1),
+     "var_cost of UCBM1 must be one number or 1 number, one per arm; got 2 numbers"),
+    (lambda: Fixed(3).check(3), "arm of Fixed must be < 3, the number of arms; got 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_one_sentence_for_a_bad_parameter(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+def test_number_of_arms_accepted() -> None:
+    UCBB1(1, 1, 0).check(7)
+    UCBB1([1, 1], 1, 0).check(2)
+    UCBM1([1, 1], 1, 0).check(2)
+    Fixed(2).check(3)
+
+
+def test_rounding_may_push_the_covariance_to_its_limit() -> None:
+    assert UCBB1(0.1, 0.1, 0.1 + 1e-16).cov[0] > 0.1
+    assert UCBB1(0.01, 0.09, 0.1 * 0.3).cov[0] == 0.1 * 0.3
+    assert UCBB1(1e-300, 1e-300, 1e-300).cov[0] == 1e-300  # the products would underflow
+
+
+@pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
+def test_policies_are_values(policy: Any) -> None:
+    for twin in (eval(repr(policy)), pickle.loads(pickle.dumps(policy)), copy.copy(policy), copy.deepcopy(policy)):
+        assert twin == policy
+        assert hash(twin) == hash(policy)
+        assert repr(twin) == repr(policy)
+        for value in twin:
+            assert not isinstance(value, np.ndarray) or not value.flags.writeable
+    assert type(policy)(**policy.arguments()) == policy
+    assert [p for p in EXAMPLES if p == policy] == [policy]
+
+
+@pytest.mark.parametrize("policy", EXAMPLES, ids=repr)
+def test_arguments_are_fields_and_fields_are_numbers(policy: Any) -> None:
+    arguments = tuple(inspect.signature(type(policy)).parameters)
+    assert policy._fields[: len(arguments)] == arguments
+    for value in policy:
+        assert type(value) in (float, int) or value.dtype == np.float64
+    assert sum(hasattr(policy, name) for name in ("score", "sample", "choose")) == 1
+
+
+def test_one_number_stands_for_every_arm() -> None:
+    assert UCBB1(0.04, [0.09, 0.09], 0.05) == UCBB1([0.04] * 2, [0.09] * 2, [0.05] * 2)
+    assert UCBB1(0.04, 0.09, 0.05) != UCBB1([0.04] * 2, 0.09, 0.05)
+    assert UCBB1(0.04, 0.09, 0.05) != UCBM1(0.04, 0.09, 0.05)
+
+
+def test_given_arrays_are_copied() -> None:
+    given = np.array([0.04, 0.05])
+    policy = UCBB1(given, 0.09, 0.01)
+    given[0] = 9.0
+    assert policy.var_cost.tolist() == [0.04, 0.05]
+
+
+def test_built_in_policies_by_name() -> None:
+    assert list(policies.BUILT_IN) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"]
+    assert all(getattr(policies, name) is policy for name, policy in policies.BUILT_IN.items())

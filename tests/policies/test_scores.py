@@ -1,0 +1,224 @@
+"""Every score against the slow twin, the compiler against the interpreter, and what a score may never do."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.beliefs.compiled import compiled
+from tests.policies import slow
+
+from bursar.beliefs import Belief, Moments, residual_variance
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
+
+MOMENT_POLICIES: list[Any] = [
+    UCBB1(0.04, 0.09, 0.05),
+    UCBB1([0.0, 1.0, 2.0], 1.0, [0.0, 0.5, -1.0], alpha=3.0, min_cost=0.1),
+    UCBB1(0.25, 0.25, -0.2, cost_bound=1.0, reward_bound=2.0),
+    UCBB1(0.25, 0.25, 0.25, cost_bound=0.5, variance_factor=1.0, factor=1.78),
+    UCBB2(1.0, 2.0),
+    UCBB2(1e-3, 1e-3, alpha=2.5, min_cost=0.01, factor=1.78),
+    UCBB2C(1.0, 1.0, 0.5),
+    UCBB2C(1e-3, 1e-3, 0.0, alpha=2.5, min_cost=0.01, factor=1.78),
+]
+EDGES = [0.0, -0.0, 5e-324, 1e-310, 1e-154, 1e-12, 0.3, 1.0, 1e8, 1e154, 1e300, 1.7e308]
+
+
+def drawn(rng: np.random.Generator) -> tuple[slow.Samples, float]:
+    """An arm's samples and log n: often few, sometimes constant, negative or perfectly correlated on a lattice."""
+    pulls = int(rng.choice([0, 1, 2, 3, 10, 100, 500, 2000], p=[0.05, 0.1, 0.1, 0.1, 0.15, 0.2, 0.2, 0.1]))
+    cost, reward, cost_sd, reward_sd, correlation = rng.uniform((-0.3, -1, 0, 0, -0.95), (2, 1, 0.5, 1, 0.95))
+    kind = rng.integers(6)
+    cost_sd *= kind != 0
+    reward_sd *= kind != 1
+    z, w = rng.normal(size=(2, pulls))
+    costs = cost + cost_sd * z
+    rewards = reward + reward_sd * (correlation * z + math.sqrt(1 - correlation**2) * w)
+    log_n = float(rng.choice([0.0, math.log(max(pulls, 1)), rng.uniform(0, 20), 36.0]))
+    return list(zip(costs.tolist(), rewards.tolist(), strict=True)), log_n
+
+
+def moments_of(samples: slow.Samples, arm: int) -> Belief:
+    memory = Moments.empty(arm + 1)
+    for cost, reward in samples:
+        memory.observe(arm, cost, reward)
+    return memory.belief(arm)
+
+
+def second_moments(rng: np.random.Generator) -> tuple[list[float], list[float], list[float]]:
+    var_cost = (rng.exponential(0.1, size=2) * rng.integers(0, 3, size=2)).tolist()
+    var_reward = rng.exponential(0.3, size=2).tolist()
+    cov = (rng.uniform(-0.9, 0.9, size=2) * np.sqrt(np.multiply(var_cost, var_reward))).tolist()
+    return var_cost, var_reward, cov
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moment_policies_equal_the_slow_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    finite = dict.fromkeys(("B1", "B2", "B2C"), 0)
+    for _ in range(300):
+        samples, log_n = drawn(rng)
+        arm = int(rng.integers(2))
+        belief = moments_of(samples, arm)
+        alpha, b, factor = rng.uniform(2.01, 4), float(rng.choice([1e-12, 0.2])), float(rng.choice([1.4, 1.78]))
+        m_x, m_r = rng.choice([1e-3, 0.02, 1.0], size=2).tolist()
+        L = float(rng.choice([0.5, 2.0]))
+        vx, vr, c = second_moments(rng)
+        bounds = (0.0, 0.0) if rng.random() < 0.5 else (m_x, m_r)
+        shared = {"alpha": alpha, "b": b, "factor": factor}
+        pairs: dict[str, tuple[Any, float]] = {
+            "B1": (
+                UCBB1(vx, vr, c, alpha, b, bounds[0], bounds[1], L, factor),
+                slow.ucb_b1(samples, log_n, vx[arm], vr[arm], c[arm], m_x=bounds[0], m_r=bounds[1], L=L, **shared),
+            ),
+            "B2": (UCBB2(m_x, m_r, alpha, b, factor), slow.ucb_b2(samples, log_n, m_x=m_x, m_r=m_r, **shared)),
+            "B2C": (
+                UCBB2C(m_x, m_r, 0.7, alpha, b, factor),
+                slow.ucb_b2c(samples, log_n, m_x=m_x, m_r=m_r, omega_bar=0.7, **shared),
+            ),
+        }
+        # Where the cost explains all of the reward (two samples always), √L̂ is the root of a rounding error.
+        explained = residual_variance(belief) < 1e-3 * belief.var_reward
+        for name, (policy, expected) in pairs.items():
+            within = 1e-7 if name == "B2C" and explained else 1e-12
+            assert policy.score(belief, log_n) == pytest.approx(expected, rel=within, abs=1e-14), name
+            finite[name] += math.isfinite(expected)
+    assert min(finite.values()) > 50  # the comparison is not only of infinities
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ucb_m1_equals_the_slow_twin(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    finite = 0
+    for _ in range(60):
+        samples, log_n = drawn(rng)
+        arm = int(rng.integers(2))
+        alpha, b = rng.uniform(2.01, 4), float(rng.choice([1e-12, 0.2]))
+        var_cost, var_reward, cov = ([v * 0.02 for v in moments] for moments in second_moments(rng))
+        policy = UCBM1(var_cost, var_reward, cov, alpha, b)
+        memory = policy.memory(2)
+        for cost, reward in samples:
+            if memory.full():
+                memory = memory.grown()
+            memory.observe(arm, cost, reward)
+        for at in (log_n, log_n / 3, log_n / 10):
+            expected = slow.ucb_m1(samples, at, var_cost[arm], var_reward[arm], cov[arm], alpha=alpha, b=b)
+            assert policy.score(memory.belief(arm), at) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+            finite += math.isfinite(expected)
+    assert finite > 30
+
+
+def test_default_variance_factor() -> None:
+    assert UCBB1(1.0, 1.0, 0.0).variance_factor == 0.5
+    assert UCBB1(1.0, 1.0, 0.0, cost_bound=1.0).variance_factor == 2.0
+    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0).variance_factor == 2.0
+    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0, variance_factor=0.7).variance_factor == 0.7
+
+
+def beliefs(rng: np.random.Generator, count: int) -> list[tuple[Belief, float]]:
+    """Beliefs of every size and sign, edges included, and a log n for each."""
+
+    def value(signed: bool) -> float:
+        size = float(rng.choice(EDGES)) if rng.random() < 0.4 else float(rng.exponential())
+        return -size if signed and rng.random() < 0.3 else size
+
+    made = []
+    for _ in range(count):
+        pulls = int(rng.choice([0, 1, 2, 7, 100, 10**4, 10**9]))
+        belief = Belief(int(rng.integers(3)), pulls, value(True), value(True), value(False), value(False), value(True))
+        made.append((belief, float(rng.choice([0.0, 0.7, rng.uniform(0, 37), 36.7]))))
+    return made
+
+
+@pytest.mark.parametrize("policy", MOMENT_POLICIES, ids=repr)
+def test_compiled_equals_interpreted_and_never_nan(policy: Any) -> None:
+    score = compiled(type(policy).score)
+    for belief, log_n in beliefs(np.random.default_rng(7), 3000):
+        one, other = policy.score(belief, log_n), score(policy, belief, log_n)
+        assert not math.isnan(one)
+        assert np.float64(one).tobytes() == np.float64(other).tobytes(), (belief, log_n)
+
+
+def test_compiled_ucb_m1_equals_interpreted() -> None:
+    rng = np.random.default_rng(8)
+    score = compiled(UCBM1.score)
+    policy = UCBM1([0.0, 1e-3], [0.5, 1e-3], [0.0, 5e-4])
+    memory = policy.memory(2)
+    for n in range(1, 2500):
+        if memory.full():
+            memory = memory.grown()
+        memory.observe(int(rng.integers(2)), rng.standard_t(3) + 2.0, rng.standard_t(3) + 1.0)
+        for arm, log_n in itertools.product(range(2), (math.log(n), math.log(n) / 4) if n % 5 == 0 else ()):
+            one = policy.score(memory.belief(arm), log_n)
+            memory.arms[arm, 3:] = 0  # forget the medians, for the compiled code to find them itself
+            assert one == score(policy, memory.belief(arm), log_n)
+            assert not math.isnan(one)
+    assert policy.score(memory.belief(0), math.inf) == math.inf == score(policy, memory.belief(0), math.inf)
+
+
+@pytest.mark.parametrize("policy", MOMENT_POLICIES, ids=repr)
+def test_scores_only_rise_with_log_n(policy: Any) -> None:
+    """In floating point, also between neighbouring floats: the engine may skip arms because of it."""
+    rng = np.random.default_rng(9)
+    for belief, log_n in beliefs(rng, 300):
+        near = [log_n, math.nextafter(log_n, 99), log_n * (1 + 1e-15)]
+        steps = sorted([0.0, *near, *rng.uniform(0, 37, size=10).tolist()])
+        scores = [policy.score(belief, step) for step in steps]
+        assert all(a <= b for a, b in itertools.pairwise(scores)), (belief, steps)
+
+
+@given(
+    mean_cost=st.floats(1e-3, 1e3), mean_reward=st.floats(-1e3, 1e3), pulls=st.integers(1, 10**9),
+    log_n=st.floats(0, 37), scale=st.sampled_from([0.25, 2.0, 1024.0]),
+)  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_scores_have_the_units_of_a_rate(
+    mean_cost: float, mean_reward: float, pulls: int, log_n: float, scale: float
+) -> None:
+    """Costs in another unit (a power of two, so exactly): the score is per that unit."""
+    belief = Belief(0, pulls, mean_cost, mean_reward, 0.04, 0.09, 0.03)
+    scaled = Belief(0, pulls, mean_cost * scale, mean_reward, 0.04 * scale**2, 0.09, 0.03 * scale)
+    pairs: list[tuple[Any, Any]] = [
+        (UCBB1(0.04, 0.09, 0.03), UCBB1(0.04 * scale**2, 0.09, 0.03 * scale)),
+        (UCBB2(1.0, 1.0), UCBB2(scale, 1.0)),
+        (UCBB2C(1.0, 1.0, 1.0), UCBB2C(scale, 1.0, 1.0 / scale)),
+    ]
+    for policy, other in pairs:
+        assert other.score(scaled, log_n) * scale == pytest.approx(policy.score(belief, log_n), rel=1e-12)
+
+
+def test_infinite_scores() -> None:
+    belief = Belief(0, 100, 1.0, 1.0, 0.0, 0.0, 0.0)
+    exact = UCBB1(0.0, 0.0, 0.0)
+    assert exact.score(belief, 5.0) == 1.0  # η = 0 is stable: the rate itself
+    assert exact.score(belief._replace(mean_cost=5e-324, mean_reward=0.0), 5.0) == 0.0
+    assert exact.score(belief._replace(pulls=0), 0.0) == math.inf
+    for cost in (0.0, -1.0):
+        assert all(policy.score(belief._replace(mean_cost=cost), 5.0) == math.inf for policy in MOMENT_POLICIES)
+    edge = 2 * 0.21875 * 0.21875  # with α = 4, ln n = 4, T = 16: η = √(½·Var), here exactly 0.21875
+    assert UCBB1(edge, 0.0, 0.0, alpha=4.0).score(belief._replace(pulls=16), 4.0) == math.inf
+    assert UCBB1(edge * 0.999, 0.0, 0.0, alpha=4.0).score(belief._replace(pulls=16), 4.0) < math.inf
+
+
+def test_ucb_m1_needs_as_many_samples_as_groups() -> None:
+    policy = UCBM1(0.0, 0.0, 0.0, alpha=4.0)
+    memory = policy.memory(1)
+    for pulls in range(1, 30):
+        memory.observe(0, 1.0, 2.0)
+        for log_n in (0.0, 0.5, 1.0, 1.5):
+            groups = math.floor(14 * log_n) + 1
+            assert policy.score(memory.belief(0), log_n) == (2.0 if pulls >= groups else math.inf)
+
+
+def test_ucb_m1_memory_has_room_for_the_groups_of_a_large_alpha() -> None:
+    policy = UCBM1(0.0, 1.0, 0.0, alpha=50.0)
+    memory = policy.memory(1)
+    for _ in range(6600):
+        if memory.full():
+            memory = memory.grown()
+        memory.observe(0, 1.0, 2.0)
+    assert math.isfinite(policy.score(memory.belief(0), 36.7))
+    assert memory.scratch.shape[1] > 175 * 36.7

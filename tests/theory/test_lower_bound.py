@@ -1,0 +1,116 @@
+"""The lower bound: Gaussian closed form, the corner of the cone, and what is not covered."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from bursar.arms import Bernoulli, Gaussian, Problem
+from bursar.errors import NotCovered
+from bursar.theory import divergence, lower_bound
+
+
+def searched(law: Gaussian, rate: float) -> float:
+    """D* by minimising over the cone {cost ≥ 0, reward ≥ rate·cost}: points s·(1, rate) + t·(0, 1), s, t ≥ 0."""
+    cov = law.correlation * law.cost_sd * law.reward_sd
+    root = np.linalg.cholesky(np.linalg.inv([[law.cost_sd**2, cov], [cov, law.reward_sd**2]])).T
+    edges = np.array([[1.0, 0.0], [rate, 1.0]])
+    _, distance = optimize.nnls(root @ edges, root @ [law.cost, law.reward])
+    return distance**2 / 2
+
+
+def test_closed_form():
+    law = Gaussian(1.2, 0.6, 0.5, 0.4, 0.3)
+    variance = 0.4**2 - 2 * 0.9 * 0.3 * 0.5 * 0.4 + 0.9**2 * 0.5**2
+    assert divergence(law, 0.9) == pytest.approx((1.2 * (0.9 - 0.5)) ** 2 / (2 * variance), rel=1e-14)
+    assert divergence(law, 0.9) == pytest.approx(searched(law, 0.9), rel=1e-9)
+
+
+def test_corner_of_the_cone():
+    """The example of a closed form (.804) that would leave the model: the minimum is .921."""
+    law = Gaussian(1.0, 0.5, 1.0, 1.0, 0.9)
+    closed_form = (1.0 * 1.5) ** 2 / (2 * 1.4)
+    assert closed_form == pytest.approx(0.804, abs=5e-4)
+    assert divergence(law, 2.0) == pytest.approx(0.921, abs=5e-4)
+    assert divergence(law, 2.0) == pytest.approx(searched(law, 2.0), rel=1e-9)
+    problem = Problem([Gaussian(1.0, 2.0, 1.0, 1.0), law])
+    assert lower_bound(problem) == pytest.approx(1.5 / (0.35 / 0.38))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    cost=st.floats(0.1, 5),
+    reward=st.floats(-3, 5),
+    cost_sd=st.floats(0.05, 3),
+    reward_sd=st.floats(0.05, 3),
+    correlation=st.floats(-0.95, 0.95),
+    more=st.floats(0.01, 4),
+)
+def test_agrees_with_search(cost, reward, cost_sd, reward_sd, correlation, more):
+    law = Gaussian(cost, reward, cost_sd, reward_sd, correlation)
+    rate = reward / cost + more
+    assert divergence(law, rate) == pytest.approx(searched(law, rate), rel=1e-6)
+
+
+@pytest.mark.parametrize("correlation", [0.9, 0.0])
+def test_general_minimiser_agrees(correlation):
+    """The same by scipy's constrained minimiser, which shares nothing with `searched`."""
+    precision = np.linalg.inv([[1.0, correlation], [correlation, 1.0]])
+
+    def distance(at):
+        return (at - [1.0, 0.5]) @ precision @ (at - [1.0, 0.5]) / 2
+
+    cone = optimize.LinearConstraint([[1.0, 0.0], [-2.0, 1.0]], 0.0, np.inf)
+    found = optimize.minimize(distance, x0=[1.0, 3.0], constraints=[cone], method="SLSQP")
+    assert divergence(Gaussian(1.0, 0.5, 1.0, 1.0, correlation), 2.0) == pytest.approx(found.fun, rel=1e-5)
+
+
+def test_gaussian_corollary_and_the_printed_half():
+    arms = [Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.2, 0.96, 0.6, 0.5), Gaussian(0.8, 0.56, 0.4, 0.5)]
+    problem = Problem(arms)
+    sigma2 = [0.25 + (1.0 * sd) ** 2 for sd in (0.6, 0.4)]
+    wanted = 2 * sigma2[0] / (1.2 * 0.2) + 2 * sigma2[1] / (0.8 * 0.3)
+    assert lower_bound(problem) == pytest.approx(wanted)
+    assert lower_bound(problem, sharp=False) == pytest.approx(wanted / 2)
+    assert isinstance(lower_bound(problem), float)
+
+
+def test_arms_that_need_no_exploring_add_nothing():
+    best = Gaussian(1.0, 2.0, 0.5, 0.5)
+    assert lower_bound(Problem([best])) == 0.0
+    assert lower_bound(Problem([best, best])) == 0.0
+    # reward − r*·cost is a constant: no law of the model with this covariance is harder to tell apart
+    assert divergence(Gaussian(1.0, 1.0, 0.5, 1.0, 1.0), 2.0) == math.inf
+    assert lower_bound(Problem([best, Gaussian(1.0, 1.0, 0.5, 1.0, 1.0)])) == 0.0
+    assert lower_bound(Problem([best, Gaussian(1.0, 1.0, 0.0, 0.0)])) == 0.0
+
+
+def test_degenerate_covariance():
+    # constant cost: the closed form
+    assert divergence(Gaussian(1.0, 1.0, 0.0, 0.5), 2.0) == pytest.approx(1 / (2 * 0.25))
+    # constant reward: the cost must come down to reward / rate, impossible for a negative reward
+    assert divergence(Gaussian(1.0, 1.0, 0.5, 0.0), 2.0) == pytest.approx(0.5**2 / (2 * 0.25))
+    assert divergence(Gaussian(1.0, -1.0, 0.5, 0.0), 2.0) == math.inf
+    # perfect correlation: the means move along a line, which may miss the cone or meet it in the origin
+    assert divergence(Gaussian(1.0, 0.5, 1.0, 1.0, 1.0), 2.0) == math.inf
+    assert divergence(Gaussian(1.0, 0.5, 1.0, 0.5, 1.0), 2.0) == pytest.approx(0.5)
+
+
+def test_zero_when_the_rate_is_reached():
+    assert divergence(Gaussian(1.0, 2.0, 0.5, 0.5), 2.0) == 0.0
+
+
+def test_rounding_gaps_are_ties():
+    tied = Problem([Gaussian(3.0, 0.9, 0.5, 0.5), Gaussian(0.1, 0.03, 0.5, 0.5), Gaussian(1.0, 0.1 + 0.2, 0.5, 0.5)])
+    assert lower_bound(tied) == 0.0
+
+
+def test_other_laws_are_not_covered():
+    problem = Problem([Gaussian(1.0, 2.0, 0.5, 0.5), Bernoulli(0.5, 0.5)], names=["g", "coin"])
+    with pytest.raises(
+        NotCovered, match=r"^no lower bound for arm 'coin': its law is Bernoulli, and only Gaussian laws are covered$"
+    ):
+        lower_bound(problem)
