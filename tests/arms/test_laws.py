@@ -227,3 +227,8 @@ def test_bad_parameters_are_refused_in_one_sentence(name, arguments, parameter, 
 def test_a_whole_number_beyond_every_float_is_refused():
     with pytest.raises(BadParameter):
         Empirical([10**400], [1])
+
+
+def test_independence_is_always_possible() -> None:
+    almost = math.nextafter(1.0, 0.0)
+    assert arms.Bernoulli(0.2, almost).correlation == 0.0

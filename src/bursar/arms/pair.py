@@ -40,6 +40,7 @@ def reachable(owner: str, correlation: float, low: float, high: float) -> float:
     Traceback (most recent call last):
     bursar.errors.BadParameter: correlation of Bernoulli must be between -0.5 and 0.5 for these parameters; got 0.9
     """
+    low, high = min(low, 0.0), max(high, 0.0)  # independence is always possible; rounding may say otherwise
     if not low - 1e-12 <= correlation <= high + 1e-12:
         raise BadParameter(owner, "correlation", f"between {low:.6g} and {high:.6g} for these parameters", correlation)
     return min(max(correlation, low), high)

@@ -23,6 +23,7 @@ def run(batches: Sequence[Batch], workers: int, report: Callable[[float], None])
         todo.put(i)
     done = [0.0] * len(batches)
     stop = threading.Event()
+    pace: dict[str, int] = {}  # pulls in a slice, by policy
 
     def work() -> None:
         while not stop.is_set():
@@ -30,12 +31,14 @@ def run(batches: Sequence[Batch], workers: int, report: Callable[[float], None])
                 i = todo.get_nowait()
             except queue.Empty:
                 return
-            pulls = _FIRST_SLICE  # a batch of another policy may be a thousand times slower than the last one
+            player = batches[i].player  # one policy may be a thousand times slower than another: a pace for each
+            pulls = pace.get(player.label, _FIRST_SLICE)
             while done[i] < 1.0 and not stop.is_set():
                 start = time.perf_counter()
                 done[i], made = batches[i].advance(pulls)
                 wanted = _SLICE_SECONDS / max(time.perf_counter() - start, 1e-6)
                 pulls = 1 + _FIRST_SLICE // 10 + int(made * min(8.0, wanted))
+            pace[player.label] = pulls
 
     with ThreadPoolExecutor(workers, thread_name_prefix="bursar") as pool:
         threads = [pool.submit(work) for _ in range(min(workers, len(batches)))]

@@ -1,0 +1,266 @@
+"""How fast the engine is, against the floor that sampling alone sets on the same machine in the same minute.
+
+`make bench`, or `python benchmarks/engine.py --quick`; docs/benchmarks.md says what the columns mean.
+"""
+
+import argparse
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from bursar import Problem, simulate
+from bursar.arms import Gaussian
+from bursar.beliefs import Moments
+from bursar.engine.backends import threads
+from bursar.engine.fingerprint import Reach
+from bursar.engine.loop import Outcome
+from bursar.engine.simulation import _batches, _player
+from bursar.engine.vocabulary import OPTIONS, learn
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+
+BUDGET = 20_000.0
+SHORT, LONG = 1e3, 1e5
+FLOOR_PULLS = 1_000_000
+
+FIRST_CALL = """
+import time, bursar
+problem = bursar.Problem([bursar.arms.Gaussian(1.0, 1.0, 0.1, 0.1)])
+policy = bursar.policies.{name}(**problem.second_moments())
+start = time.perf_counter()
+bursar.simulate(problem, policy, budgets=[100], runs=1)
+print(time.perf_counter() - start)
+"""
+
+
+class Effort(NamedTuple):
+    """How long to measure."""
+
+    seconds: float  # the least that one repetition lasts
+    repetitions: int
+
+
+class Speed(NamedTuple):
+    """Pulls per second of a policy, and of bare sampling at the same time."""
+
+    policy: float
+    floor: float
+
+
+def problem_of(arms: int) -> Problem:
+    """Gaussian arms of mean cost 1, so that a budget is also a number of pulls; rates from 0.2 to 1."""
+    return Problem([Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, arms).tolist()])
+
+
+def policies_for(problem: Problem) -> dict[str, Any]:
+    moments = problem.second_moments()
+    return {
+        "UCBB1": UCBB1(**moments),
+        "UCBM1": UCBM1(**moments),
+        "UCBB2": UCBB2(cost_bound=1.5, reward_bound=1.5),
+        "UCBB2C": UCBB2C(cost_bound=1.5, reward_bound=1.5, slope_bound=1.0),
+        "Fixed": Fixed(problem.best),
+        "Uniform": Uniform(),
+    }
+
+
+def sample(rng: Any, law: Any, memory: Any, pulls: int) -> None:
+    """Draw and observe: what no policy can do without."""
+    for _ in range(pulls):
+        cost, reward = law.draw(rng)
+        memory.observe(0, cost, reward)
+
+
+def compiled_floor() -> Callable[[int, Callable[[], float]], float]:
+    """A function of a number of threads and a timer: pulls per second; compiled as the engine's loop is."""
+    for function in Reach(Gaussian, Moments).functions:
+        learn(function)
+    numba.extending.register_jitable(forceinline=True, _nrt=False, **OPTIONS)(sample)
+    loop = numba.njit(nogil=True, **OPTIONS)(lambda rng, law, memory, pulls: sample(rng, law, memory, pulls))
+    law = Gaussian(1.0, 1.0, 0.1, 0.1)
+
+    def thread(seed: int, pulls: int = FLOOR_PULLS) -> None:
+        loop(np.random.default_rng(seed), law, Moments.empty(1), pulls)
+
+    def floor(threads: int, now: Callable[[], float]) -> float:
+        start = now()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(thread, range(threads)))
+        return threads * FLOOR_PULLS / (now() - start)
+
+    thread(0, pulls=1)
+    return floor
+
+
+class Bench:
+    """The measurements, each the median of a few short repetitions."""
+
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
+        self.floor = compiled_floor()
+
+    def speeds(self, problem: Problem, policy: Any, budget: float, *workers: int) -> list[Speed]:
+        """A policy alone, for each number of threads: below `simulate`, which also plays the best arm.
+
+        One thread is timed in CPU seconds, which other work on the machine does not stretch; a comparison of several
+        numbers of threads needs seconds on the wall.
+        """
+        now = time.process_time if workers == (1,) else time.perf_counter
+        player = _player(problem, "the policy", policy, np.array([budget]), seed=0, max_pulls=10**9)  # compiles
+
+        def clock(workers: int) -> tuple[float, int]:
+            outcome = Outcome(np.zeros((runs, 1, len(problem)), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+            start = now()
+            threads.run(_batches(player, problem, outcome), workers, report=lambda _: None)
+            return now() - start, int(outcome.pulls.sum())
+
+        def once(workers: int) -> Speed:
+            seconds, pulls = clock(workers)
+            return Speed(pulls / seconds, self.floor(workers, now))
+
+        runs = 1
+        while clock(1)[0] < self.effort.seconds:
+            runs *= 2
+        repetitions = [[once(count) for count in workers] for _ in range(self.effort.repetitions)]
+        return [Speed(*map(statistics.median, zip(*each, strict=True))) for each in zip(*repetitions, strict=True)]
+
+    def policies(self) -> Table:
+        """Every policy on one worker, for three numbers of arms."""
+        sizes = (10, 100, 1000)
+        table = columns("policy", *(f"K = {k}" for k in sizes), *(f"M pulls/s, {k}" for k in sizes))
+        problems = [problem_of(k) for k in sizes]
+        floors = []
+        for name in policies_for(problems[0]):
+            row = [self.speeds(problem, policies_for(problem)[name], BUDGET, 1)[0] for problem in problems]
+            floors += [speed.floor for speed in row]
+            shares = (f"{speed.policy / speed.floor:.4f}" for speed in row)
+            table.add_row(name, *shares, *(f"{speed.policy / 1e6:.3f}" for speed in row))
+        floor = f"{statistics.median(floors) / 1e6:.1f}"
+        table.add_row("floor", *["1"] * len(sizes), *[floor] * len(sizes))
+        return table
+
+    def threads(self) -> Table:
+        """Every policy on two threads and on one, in short runs and in long ones."""
+        table = columns("policy", "gain, long", "floor's gain", "gain, short", "short/long", "M pulls/s, long", "short")
+        problem = problem_of(10)
+        for name, policy in policies_for(problem).items():
+            one, two = self.speeds(problem, policy, LONG, 1, 2)
+            one_short, two_short = self.speeds(problem, policy, SHORT, 1, 2)
+            ratios = (
+                two.policy / one.policy,
+                two.floor / one.floor,
+                two_short.policy / one_short.policy,
+                one_short.policy / one.policy,
+            )
+            made = (one.policy / 1e6, one_short.policy / 1e6)
+            table.add_row(name, *(f"{value:.2f}" for value in (*ratios, *made)))
+        return table
+
+    def medians(self) -> Table:
+        """UCBM1 for longer and longer runs."""
+        table = columns("budget", "of the first", "ns per pull")
+        problem = problem_of(10)
+        budgets = (1e4, 1e5, 1e6)
+        costs = [1e9 / self.speeds(problem, policies_for(problem)["UCBM1"], budget, 1)[0].policy for budget in budgets]
+        for budget, cost in zip(budgets, costs, strict=True):
+            table.add_row(f"{budget:,.0f}", f"{cost / costs[0]:.2f}", f"{cost:.0f}")
+        return table
+
+    def waits(self) -> Table:
+        """What a user waits for."""
+        table = columns("", "ms")
+
+        def add(what: str, seconds: float) -> None:
+            table.add_row(what, f"{1e3 * seconds:.0f}")
+
+        repetitions = range(self.effort.repetitions)
+        for name in ("UCBB1", "UCBM1"):
+            with tempfile.TemporaryDirectory() as folder:
+                add(f"first call of {name}, nothing compiled yet", first_call(name, folder))
+                warm = statistics.median(first_call(name, folder) for _ in repetitions)
+                add(f"first call of {name}, compiled code on disk", warm)
+        for name, arms in (("UCBB1", 10), ("UCBM1", 10), ("UCBB1", 1000)):
+            latency = max(interruption(problem_of(arms), name) for _ in repetitions)
+            add(f"Ctrl-C in {name}, K = {arms} (worst of {len(repetitions)})", latency)
+        commands = {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "python -c 'import bursar'": [sys.executable, "-c", "import bursar"],
+            "bursar --help": [str(Path(sys.executable).with_name("bursar")), "--help"],
+        }
+        for name, command in commands.items():
+            add(name, statistics.median(process(command) for _ in repetitions))
+        return table
+
+
+def first_call(name: str, folder: str) -> float:
+    """Seconds that the first simulate() of a new process takes."""
+    command = [sys.executable, "-c", FIRST_CALL.format(name=name)]
+    env = {**os.environ, "BURSAR_CACHE_DIR": folder}
+    return float(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
+
+
+def interruption(problem: Problem, name: str) -> float:
+    """Seconds from SIGINT in the middle of a long simulation to its end."""
+    sent = []
+
+    def interrupt() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    policy = policies_for(problem)[name]
+    simulate(problem, policy, budgets=[1.0], runs=1)  # compiles
+    timer = threading.Timer(0.5, interrupt)
+    timer.start()
+    try:
+        simulate(problem, policy, budgets=[1e9], runs=4, workers=2)
+    except KeyboardInterrupt:
+        return time.perf_counter() - sent[0]
+    raise RuntimeError("the simulation ended before it was interrupted")
+
+
+def process(command: list[str]) -> float:
+    """Seconds that a command takes."""
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+def columns(first: str, *rest: str) -> Table:
+    table = Table(first, box=SIMPLE_HEAD, pad_edge=False)
+    for name in rest:
+        table.add_column(name, justify="right")
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one short repetition of each: rough figures")
+    bench = Bench(Effort(0.05, 1) if parser.parse_args().quick else Effort(0.15, 5))
+    console = Console(width=100, highlight=False)
+    parts = {
+        f"One worker, budget {BUDGET:,.0f}: share of the floor, then M pulls/s": bench.policies,
+        f"Two threads against one, K = 10: long runs (budget {LONG:,.0f}) and short ones ({SHORT:,.0f})": bench.threads,
+        "UCBM1 as the pulls of an arm grow, K = 10": bench.medians,
+        "Waiting": bench.waits,
+    }
+    for title, part in parts.items():
+        console.print(title)
+        console.print(part())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Write docs/api.md from the code: every public name, its signature and its first line."""
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import bursar
+from bursar import arms, policies, report, theory
+from bursar.arms import catalogue
+
+HEAD = """# Every public name
+
+Written by `python docs/make_api.py` from the code; each name's docstring has the formula, the parameters and an example
+(`help(bursar.arms.Gaussian)`).
+"""
+
+
+def lines() -> list[str]:
+    """The page, line by line."""
+    page = [HEAD]
+    page += section("bursar", bursar, ["Problem", "simulate", "Result", "load", "Belief", "BursarError"])
+    page += methods("Problem", bursar.Problem)
+    page += methods("Result", bursar.Result)
+    laws = [name for name in arms.__all__ if hasattr(getattr(arms, name), "draw") and name != "AnyLaw"]
+    page += section("bursar.arms: laws of (cost, reward)", arms, laws)
+    page += section("bursar.arms.catalogue", catalogue, ["names", "load", "describe"])
+    page += section("bursar.policies", policies, list(policies.BUILT_IN))
+    page += section("bursar.theory", theory, sorted(theory.__all__))
+    page += section("bursar.report", report, sorted(report.__all__))
+    return page
+
+
+def section(title: str, module: Any, names: list[str]) -> list[str]:
+    """A heading and an entry for each name."""
+    return [f"## {title}\n", *(entry(name, getattr(module, name)) for name in names), ""]
+
+
+def methods(title: str, cls: type) -> list[str]:
+    """The public attributes of a class."""
+    names = [name for name, value in vars(cls).items() if not name.startswith("_") and inspect.getdoc(value)]
+    return [f"### {title}\n", *(entry(name, inspect.getattr_static(cls, name)) for name in names), ""]
+
+
+def entry(name: str, value: Any) -> str:
+    """`name(parameters)`: first line of the docstring."""
+    value = getattr(value, "__func__", value)
+    shown = name if not callable(value) else f"{name}{signature(value)}"
+    return f"- `{shown}`: {(inspect.getdoc(value) or '').splitlines()[0]}"
+
+
+def signature(value: Any) -> str:
+    """Names and defaults, without types."""
+    if isinstance(value, type) and issubclass(value, Exception):
+        return ""
+    parameters = inspect.signature(value).parameters.values()
+    return str(inspect.Signature([p.replace(annotation=p.empty) for p in parameters if p.name not in ("self", "cls")]))
+
+
+if __name__ == "__main__":
+    text = "\n".join(lines()).rstrip() + "\n"
+    path = Path(__file__).with_name("api.md")
+    if "--check" in sys.argv:
+        sys.exit(path.read_text(encoding="utf-8") != text)
+    path.write_text(text, encoding="utf-8")

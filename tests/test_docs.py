@@ -1,0 +1,50 @@
+"""What README and docs say is true: their examples run, their tables are reprinted, their links lead somewhere."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page, "python")):
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, space, page.name, str(page), number)
+            runner = doctest.DocTestRunner(optionflags=FLAGS)
+            assert runner.run(test, clear_globs=False).failed == 0
+            space = test.globs
+        else:
+            exec(compile(block, f"{page.name}, block {number}", "exec"), space)
+
+
+def test_the_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("bursar")), "compare", "--out", str(tmp_path)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+    shown = next(block for block in blocks(ROOT / "README.md", "text") if block.startswith("Regret"))
+    assert [line.split() for line in printed.splitlines() if line.strip() and not line.startswith("wrote")] == [
+        line.split() for line in shown.splitlines() if line.strip()
+    ]
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_the_list_of_public_names_is_current() -> None:
+    subprocess.run([sys.executable, str(ROOT / "docs" / "make_api.py"), "--check"], check=True, timeout=120)

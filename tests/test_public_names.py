@@ -1,0 +1,48 @@
+"""The public surface is a promise: what is exported, and what importing costs."""
+
+import subprocess
+import sys
+
+import bursar
+from bursar import arms, policies
+
+
+def test_exported_names() -> None:
+    assert {
+        "Belief",
+        "BursarError",
+        "Problem",
+        "Result",
+        "arms",
+        "load",
+        "policies",
+        "report",
+        "simulate",
+        "theory",
+    } == (set(bursar.__all__) - {"__version__"})
+    assert all(getattr(bursar, name) is not None for name in bursar.__all__)
+    assert set(dir(bursar)) >= set(bursar.__all__)
+
+
+def test_every_law_and_policy_is_exported() -> None:
+    laws = (
+        "Bernoulli Beta Constant Discrete Empirical Exponential Gamma Gaussian Linear Lognormal Pareto StudentT Uniform"
+    )
+    assert set(laws.split()) <= set(arms.__all__)
+    assert list(policies.BUILT_IN) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"]
+    assert set(policies.BUILT_IN) <= set(policies.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(bursar, "Campaigns")
+
+
+def test_importing_bursar_and_its_laws_and_policies_loads_no_compiler() -> None:
+    script = """
+import sys
+from bursar import arms, policies
+policies.UCBB1(1, 1, 0), arms.Gaussian(1, 1, 1, 1)
+print({"numba", "pandas", "matplotlib", "scipy", "pyarrow", "rich"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "set()"
