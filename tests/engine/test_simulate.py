@@ -163,9 +163,12 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
 
 
 def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:
-    """A pull of 0.1 a million times is 100 000 exactly enough: S_n > B needs one more; plain sums would drift."""
-    problem = Problem([arms.Constant(0.1, 0.1)])
-    result = bursar.simulate(problem, policies.Fixed(0), budgets=[99_999.95, 100_000.05], runs=1)
+    """S_n = B is not S_n > B; and a million pulls of 0.1 are 100 000 to 1e-10, where plain sums drift by 1e-6."""
+    halves = Problem([arms.Constant(0.5, 1.0)])
+    assert bursar.simulate(halves, policies.Fixed(0), budgets=[5.0], runs=1).pulls.sum() == 11
+    tenths = Problem([arms.Constant(0.1, 0.1)])
+    budgets = [100_000 - 1e-9, 100_000 + 1e-9]
+    result = bursar.simulate(tenths, policies.Fixed(0), budgets=budgets, runs=1)
     assert result.pulls.ravel().tolist() == [1_000_000, 1_000_001]
     assert result.reward[0, 0, 1] == pytest.approx(100_000.1, rel=1e-15)
 
@@ -205,20 +208,28 @@ def test_the_oracle_is_the_best_arm_in_the_same_runs() -> None:
 
 
 class Unsteady(NamedTuple):
-    """A law of a user's own: now and then its cost is not a number."""
+    """A law of a user's own: now and then it draws something that is not a number."""
 
-    chance: float = 0.1
+    cost: float
+    reward: float
 
     def draw(self, rng: Any) -> tuple[float, float]:
-        return (math.nan if rng.random() < self.chance else 1.0), 1.0
+        return (self.cost, self.reward) if rng.random() < 0.2 else (1.0, 1.0)
 
     def moments(self) -> tuple[float, float, float, float, float]:
         return 1.0, 1.0, 0.0, 0.0, 0.0
 
 
-def test_a_cost_that_is_not_a_number_is_refused() -> None:
-    with pytest.raises(BursarError, match=r"run \d+ of Fixed met a cost or reward that is not a finite number"):
-        bursar.simulate(Problem([Unsteady()]), policies.Fixed(0), budgets=[100.0], runs=3, max_pulls=1000)
+@pytest.mark.parametrize("pair", [(math.nan, 1.0), (math.inf, 1.0), (1.0, math.nan), (1.0, -math.inf)])
+def test_a_cost_or_reward_that_is_not_a_number_is_refused(pair: tuple[float, float]) -> None:
+    with pytest.raises(BursarError, match=r"run \d+ of .* met a cost or reward that is not a finite number"):
+        bursar.simulate(Problem([Unsteady(*pair)]), policies.Fixed(0), budgets=[50.0], runs=3, max_pulls=1000)
+
+
+def test_no_label_is_taken_by_the_oracle() -> None:
+    for label in ("the best arm", "the oracle, Fixed(0)"):
+        result = bursar.simulate(PROBLEMS["G"], {label: policies.Fixed(1)}, budgets=[50.0], runs=1)
+        assert result.pulls[0, 0, 0, 0] == 0
 
 
 def test_a_run_that_will_not_end_raises() -> None:
@@ -264,7 +275,10 @@ BAD = [
     ({"budgets": [1.0, 1.0]}, "budgets of simulate must be in rising order"),
     ({"budgets": "many"}, "budgets of simulate"),
     ({"budgets": None, "budget": [1.0, 2.0]}, "budget of simulate must be a finite number"),
+    ({"budgets": None, "budget": 1e-322}, "budget of simulate must be ≥ 1e-300"),
     ({"budgets": None, "budget": -1.0}, "budget of simulate must be > 0; got -1.0"),
+    ({"runs": 10**14}, "runs of simulate must be small enough: these need"),
+    ({"runs": 10**18}, "runs of simulate must be small enough: these need"),
     ({"runs": 0}, "runs of simulate must be a whole number ≥ 1; got 0"),
     ({"runs": 2.5}, "runs of simulate must be a whole number ≥ 1; got 2.5"),
     ({"runs": "ten"}, "runs of simulate must be a whole number"),
@@ -273,6 +287,8 @@ BAD = [
     ({"workers": 0}, "workers of simulate must be a whole number ≥ 1; got 0"),
     ({"max_pulls": 0}, "max_pulls of simulate must be a whole number ≥ 1"),
     ({"backend": "gpu"}, "backend of simulate must be \"threads\"; got 'gpu'"),
+    ({"progress": np.ones(2)}, "progress of simulate must be True, False or None"),
+    ({"backend": np.ones(2)}, "backend of simulate must be"),
     ({"progress": "yes"}, "progress of simulate must be True, False or None; got 'yes'"),
 ]
 

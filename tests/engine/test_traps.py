@@ -4,8 +4,10 @@ Numba tells NamedTuples apart by name, freezes what a method reads, and keeps ma
 is one way in which that could run code other than what the user wrote.
 """
 
+import gc
 import importlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numba.core import event
+from numpy.typing import NDArray
 
 import bursar
 from bursar import arms, policies
-from bursar.engine import dispatch
+from bursar.engine import batch, dispatch
 from bursar.errors import InterpretedWarning
 
 PROBLEM = bursar.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
@@ -121,6 +124,151 @@ def test_a_changed_parent_is_seen() -> None:
         assert favourite(space["Child"]()) == arm
 
 
+def test_a_name_bound_to_another_known_helper_is_seen() -> None:
+    space: dict[str, Any] = {}
+    define(
+        space,
+        """
+        from typing import NamedTuple
+        def up(x): return x
+        def down(x): return -x
+        def both(x): return up(x) + down(x)
+        chosen = up
+        class Either(NamedTuple):
+            weight: float = 1.0
+            def score(self, belief, log_n):
+                return both(0.0) + self.weight * chosen(float(belief.arm))
+        """,
+    )
+    assert favourite(space["Either"]()) == 2
+    define(space, "chosen = down")
+    assert favourite(space["Either"]()) == 0
+
+
+def test_closures_are_told_apart_by_how_their_values_are_grouped() -> None:
+    space: dict[str, Any] = {}
+    define(
+        space,
+        """
+        from typing import NamedTuple
+        def make(left, right):
+            def inner(arm):
+                return float(len(left)) if arm == 0 else float(len(right))
+            return inner
+        inner = make((1.0, 2.0, 3.0), (1.5,))
+        class ByClosure(NamedTuple):
+            weight: float = 1.0
+            def score(self, belief, log_n):
+                return self.weight * inner(belief.arm) if belief.arm < 2 else -1.0
+        """,
+    )
+    assert favourite(space["ByClosure"]()) == 0
+    define(space, "inner = make((1.0,), (2.0, 3.0, 1.5))")
+    assert favourite(space["ByClosure"]()) == 1
+
+
+def test_a_constant_of_a_submodule_and_a_record_changed_in_place_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "__init__.py").write_text("from . import inside")
+    (tmp_path / "outside" / "inside.py").write_text("WANTED = 0\ndef bonus(arm): return 1.0 if arm == WANTED else 0.0")
+    space: dict[str, Any] = {"np": np}
+    define(
+        space,
+        """
+        from typing import NamedTuple
+        import outside
+        class Settings(NamedTuple):
+            weights: np.ndarray
+        SETTINGS = Settings(np.array([1.0, 1.0, 1.0]))
+        class Nested(NamedTuple):
+            weight: float = 1.0
+            def score(self, belief, log_n):
+                return SETTINGS.weights[belief.arm] * outside.inside.bonus(belief.arm)
+        """,
+    )
+    assert favourite(space["Nested"]()) == 0
+    space["outside"].inside.WANTED = 2
+    assert favourite(space["Nested"]()) == 2
+    space["SETTINGS"].weights[2] = -1.0
+    assert favourite(space["Nested"]()) == 0
+
+
+def test_a_class_made_inside_a_method_is_followed() -> None:
+    space: dict[str, Any] = {}
+    define(
+        space,
+        """
+        from typing import NamedTuple
+        PRICE = 1.0
+        def price(): return PRICE
+        class Inner(NamedTuple):
+            level: float
+            def draw(self, rng): return price(), self.level
+        class Outer(NamedTuple):
+            level: float
+            def draw(self, rng): return Inner(self.level).draw(rng)
+            def moments(self): return 1.0, self.level, 0.0, 0.0, 0.0
+        """,
+    )
+    problem = bursar.Problem([space["Outer"](1.0)])
+    assert bursar.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1).pulls.sum() == 11
+    define(space, "PRICE = 3.0")
+    assert bursar.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1).pulls.sum() == 4
+
+
+def test_two_laws_of_one_name_keep_their_own_code() -> None:
+    source = """
+    from typing import NamedTuple
+    class Mine(NamedTuple):
+        level: float
+        def draw(self, rng): return {price}, self.level
+        def moments(self): return {price}, self.level, 0.0, 0.0, 0.0
+    """
+    one: dict[str, Any] = {}
+    two: dict[str, Any] = {}
+    define(one, source.format(price=1.0))
+    define(two, source.format(price=2.0))
+    a, b = one["Mine"](1.0), two["Mine"](1.0)
+    for last, price in ((a, 1.0), (b, 2.0)):
+        problem = bursar.Problem([a, b, arms.Linear(last, 1.0)])
+        result = bursar.simulate(problem, policies.Fixed(2), budgets=[20.5], runs=1)
+        assert result.cost[0, 0, 0] / result.pulls[0, 0, 0, 2] == price
+
+
+def test_helpers_given_to_njit_are_followed_and_left_unharmed() -> None:
+    space: dict[str, Any] = {"np": np}
+    define(
+        space,
+        """
+        from typing import NamedTuple
+        from numba import njit
+        SIGN = 1.0
+        @njit
+        def signed(x): return SIGN * np.full(3, x)[0]
+        class ByNjit(NamedTuple):
+            weight: float = 1.0
+            def score(self, belief, log_n): return self.weight * signed(float(belief.arm))
+        """,
+    )
+    assert favourite(space["ByNjit"]()) == 2
+    assert space["signed"](2.0) == 2.0
+    define(space, "SIGN = -1.0")
+    assert favourite(space["ByNjit"]()) == 0
+
+
+def test_a_patched_constant_of_bursar_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = arms.catalogue.load("G")
+    policy = policies.UCBB1(**problem.second_moments())
+    before = bursar.simulate(problem, policy, budgets=[300.0], runs=1).pulls
+    monkeypatch.setattr("bursar.policies.upper_rate.STABLE", 1e-9)
+    assert (bursar.simulate(problem, policy, budgets=[300.0], runs=1).pulls != before).any()
+    monkeypatch.undo()
+    assert (bursar.simulate(problem, policy, budgets=[300.0], runs=1).pulls == before).all()
+
+
 MODULE = """
 import math
 from typing import NamedTuple
@@ -144,6 +292,7 @@ sys.path.insert(0, {path!r})
 import mine, bursar
 from bursar import arms
 from numba.core import event
+from numpy.typing import NDArray
 compiled = []
 class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
@@ -282,18 +431,105 @@ def test_a_policy_without_fields_works() -> None:
     assert favourite(Tiny()) == 2
 
 
+def resident_kilobytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+
+
 def test_a_policy_that_allocates_works_and_leaks_nothing() -> None:
     assert favourite(Allocating()) == 1
+    before = resident_kilobytes()
+    bursar.simulate(PROBLEM, Allocating(), budgets=[200_000.0], runs=4)  # 2.4 million arrays of 24 bytes and a header
+    assert resident_kilobytes() - before < 40_000
 
 
-def test_references_are_not_leaked() -> None:
-    policy = policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3)
-    table = policy.var_cost
-    bursar.simulate(PROBLEM, policy, budgets=[100.0], runs=20)
-    before = sys.getrefcount(table), sys.getrefcount(policy)
-    for _ in range(5):
-        bursar.simulate(PROBLEM, policy, budgets=[100.0], runs=20)
-    assert (sys.getrefcount(table), sys.getrefcount(policy)) == before
+def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the generators, which compiled code gets once a slice."""
+    seen: list[Any] = []
+    start = batch._State.start
+
+    def watched(which: Any) -> Any:
+        state = start(which)
+        seen.extend(state.rngs[:2])
+        return state
+
+    monkeypatch.setattr(batch._State, "start", watched)
+    bursar.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[5000.0], runs=20)
+    gc.collect()
+    assert len(seen) >= 4
+    assert {sys.getrefcount(rng) for rng in seen} == {sys.getrefcount(object()) + 2}  # by `seen` and by `rng`
+
+
+class Uneven(NamedTuple):
+    table: Any
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.table[arm, 0] += 1.0
+
+    def belief(self, arm: int) -> float:
+        return float(self.table[arm, 0])
+
+    def full(self) -> bool:
+        return False
+
+
+class Careless(NamedTuple):
+    """Its memory is laid out differently each time."""
+
+    count: Any
+
+    def memory(self, arms: int) -> Uneven:
+        self.count[0] += 1
+        return Uneven(np.zeros((arms, 8), order="F") if self.count[0] % 2 else np.zeros((arms, 16))[:, ::2])
+
+    def score(self, belief: float, log_n: float) -> float:
+        return -belief
+
+
+def test_a_memory_of_another_layout_never_reaches_compiled_code() -> None:
+    with pytest.raises(bursar.BursarError, match="a Uneven must have the same types of fields every time it is made"):
+        favourite(Careless(np.zeros(1)))
+
+
+class Whole(NamedTuple):
+    weights: NDArray[np.int64]
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return float(self.weights[belief.arm])
+
+
+def test_an_annotation_does_not_change_a_value() -> None:
+    assert favourite(Whole(np.array([0.1, 0.9, 0.4]))) == 1
+
+
+class Mistaken(NamedTuple):
+    kind: str = "none"
+
+    def score(self, belief: Any, log_n: float) -> Any:
+        return None if self.kind == "none" else belief.no_such_thing
+
+
+@pytest.mark.parametrize("kind", ["none", "attribute"])
+def test_a_mistake_in_a_policy_is_one_sentence(kind: str) -> None:
+    with (
+        pytest.warns(InterpretedWarning, match="Mistaken cannot be compiled"),
+        pytest.raises(bursar.BursarError, match=r"a run of Mistaken failed with (Type|Attribute)Error: .*, line \d+\)"),
+    ):
+        favourite(Mistaken(kind))
+
+
+class NoMemory(NamedTuple):
+    memory_size: float = 1.0
+
+    def memory(self, arms: int) -> list[float]:
+        return [0.0] * arms
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return 0.0
+
+
+def test_a_memory_that_is_none_is_refused() -> None:
+    with pytest.raises(bursar.BursarError, match="memory of NoMemory must be a NamedTuple with methods"):
+        favourite(NoMemory())
 
 
 def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:

@@ -4,8 +4,10 @@ Run i draws from `SeedSequence(seed, spawn_key=(i,))` whatever the policy, the b
 on nothing but the seed.
 """
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,14 +47,20 @@ class Batch:
         self.state = state
         state.grew = False
         before = state.runs.marks[:, PULLS].sum()
-        player.play(
-            state.rngs, player.world, player.policy, tuple(state.memories), state.runs, state.outcome, player.budgets,
-            pulls, player.max_pulls,
-        )  # fmt: skip
+        try:
+            player.play(
+                state.rngs, player.world, player.policy, tuple(state.memories), state.runs, state.outcome,
+                player.budgets, pulls, player.max_pulls,
+            )  # fmt: skip
+        except Exception as error:  # only interpreted code raises: a mistake in a policy or law of the user's
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+            raise BursarError(f"a run of {player.label} failed with {what}") from error
         made = int(state.runs.marks[:, PULLS].sum() - before)
         count = len(self.result.cost)
         done = state.runs.marks[:count, PASSED] == len(player.budgets)
         if done.all():
+            _check_finite(player.label, self.first, state.outcome.cost, state.outcome.reward)
             for result, mine in zip(self.result, state.outcome, strict=True):
                 result[...] = mine
             self.state = None  # thousands of finished batches must not hold their memories
@@ -71,8 +79,7 @@ class Batch:
         if stray := int(marks[STRAY]):
             last = state.runs.pulls.shape[1] - 1
             raise BadParameter(label, "the arm that choose returns", f"0 to {last}", stray - (stray > 0))
-        if not np.isfinite(totals[[SPENT, EARNED]]).all():
-            raise BursarError(f"run {run} of {label} met a cost or reward that is not a finite number")
+        _check_finite(label, run, totals[None, [SPENT, EARNED]])
         if marks[PULLS] >= self.player.max_pulls:
             raise RunTooLong(label, run, int(marks[PULLS]), float(totals[SPENT]), float(self.player.budgets[-1]))
         state.grow(i)
@@ -101,8 +108,16 @@ class _State:
         """Enlarge a memory that is full."""
         memory = self.memories[i]
         if memory.full():
+            if not hasattr(memory, "grown"):
+                raise BursarError(f"a {type(memory).__name__} is full and has no method grown() to go on with")
             self.memories[i] = same_types(memory.grown(), memory)
-            self.grew = not self.memories[i].full()
+            self.grew |= not self.memories[i].full()
+
+
+def _check_finite(label: str, first: int, *totals: Vector) -> None:
+    for run, row in enumerate(np.concatenate(totals, axis=1), first):
+        if not np.isfinite(row).all():
+            raise BursarError(f"run {run} of {label} met a cost or reward that is not a finite number")
 
 
 def same_types(memory: Any, expected: Any) -> Any:

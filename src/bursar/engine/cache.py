@@ -11,30 +11,47 @@ import functools
 import hashlib
 import os
 import platform
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 _COMPILED = ("arms", "beliefs", "engine", "policies")  # the parts whose code compiled loops can hold
+_KEPT_DAYS = 60
 
 
 def folder(key: str) -> Path | None:
     """The folder for a loop with this key; None where nothing can be written."""
-    path = _root() / hashlib.sha256(f"{_versions()} {key}".encode()).hexdigest()[:32]
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        root = _root()
+        path = root / hashlib.sha256(f"{_versions()} {key}".encode()).hexdigest()[:32]
+        if not path.is_dir():
+            path.mkdir(parents=True)
+            _forget_the_unused(root)
+        os.utime(path)
         with tempfile.TemporaryFile(dir=path):
             return path
     except OSError:
         return None
 
 
+def _forget_the_unused(root: Path) -> None:
+    """Every edit of a policy leaves a folder behind: drop those not used for long."""
+    for old in root.iterdir():
+        if time.time() - old.stat().st_mtime > _KEPT_DAYS * 86_400:
+            shutil.rmtree(old, ignore_errors=True)
+
+
 def _root() -> Path:
     if chosen := os.environ.get("BURSAR_CACHE_DIR"):
         return Path(chosen)
-    if sys.platform == "darwin":
-        return Path(os.path.expanduser("~/Library/Caches/bursar"))  # noqa: PTH111 - Path.home() raises without a home
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "bursar"  # noqa: PTH111
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "bursar"
+    try:
+        return Path.home() / ("Library/Caches/bursar" if sys.platform == "darwin" else ".cache/bursar")
+    except RuntimeError as error:
+        raise OSError("no home") from error
 
 
 @functools.cache

@@ -26,8 +26,9 @@ from numba.core.errors import NumbaError
 
 from bursar.engine import cache, loop
 from bursar.engine.fingerprint import PROTOCOL, Reach
-from bursar.engine.records import is_record
+from bursar.engine.records import described, is_record, shape
 from bursar.engine.vocabulary import OPTIONS, counting_play, learn
+from bursar.engine.world import law_at
 
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 
@@ -45,21 +46,25 @@ def compiled(policy: Any, memory: Any, world: Any) -> Callable[..., None]:
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
     """
-    classes = list(dict.fromkeys(_classes(policy) + _classes(memory) + _classes(world)))
+    things = (policy, memory, world)
     with _lock:
-        reach = Reach(*classes)
-        copies = _StandIns(reach) if not reach.portable or _changed(reach) else None
-        signature = _signature(policy, memory, world, copies)
-        key = (tuple(classes), reach.digest, str(signature))
+        reach = Reach(*(cls for thing in things for cls in _classes(thing)))
+        key = (shape(things), reach.digest)
         if key not in _entries:
-            _entries[key] = _compile(signature, reach, copies), reach
+            _entries[key] = _compile(things, reach), reach
         return _entries[key][0]
 
 
-def _compile(signature: tuple[Any, ...], reach: Reach, copies: "_StandIns | None") -> Callable[..., None]:
+def _compile(things: tuple[Any, Any, Any], reach: Reach) -> Callable[..., None]:
+    if not reach.portable or _changed(reach):
+        copies = _StandIns(reach)
+        for function in copies.functions:
+            learn(function)
+        return _entry(_signature(*things, copies.of))
     for function in reach.functions:
-        learn(copies.of_function(function) if copies else function)
-    where = None if copies else cache.folder(f"{reach.digest} {signature}")
+        learn(function)
+    signature = _signature(*things, lambda cls: cls)
+    where = cache.folder(f"{reach.digest} {described(shape(things))}")
     if where is None:
         return _entry(signature)
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
@@ -86,11 +91,12 @@ def _entry(signature: tuple[Any, ...], **options: Any) -> Callable[..., None]:
     raise CannotCompile(_reason(str(refusal))) from refusal
 
 
-def _signature(policy: Any, memory: Any, world: Any, copies: "_StandIns | None") -> tuple[Any, ...]:
+def _signature(policy: Any, memory: Any, world: Any, stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """The numba types of `play`'s arguments."""
+
     def type_of(value: Any) -> Any:
         if is_record(value):
-            cls = copies.of_class(type(value)) if copies else type(value)
-            return types.BaseTuple.from_types([type_of(field) for field in value], cls)
+            return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         return numba.typeof(value)
 
     runs = loop.Runs.start(1)
@@ -124,35 +130,52 @@ def _changed(reach: Reach) -> bool:
 
 
 class _StandIns:
-    """Copies of classes and of the plain functions they reach: to numba, things it has never seen."""
+    """Copies of classes and of the plain functions they reach: to numba, things it has never seen.
+
+    A function that the user gave to njit is replaced by a plain copy of what was given: its own machine code is frozen,
+    and its reference counts are not ours.
+    """
 
     def __init__(self, reach: Reach) -> None:
-        self._functions: dict[Any, Any] = {}
-        self._classes: dict[type, type] = {}
+        self._copies: dict[Any, Any] = {}
         for function in reach.functions:
-            if function.__module__.partition(".")[0] == "bursar":
-                continue  # it reaches nothing of the user's
-            cells = tuple(python.CellType() for _ in function.__closure__ or ()) or None
-            code, space = function.__code__, dict(function.__globals__)
-            copy = python.FunctionType(code, space, function.__name__, function.__defaults__, cells)
-            copy.__kwdefaults__ = function.__kwdefaults__
-            self._functions[function] = copy
-        for function, copy in self._functions.items():
-            for name, value in function.__globals__.items():
-                copy.__globals__[name] = self.of_function(value)
-            for cell, original in zip(copy.__closure__ or (), function.__closure__ or (), strict=True):
-                cell.cell_contents = self.of_function(original.cell_contents)
+            if function is not law_at:  # whose compiled version is not its own code
+                self._copies[function] = _bare_copy(function)
+        for cls in reach.classes:
+            self._copies[cls] = type(cls.__name__, (cls,), {"__slots__": ()})
+        for module in reach.modules:
+            self._copies[module] = python.ModuleType(module.__name__)
+        for original, copy in self._copies.items():
+            if isinstance(original, type):
+                for name in PROTOCOL:
+                    if inspect.isfunction(method := getattr(original, name, None)):
+                        setattr(copy, name, self.of(method))
+            elif inspect.ismodule(original):
+                vars(copy).update({name: self.of(value) for name, value in vars(original).items()})
+            else:
+                copy.__globals__.update({name: self.of(value) for name, value in original.__globals__.items()})
+                for cell, old in zip(copy.__closure__ or (), original.__closure__ or (), strict=True):
+                    cell.cell_contents = self.of(old.cell_contents)
 
-    def of_class(self, cls: type) -> type:
-        """The class that stands in for this one."""
-        if cls not in self._classes:
-            methods = {name: self.of_function(method) for name in PROTOCOL if (method := getattr(cls, name, None))}
-            self._classes[cls] = type(cls.__name__, (cls,), {"__slots__": (), **methods})
-        return self._classes[cls]
+    @property
+    def functions(self) -> list[Any]:
+        """The copied functions."""
+        return [copy for copy in self._copies.values() if inspect.isfunction(copy)]
 
-    def of_function(self, value: Any) -> Any:
-        """The copy of a function; anything else, and bursar's own functions, as they are."""
-        return self._functions.get(value, value) if inspect.isfunction(value) else value
+    def of(self, value: Any) -> Any:
+        """What stands in for a class, function or module; anything else as it is."""
+        if inspect.isfunction(given := getattr(value, "py_func", None)):
+            value = given
+        copied = inspect.isfunction(value) or isinstance(value, type) or inspect.ismodule(value)
+        return self._copies.get(value, value) if copied else value
+
+
+def _bare_copy(function: Any) -> Any:
+    """A copy with globals and cells of its own, both still to be filled."""
+    cells = tuple(python.CellType() for _ in function.__closure__ or ()) or None
+    copy = python.FunctionType(function.__code__, {}, function.__name__, function.__defaults__, cells)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 def _reason(report: str) -> str:
@@ -164,4 +187,5 @@ def _reason(report: str) -> str:
         if not re.search(r"[\\/](numba|bursar)[\\/]", path):
             why = f" ({said.rstrip('.')})" if said and not said.startswith("During") else ""
             return f"numba refuses {code!r} in {path.rsplit('/', 1)[-1]}, line {line}{why}"
-    return f"numba says {report.strip().splitlines()[-1].strip()!r}"
+    telling = (line.strip() for line in report.splitlines() if re.search(r"Unknown|Cannot|annot |nvalid|ntyped", line))
+    return f"numba says {next(telling, 'nothing helpful')!r}"

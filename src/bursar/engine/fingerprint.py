@@ -1,7 +1,8 @@
 """What code does a class reach? The answer decides what may be taken from a cache and what must be compiled anew.
 
 Numba freezes whatever a compiled method reads: helper functions, constants, defaults, closures. So two compilations
-are interchangeable only if all of that is equal. `Reach` walks it and writes it down.
+are interchangeable only if all of that is equal. `Reach` walks it and writes it down, every value in its place: what
+was met before is written as a reference to where.
 """
 
 import builtins
@@ -9,14 +10,22 @@ import hashlib
 import inspect
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 # The methods that the compiled loop calls: the whole protocol, with the number of arguments after self.
 PROTOCOL = {
-    "score": 2, "sample": 3, "choose": 3, "observe": 3, "belief": 1, "full": 0, "draw": 1, "pull": 2,
-}  # fmt: skip
+    "score": 2,
+    "sample": 3,
+    "choose": 3,
+    "observe": 3,
+    "belief": 1,
+    "full": 0,
+    "draw": 1,
+    "pull": 2,
+}
 
 # Modules whose functions numba brings its own versions of; their versions are part of the cache's name.
 _KNOWN = ("math", "cmath", "numpy", "numba")
@@ -29,9 +38,10 @@ class Reach:
         self.parts: list[str] = []
         self.classes: list[type] = []
         self.functions: list[Any] = []  # plain Python ones, which numba must be told of
+        self.modules: list[types.ModuleType] = []  # the user's, read as `module.name`
         self.portable = True  # False: it holds something that another process could not recognise
-        self.kept_alive: list[object] = []  # whose ids stand in `parts`
-        self._seen: set[int] = set()
+        self._seen: dict[Any, int] = {}
+        self._alive: list[object] = []  # whose ids stand in `parts` or in `_seen`
         for root in roots:
             self._value(root)
 
@@ -40,49 +50,67 @@ class Reach:
         """A short name for all of it."""
         return hashlib.sha256("\n".join(self.parts).encode()).hexdigest()[:24]
 
+    def _first_time(self, *things: object) -> bool:
+        """Whether these are new; if not, a reference to where they were met is written."""
+        key = tuple(map(id, things))
+        if key in self._seen:
+            self.parts.append(f"again {self._seen[key]}")
+            return False
+        self._seen[key] = len(self.parts)
+        self._alive.extend(things)
+        return True
+
     def _class(self, cls: type) -> None:
-        if id(cls) in self._seen:
+        if not self._first_time(cls):
             return
-        self._seen.add(id(cls))
         self.classes.append(cls)
-        if _importable(cls):
-            self.parts.append(f"class {cls.__module__}.{cls.__qualname__} {getattr(cls, '_fields', ())}")
-        else:
+        if not _importable(cls):
             self._opaque(cls)
+        self.parts.append(f"class {cls.__module__}.{cls.__qualname__} {getattr(cls, '_fields', ())}")
         for name in PROTOCOL:
             method = getattr(cls, name, None)
             if inspect.isfunction(method):
+                self.parts.append(f"method {name}")
                 self._function(method)
 
     def _function(self, function: types.FunctionType) -> None:
-        if id(function) in self._seen:
+        if not self._first_time(function):
             return
-        self._seen.add(id(function))
         self.functions.append(function)
+        self.parts.append(f"function {function.__qualname__}")
         names = self._code(function.__code__)
         self._value(function.__defaults__)
         self._value(tuple(sorted((function.__kwdefaults__ or {}).items())))
-        for cell in function.__closure__ or ():
-            self._value(cell.cell_contents)
+        self._values(cell.cell_contents for cell in function.__closure__ or ())
         for name in names:
             if name in function.__globals__:
                 self.parts.append(f"global {name}")
                 value = function.__globals__[name]
-                if inspect.ismodule(value) and not _known(value.__name__):
+                if inspect.ismodule(value):
                     self._module(value, names)
                 else:
                     self._value(value)
 
-    def _module(self, module: types.ModuleType, names: list[str]) -> None:
-        """A user's module, used as `module.name`: what is read of it can only be one of the function's names."""
+    def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
+        """A module, used as `module.name`: what is read of a user's can only be one of the function's names."""
         self.parts.append(f"module {module.__name__}")
+        if _known(module.__name__) or not self._first_time(module, names):
+            return
+        self.modules.append(module)
         for name in names:
             if hasattr(module, name):
-                self._value(getattr(module, name))
+                self.parts.append(f"attribute {name}")
+                value = getattr(module, name)
+                if inspect.ismodule(value):
+                    self._module(value, names)
+                else:
+                    self._value(value)
 
-    def _code(self, code: types.CodeType) -> list[str]:
+    def _code(self, code: types.CodeType) -> tuple[str, ...]:
+        """Write a function's code, nested ones included; the names it may look up."""
         self.parts.append(f"code {code.co_name} {code.co_varnames} {code.co_names} {code.co_code.hex()}")
-        names = list(code.co_names)
+        names = code.co_names
+        self.parts.append(f"constants {len(code.co_consts)}")
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 names += self._code(constant)
@@ -90,26 +118,29 @@ class Reach:
                 self._value(constant)
         return names
 
-    def _value(self, value: object) -> None:
+    def _values(self, values: Iterable[object]) -> None:
+        values = list(values)
+        self.parts.append(f"items {len(values)}")
+        for value in values:
+            self._value(value)
+
+    def _value(self, value: Any) -> None:
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
             self.parts.append(f"{type(value).__name__} {value!r}")
-        elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
-            self.parts.append(f"array {value.dtype} {value.shape} {value.tobytes().hex()}")
-        elif type(value) is tuple:
-            for item in value:
-                self._value(item)
-        elif inspect.ismodule(value) and _known(value.__name__):
-            self.parts.append(f"module {value.__name__}")
+        elif isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+            self.parts.append(f"array {value.dtype.descr} {value.shape} {value.tobytes().hex()}")
+        elif isinstance(value, tuple):
+            if type(value) is not tuple:
+                self._class(type(value))
+            self._values(value)
         elif isinstance(value, type) and issubclass(value, tuple):
             self._class(value)
-        elif inspect.isfunction(getattr(value, "py_func", None)):  # the user gave it to njit: followed, not registered
-            self.parts.append(f"njit {sorted(value.targetoptions.items())}")  # type: ignore[attr-defined]
-            inner = Reach(value.py_func)  # type: ignore[attr-defined]
-            self.parts += inner.parts
-            self.portable &= inner.portable
-        elif (
-            _known(getattr(value, "__module__", None)) or getattr(builtins, getattr(value, "__name__", ""), 0) is value
-        ):
+        elif inspect.isfunction(getattr(value, "py_func", None)):
+            # The user gave it to njit: it is compiled by itself, with constants and options of its own. Compiled code
+            # gets a plain copy of what was given, so what it reads is followed like anything else.
+            self.portable = False
+            self._function(value.py_func)
+        elif _known(getattr(value, "__module__", None)) or _builtin(value):
             self.parts.append(f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', repr(value))}")
         elif inspect.isfunction(value):
             self._function(value)
@@ -118,7 +149,7 @@ class Reach:
 
     def _opaque(self, value: object) -> None:
         self.portable = False
-        self.kept_alive.append(value)
+        self._alive.append(value)
         self.parts.append(f"object {id(value)}")
 
 
@@ -127,7 +158,8 @@ def _known(module: object) -> bool:
 
 
 def _builtin(value: object) -> bool:
-    return getattr(builtins, getattr(value, "__name__", ""), None) is value
+    name = getattr(value, "__name__", None)
+    return isinstance(name, str) and getattr(builtins, name, None) is value
 
 
 def _importable(cls: type) -> bool:

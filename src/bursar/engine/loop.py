@@ -29,7 +29,9 @@ class Runs(NamedTuple):
 
     pulls: NDArray[np.int64]  # [run, arm]
     totals: NDArray[np.float64]  # [run, 4]: spent and earned so far
-    marks: NDArray[np.int64]  # [run, 3]: pulls made, budgets passed, 1 + an arm that does not exist (0: none)
+    marks: NDArray[
+        np.int64
+    ]  # [run, 3]: pulls made, budgets passed, 1 + an arm ≥ K or an arm < 0 that was chosen (0: none)
 
     @staticmethod
     def start(arms: int) -> "Runs":
@@ -74,7 +76,8 @@ def decide_by_sample(policy: Any, memory: Any, pulls: Any, log_n: float, spent: 
 
 def decide_by_choose(policy: Any, memory: Any, pulls: Any, log_n: float, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001
     """`decide` for a policy with `choose`."""
-    return int(policy.choose(memory, Now(n, log_n, spent), rng))
+    arm: int = policy.choose(memory, Now(n, log_n, spent), rng)
+    return arm
 
 
 def advance(

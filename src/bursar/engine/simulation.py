@@ -1,5 +1,6 @@
 """simulate(): policies on a problem, over runs and budgets."""
 
+import inspect
 import os
 import warnings
 from collections.abc import Mapping
@@ -17,14 +18,13 @@ from bursar.engine.loop import BATCH, Outcome, play
 from bursar.engine.progress import progress as progress_bar
 from bursar.engine.records import coerced, is_record
 from bursar.engine.result import Result
-from bursar.engine.world import Laws, compose
+from bursar.engine.world import Laws, World, compose
 from bursar.errors import BadParameter, InterpretedWarning
 from bursar.parameters import Vector, real, vector, whole
 from bursar.policies import Fixed
 
 _BATCH_PULLS = 200_000  # a batch holds as many runs as make about this many pulls
 _KINDS = ("score", "sample", "choose")
-_ORACLE = "the best arm"
 
 
 def simulate(
@@ -68,18 +68,18 @@ def simulate(
     seed = whole("simulate", "seed", seed, at_least=0)
     workers = (os.cpu_count() or 1) if workers is None else whole("simulate", "workers", workers, at_least=1)
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
-    if backend != "threads":
+    if str(backend) != "threads":
         raise BadParameter("simulate", "backend", '"threads"', backend)
-    if progress not in (None, True, False):
+    if progress is not None and not isinstance(progress, bool):
         raise BadParameter("simulate", "progress", "True, False or None", progress)
 
-    everyone = {**labelled, _ORACLE: Fixed(problem.best)}
-    shape = (len(everyone), runs, len(limits))
-    outcome = Outcome(np.zeros((*shape, len(problem)), np.int64), np.zeros(shape), np.zeros(shape))
+    oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
+    outcome = _room(len(labelled) + 1, runs, len(limits), len(problem))
+    world = _world(problem)
     batches: list[Batch] = []
-    for i, (label, policy) in enumerate(everyone.items()):
+    for i, (label, policy) in enumerate([*labelled.items(), oracle]):
         for part, policy_now in _by_budget(policy, limits):
-            player = _player(problem, label, policy_now, limits[part], seed, max_pulls)
+            player = _player(problem, world, label, policy_now, limits[part], seed, max_pulls)
             batches += _batches(player, problem, outcome.part(i).part((slice(None), part)))
     with progress_bar(len(batches), progress) as report:
         threads.run(batches, workers, report)
@@ -104,25 +104,48 @@ def _by_budget(policy: Any, budgets: Vector) -> list[tuple[slice, Any]]:
     return [(slice(j, j + 1), policy._replace(budget=float(budget))) for j, budget in enumerate(budgets)]
 
 
-def _player(problem: Problem, label: str, policy: Any, budgets: Vector, seed: int, max_pulls: int) -> Player:
+def _room(policies: int, runs: int, budgets: int, arms: int) -> Outcome:
+    """Where all runs' outcomes go."""
+    shape = (policies, runs, budgets)
+    try:
+        return Outcome(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.zeros(shape))
+    except (MemoryError, ValueError):  # numpy: too large for this machine, too large for any
+        size = 8.0 * policies * runs * budgets * (arms + 2)
+        raise BadParameter("simulate", "runs", f"small enough: these need {size:.1e} bytes of memory", runs) from None
+
+
+def _world(problem: Problem) -> World | Exception:
+    """The arms as the compiled loop needs them, or why they cannot be had so."""
+    try:
+        return compose(problem.arms)
+    except Exception as error:  # a law of the user's may hold anything; it is drawn from in the interpreter then
+        return error
+
+
+def _player(
+    problem: Problem, world: World | Exception, label: str, policy: Any, budgets: Vector, seed: int, max_pulls: int
+) -> Player:
     """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
     from bursar.engine.dispatch import CannotCompile, compiled
 
-    policy = coerced(policy)
-    make = getattr(policy, "memory", Moments.empty)
+    make = policy.memory if inspect.isfunction(getattr(type(policy), "memory", None)) else Moments.empty
     first = make(len(problem))
+    if not is_record(first) or not all(hasattr(first, name) for name in ("observe", "belief", "full")):
+        raise BadParameter(label, "memory", "a NamedTuple with methods observe, belief and full", first)
 
     def memory() -> Any:
         return same_types(make(len(problem)), first)
 
     try:
-        world: Any = compose(problem.arms)
-        loop = compiled(policy, first, world)
-    except (CannotCompile, TypeError) as error:
-        slow = f"{label} cannot be compiled and runs interpreted, about a thousand times slower: {error}"
+        if isinstance(world, Exception):
+            raise world
+        ready = coerced(policy)
+        return Player(label, compiled(ready, first, world), world, ready, memory, budgets, seed, max_pulls)
+    except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
+        reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
+        slow = f"{label} cannot be compiled and runs interpreted, about a thousand times slower: {reason}"
         warnings.warn(slow, InterpretedWarning, stacklevel=3)
-        world, loop = Laws(tuple(problem.arms)), play
-    return Player(label, loop, world, policy, memory, budgets, seed, max_pulls)
+        return Player(label, play, Laws(tuple(problem.arms)), policy, memory, budgets, seed, max_pulls)
 
 
 def _batches(player: Player, problem: Problem, outcome: Outcome) -> list[Batch]:
@@ -139,6 +162,8 @@ def _budgets(budgets: ArrayLike | None, budget: float | None) -> Vector:
         raise BadParameter("simulate", "budgets or budget", "given, and not both", (budgets, budget))
     if budgets is None:
         top = real("simulate", "budget", budget, above=0)
+        if top < 1e-300:
+            raise BadParameter("simulate", "budget", "≥ 1e-300, so that a thousandth of it is a number", budget)
         return np.geomspace(top / 1000, top, 25)
     limits = vector("simulate", "budgets", budgets, above=0)
     if (np.diff(limits) <= 0).any():
@@ -162,10 +187,10 @@ def _labelled(policies: Any, arms: int) -> dict[str, Any]:
     for label, policy in labelled.items():
         if not isinstance(label, str) or not label.strip():
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
-        kinds = [kind for kind in _KINDS if callable(getattr(policy, kind, None))]
+        kinds = [kind for kind in _KINDS if callable(getattr(type(policy), kind, None))]
         if not is_record(policy) or len(kinds) != 1:
             allowed = "a NamedTuple with exactly one of the methods score, sample and choose"
             raise BadParameter("simulate", f"policy {label!r}", allowed, policy)
-        if check := getattr(policy, "check", None):
-            check(arms)
+        if inspect.isfunction(getattr(type(policy), "check", None)):
+            policy.check(arms)
     return labelled

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.engine.records import coerced, is_record, shape
+from bursar.engine.records import coerced, described, is_record, shape
 
 
 class Laws(NamedTuple):
@@ -63,7 +63,7 @@ class World(NamedTuple):
 
 
 def law_at(rows: Rows, place: int) -> Any:
-    """The law in a row; the compiler's version is generated from the law's type in `dispatch`."""
+    """The law in a row; the compiler's version is made from the law's type in `vocabulary`."""
     raise NotImplementedError("only compiled code reads a table of laws; the interpreter draws from Laws")
 
 
@@ -73,14 +73,17 @@ def compose(laws: Sequence[Any]) -> World:
     Raises TypeError where a law has a field that is neither a number, nor an array, nor such a law.
     """
     laws = [coerced(law) for law in laws]
-    kinds = [shape(law) for law in laws]
-    order = sorted(range(len(laws)), key=lambda arm: kinds[arm])
+    members: dict[Any, list[int]] = {}
+    for arm, law in enumerate(laws):
+        members.setdefault(shape(law), []).append(arm)
+    kinds = sorted(members, key=described)  # so that the order of the arms does not matter to the compiler
     places = np.empty(len(laws), np.int64)
-    places[order] = np.arange(len(laws))
-    groups: Any = None
-    for kind in sorted(set(kinds), reverse=True):
-        rows = _rows([laws[arm] for arm in order if kinds[arm] == kind])
-        groups = rows if groups is None else Split(rows, groups, len(rows.numbers))
+    places[[arm for kind in kinds for arm in members[kind]]] = np.arange(len(laws))
+    tables = [_rows([laws[arm] for arm in members[kind]]) for kind in kinds]
+    groups: Any = tables.pop()
+    while tables:
+        rows = tables.pop()
+        groups = Split(rows, groups, len(rows.numbers))
     return World(groups, places)
 
 
@@ -104,7 +107,7 @@ def _flat(law: Any) -> tuple[list[float], list[NDArray[np.float64]]]:
             arrays += inner[1]
         elif isinstance(value, np.ndarray) and value.ndim == 1:
             arrays.append(value)
-        elif isinstance(value, (bool, int, float)):
+        elif isinstance(value, float) or (isinstance(value, int) and float(value) == value):
             numbers.append(float(value))
         else:
             raise TypeError(f"{type(law).__name__} has a field that is not a number, a 1-D array or a law: {value!r}")
