@@ -29,7 +29,7 @@ from bursar.beliefs import Moments
 from bursar.engine.backends import threads
 from bursar.engine.fingerprint import Reach
 from bursar.engine.loop import Outcome
-from bursar.engine.simulation import _batches, _player
+from bursar.engine.simulation import _batches, _player, _world
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
 
@@ -120,7 +120,8 @@ class Bench:
         numbers of threads needs seconds on the wall.
         """
         now = time.process_time if workers == (1,) else time.perf_counter
-        player = _player(problem, "the policy", policy, np.array([budget]), seed=0, max_pulls=10**9)  # compiles
+        budgets = np.array([budget])
+        player = _player(problem, _world(problem), "the policy", policy, budgets, seed=0, max_pulls=10**9)  # compiles
 
         def clock(workers: int) -> tuple[float, int]:
             outcome = Outcome(np.zeros((runs, 1, len(problem)), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))

@@ -2,7 +2,7 @@
 
 BursarError
 ├── BadParameter (also a ValueError)    a parameter is not what it may be; nothing was done
-├── BadFile (also a ValueError)         a file is not what it should be (broken TOML, a foreign Parquet file)
+├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
 ├── NotCovered (also a ValueError)      no result of the theory covers this case
 └── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
 
@@ -32,7 +32,7 @@ class BadParameter(BursarError, ValueError):
 
 
 class BadFile(BursarError, ValueError):
-    """A file or text is not in the format it should be in."""
+    """A file cannot be read or written, or a file or text is not in the format it should be in."""
 
 
 class NotCovered(BursarError, ValueError):

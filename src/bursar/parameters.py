@@ -8,6 +8,8 @@ call that makes it; `real`, `whole` and `vector` turn what a user passed into wh
 import inspect
 import math
 import operator
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +19,8 @@ from bursar.errors import BadParameter
 
 Vector = NDArray[np.float64]
 
+_LONGEST = 64  # numbers of an array in a repr
+_FIRST = 6  # of a longer one
 # The limits a number can have, with the words for them.
 _LIMITS = {
     "above": (operator.gt, ">"),
@@ -33,7 +37,7 @@ class Record(tuple[Any, ...]):
 
     def arguments(self) -> dict[str, Any]:
         """The constructor's arguments, in its order (derived fields left out)."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        return {name: getattr(self, name) for name in signature_of(type(self))}
 
     def _replace(self, **changes: Any) -> Self:
         return type(self)(**{**self.arguments(), **changes})
@@ -42,17 +46,40 @@ class Record(tuple[Any, ...]):
         return type(self), tuple(self.arguments().values())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(map(_equal, self, other))
+        return type(self) is type(other) and equal(self, other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash((type(self), *(value.tobytes() if isinstance(value, np.ndarray) else value for value in self)))
+        return hash((type(self), *map(_hashable, self)))
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{name}={_plain(value)!r}" for name, value in self.arguments().items())
+        return self.call(_LONGEST)
+
+    def call(self, longest: float = math.inf) -> str:
+        """The call that makes it; arrays of more than `longest` numbers are shown by their first few."""
+        inner = ", ".join(f"{name}={_shown(value, longest)}" for name, value in self.arguments().items())
         return f"{type(self).__name__}({inner})"
+
+
+@cache
+def signature_of(cls: type) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a class's constructor; `inspect` takes its time, and files hold many laws of one class."""
+    return inspect.signature(cls).parameters
+
+
+def equal(one: object, other: object) -> bool:
+    """Equality by value that understands arrays, also inside tuples and lists; tuples differ where their classes do.
+
+    >>> equal((1, [np.array([1.0, 2.0])]), (1, [np.array([1.0, 2.0])]))
+    True
+    """
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)  # type: ignore[arg-type]
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(equal, one, other))
+    return bool(one == other)
 
 
 def real(owner: str, name: str, value: object, **limits: float) -> float:
@@ -61,15 +88,12 @@ def real(owner: str, name: str, value: object, **limits: float) -> float:
     >>> real("UCBB1", "alpha", 3, above=2)
     3.0
     """
-    allowed = "a finite number" + _words(limits)
-    if isinstance(value, (bool, str, bytes)) or getattr(value, "ndim", 0) != 0:
-        raise BadParameter(owner, name, allowed, value)
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value) if _is_number(value) else math.nan  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise BadParameter(owner, name, allowed, value) from None
+        number = math.nan
     if not math.isfinite(number):
-        raise BadParameter(owner, name, allowed, value)
+        raise BadParameter(owner, name, "a finite number" + _words(limits), value)
     if not _within(number, limits):
         raise BadParameter(owner, name, _words(limits).lstrip(), value)
     return number
@@ -100,9 +124,11 @@ def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:
     allowed = "a number or a sequence of finite numbers" + _words(limits)
     try:
         given = np.asarray(values)
+        if given.dtype.kind == "O":  # whole numbers beyond 64 bits, fractions, or no numbers at all
+            given = np.array([real(owner, name, value) for value in given.flat]).reshape(given.shape)
     except ValueError:
         raise BadParameter(owner, name, allowed, values) from None
-    if given.dtype.kind not in "iuf":
+    if given.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
         raise BadParameter(owner, name, allowed, values)
     array = np.array(given, dtype=np.float64, ndmin=1) + 0.0  # a copy of ours, without -0.0: equal arrays hash alike
     if array.ndim != 1 or array.size == 0:
@@ -127,11 +153,28 @@ def _words(limits: dict[str, float]) -> str:
     return f" {words}" if words else ""
 
 
-def _equal(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
-    return one == other
+def _is_number(value: object) -> bool:
+    """Whether it is one real number: `float` also reads text, bytes, truth values and masked ones."""
+    if type(value) in (float, int):
+        return True
+    if isinstance(value, (bool, np.ma.MaskedArray)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        return False
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    return kind in ("i", "u", "f") and getattr(value, "ndim", 0) == 0
 
 
-def _plain(value: object) -> object:
-    return value.tolist() if isinstance(value, np.ndarray) else value
+def _hashable(value: object) -> object:
+    """The value with its arrays as tuples, so that what is equal hashes alike."""
+    if isinstance(value, np.ndarray):
+        return tuple(value.ravel().tolist())
+    return tuple(map(_hashable, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _shown(value: object, longest: float) -> str:
+    if isinstance(value, Record):
+        return value.call(longest)
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.size <= longest:
+        return repr(value.tolist())
+    return f"[{', '.join(map(repr, value[:_FIRST].tolist()))}, <{len(value) - _FIRST} more>]"

@@ -1,5 +1,7 @@
 """The catalogue: every problem loads, survives its file, and is hard in the way it says."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -24,10 +26,16 @@ def test_names():
     )
 
 
+NO_NAMES: list[Any] = [[], None, np.array(["G", "H"])]
+
+
 def test_unknown_names_are_refused_with_the_known_ones():
     for function in (catalogue.load, catalogue.describe):
         with pytest.raises(BadParameter, match=r"must be one of G, H, gaussian5, .*; got 'g'"):
             function("g")
+        for name in NO_NAMES:
+            with pytest.raises(BadParameter, match=r"must be one of G, H, "):
+                function(name)
 
 
 def test_g():

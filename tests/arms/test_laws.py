@@ -121,6 +121,23 @@ def test_impossible_outcomes_are_never_drawn():
     assert law.support() == Support(2, 2, 0, 0)
 
 
+def test_what_rounding_misses_is_spread_over_the_outcomes():
+    law = Discrete([1, 2], [1, 1], [0.5 - 4e-10, 0.5 - 4e-10])
+    assert law.cumulative.tolist() == [0.5, 1.0]
+    assert law.moments().mean_cost == 1.5
+
+
+def test_a_long_law_is_printed_short_and_a_short_one_in_full():
+    law = Empirical(np.arange(100_000.0), np.ones(100_000))
+    assert repr(law) == (
+        "Empirical(costs=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, <99994 more>], "
+        "rewards=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, <99994 more>])"
+    )
+    assert len(repr(Linear(law, 1.0))) < 300
+    assert eval(Linear(law, 1.0).call(), vars(arms)) == Linear(law, 1.0)
+    assert eval(repr(Empirical(np.arange(64), np.arange(64))), vars(arms)) == Empirical(np.arange(64), np.arange(64))
+
+
 def test_probabilities_may_be_off_by_rounding():
     law = Discrete([1, 2, 3], [1, 1, 1], [0.1 + 1e-10, 0.2, 0.7])
     assert law.cumulative[-1] == 1.0
@@ -178,6 +195,13 @@ BAD = [
     ("Beta", (0.5, 0.5, 0.1, 0.6), "reward_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.6"),
     ("Beta", (0.5, 0.5, 0, 0.1), "cost_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.0"),
     ("Beta", (0.5, 0.5, 0.1, 0.1, 0, 0), "cost_bound", "> 0; got 0"),
+    ("Beta", (1e-12, 0.5, 1e-8, 0.1), "cost", "at least 1.02e-10 away from 0 and from cost_bound = 1; got 1e-12"),
+    (
+        "Beta",
+        (0.5, 2 - 1e-12, 0.1, 0.1, 0, 1, 2),
+        "reward",
+        "at least 2.04e-10 away from 0 and from reward_bound = 2; got 1.999999999999",
+    ),
     (
         "Beta",
         (0.5, 0.1, 0.1, 0.2, -0.99),

@@ -3,6 +3,8 @@
 import copy
 import math
 import pickle
+import time
+import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +48,10 @@ class Odd(NamedTuple):
         return self.values
 
 
+class Twin(Odd):
+    """Another law with the same fields."""
+
+
 def test_properties():
     np.testing.assert_array_equal(PROBLEM.mean_costs, [1.0, 0.5, 1.0, 0.5])
     np.testing.assert_array_equal(PROBLEM.mean_rewards, [0.9, 0.6, -1.0, 0.6])
@@ -58,6 +64,18 @@ def test_properties():
     np.testing.assert_allclose(second["var_cost"], [0.25, 0.25, 3.0, 0.0])
     np.testing.assert_allclose(second["var_reward"], [0.04, 0.24, 4 / 3, 0.0])
     np.testing.assert_allclose(second["cov"], [0.05, 0.0, 0.0, 0.0])
+
+
+def test_rates_that_only_rounding_parts_are_ties():
+    problem = Problem([Constant(0.1, 0.3), Constant(1, 3), Constant(1, 3 - 1e-9)])
+    assert problem.best == 0
+    assert problem.gaps[:2].tolist() == [0.0, 0.0]
+    assert problem.rates[0] == problem.rates[1] == problem.rate
+    assert problem.gaps[2] == pytest.approx(1e-9)
+    losing = Problem([Constant(1, -3), Constant(0.1, -0.3), Constant(1, -3.1)])
+    assert losing.gaps[:2].tolist() == [0.0, 0.0]
+    assert losing.best == 0
+    assert Problem([Constant(1, 0), Constant(1, -1e-300)]).gaps.tolist() == [0.0, 1e-300]
 
 
 def test_arrays_are_contiguous_floats_and_read_only():
@@ -98,6 +116,16 @@ def test_values_compare_hash_and_cannot_change():
     for copied in (copy.deepcopy(PROBLEM), pickle.loads(pickle.dumps(PROBLEM))):
         assert copied == PROBLEM
         assert not copied.rates.flags.writeable
+    lines = [Problem([Linear(Coin(np.array([chance])), 1.0)]) for chance in (0.5, 0.5, 0.6)]
+    assert lines[0] == lines[1] != lines[2]
+    assert hash(lines[0]) == hash(lines[1])
+    deep = [Problem([Odd((1.0, 1.0, 1.0, 1.0, np.array(0.0)))]) for _ in range(2)]
+    assert deep[0] == deep[1]
+    assert hash(deep[0]) == hash(deep[1])
+    whole, real = (Problem([Coin(np.array([1], dtype))]) for dtype in (np.int64, np.float64))
+    assert whole == real
+    assert hash(whole) == hash(real)
+    assert Problem([Linear(Odd((1, 1, 1, 1, 0)), 1.0)]) != Problem([Linear(Twin((1, 1, 1, 1, 0)), 1.0)])
     with pytest.raises(AttributeError, match="cannot be changed"):
         PROBLEM.names = ("x",)
     with pytest.raises(AttributeError, match="cannot be changed"):
@@ -119,6 +147,11 @@ BAD = [
         None,
         "the variances of 'arm 0' of Problem must be ≥ 0, with a covariance; got (-1.0, 1.0, 0.0)",
     ),
+    (
+        [Odd((1, 1, 0.1, 0.1, -5))],
+        None,
+        "the covariance of 'arm 0' of Problem must be within ±√(Var(cost)·Var(reward)) = ±0.1; got -5.0",
+    ),
     ([Odd((1, 1))], None, "the moments of 'arm 0' of Problem must be five numbers; got (1, 1)"),
     ([Odd((1, 1, 1, 1, "x"))], None, "the moments of 'arm 0' of Problem must be five numbers; got (1, 1, 1, 1, 'x')"),
     (ONE, "a", "names of Problem must be a sequence of strings; got 'a'"),
@@ -135,6 +168,20 @@ def test_bad_problems_are_refused_in_one_sentence(laws, names, sentence):
     with pytest.raises(BadParameter) as error:
         Problem(laws, names)
     assert str(error.value) == sentence
+
+
+def test_covariances_at_their_limit_are_legal():
+    almost = math.nextafter(1.0, 0.0)
+    for law in (
+        Gaussian(1, 1, 0.1, 0.3, 1),
+        Gaussian(1, 1, 1e-170, 1, 1),  # whose variance of the cost underflows
+        Bernoulli(almost, almost, 1),
+        Bernoulli(1 - 1e-12, 1 - 1e-12, 1),
+        Linear(Pareto(1, 1, 1.5), -2),
+        Odd((1, 1, math.inf, 0, 7)),
+        Empirical(np.linspace(1e9, 1e9 + 1, 1000), np.linspace(1e9, 1e9 + 1, 1000)),
+    ):
+        assert len(Problem([law])) == 1
 
 
 def test_infinite_variances_are_legal():
@@ -244,6 +291,28 @@ def test_broken_toml_is_refused_in_one_sentence(text, sentence):
     with pytest.raises(BadFile) as error:
         Problem.from_toml(text)
     assert str(error.value) == sentence
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path):
+    (tmp_path / "bom.toml").write_text(PROBLEM.to_toml(), encoding="utf-8-sig")
+    assert Problem.load(tmp_path / "bom.toml") == PROBLEM
+    assert Problem.from_toml("\ufeff" + PROBLEM.to_toml()) == PROBLEM
+
+
+@pytest.mark.parametrize("text", [b"", None, 3])
+def test_what_is_no_text_is_refused(text):
+    with pytest.raises(BadParameter, match=r"^text of from_toml must be a string; got "):
+        Problem.from_toml(text)
+
+
+def test_many_arms_take_little_longer_than_their_toml():
+    """20 000 arms: about 1.5 times the parser's own time; a quadratic step makes it 8 times."""
+    text = Problem([Constant(1.0, 1.0)] * 20_000).to_toml()
+    start = time.process_time()
+    tomllib.loads(text)
+    parsed = time.process_time()
+    assert len(Problem.from_toml(text)) == 20_000
+    assert time.process_time() - parsed < 4 * (parsed - start)
 
 
 def test_broken_files_are_refused_with_their_path(tmp_path: Path):

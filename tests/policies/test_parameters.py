@@ -3,7 +3,10 @@
 import copy
 import inspect
 import pickle
+from array import array
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -98,8 +101,55 @@ def test_arguments_are_fields_and_fields_are_numbers(policy: Any) -> None:
     arguments = tuple(inspect.signature(type(policy)).parameters)
     assert policy._fields[: len(arguments)] == arguments
     for value in policy:
-        assert type(value) in (float, int) or value.dtype == np.float64
+        assert type(value) in (float, int, bool) or value.dtype == np.float64
     assert sum(hasattr(policy, name) for name in ("score", "sample", "choose")) == 1
+
+
+def test_a_variance_factor_left_open_is_chosen_anew() -> None:
+    policy = UCBB1(0.04, 0.09, 0.05)
+    assert policy.variance_factor == 0.5
+    assert policy.arguments()["variance_factor"] is None
+    assert "variance_factor=None" in repr(policy)
+    bounded = policy._replace(cost_bound=1.0, reward_bound=1.0)
+    assert bounded == UCBB1(0.04, 0.09, 0.05, cost_bound=1.0, reward_bound=1.0)
+    assert bounded.variance_factor == 2.0
+    given = UCBB1(0.04, 0.09, 0.05, variance_factor=0.5)
+    assert given._replace(cost_bound=1.0).variance_factor == 0.5
+    assert "variance_factor=0.5" in repr(given)
+
+
+NO_NUMBERS: list[Any] = [
+    *(np.True_, np.array(True), "3", b"3", bytearray(b"3"), memoryview(b"3"), array("b", b"3"), 1j, None, [1.0], float),
+    *(np.ma.masked, np.ma.array(3.0), np.array("3"), np.datetime64("2020-01-01"), 10**400),
+]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(BadParameter, match=r"^alpha of UCBB2 must be a finite number > 2; got "):
+        UCBB2(1, 1, alpha=value)
+
+
+def test_numbers_of_every_kind_are_accepted() -> None:
+    for value in (3, 3.0, np.float32(3), np.int8(3), np.array(3), Fraction(3), Decimal(3)):
+        assert UCBB2(1, 1, alpha=value) == UCBB2(1, 1, alpha=3.0)  # type: ignore[arg-type]
+    assert UCBB1([10**30, 2], 1, 0).var_cost.tolist() == [1e30, 2.0]
+    assert UCBB1(10**30, Fraction(1, 2), 0).var_reward.tolist() == [0.5]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "values", [np.ma.array([1.0, 2.0], mask=[False, True]), [10**400], [None, 1], [10**30, True], [10**30, "1"], None]
+)
+def test_what_is_no_sequence_of_numbers_is_refused(values: Any) -> None:
+    with pytest.raises(BadParameter, match=r"^var_cost of UCBB1 must be a number or a sequence of finite numbers "):
+        UCBB1(values, 1, 0)
+
+
+def test_long_arrays_are_shown_by_their_first_numbers() -> None:
+    policy = UCBM1([1.0] * 65, 1, 0)
+    assert repr(policy).startswith("UCBM1(var_cost=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, <59 more>], var_reward=[1.0, ")
+    assert len(repr(policy)) < 250
+    assert eval(policy.call()) == policy
 
 
 def test_one_number_stands_for_every_arm() -> None:

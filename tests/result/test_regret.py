@@ -54,7 +54,7 @@ def test_one_run_has_no_error_bars_and_no_warning(tiny, kind):
     assert np.isfinite(frame["mean"]).all()
 
 
-@pytest.mark.parametrize("kind", ["real", "", None, 3])
+@pytest.mark.parametrize("kind", ["real", "", None, 3, np.array(["pseudo", "pseudo"]), []])
 def test_unknown_kind(tiny, kind):
     with pytest.raises(BadParameter, match=r'^kind of regret must be "pseudo" or "realised"; got '):
         tiny.regret(kind)

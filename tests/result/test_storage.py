@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from bursar.policies import UCBB1, UCBB2, Fixed, Uniform
 class Mine(NamedTuple):
     """A policy that bursar does not know."""
 
-    bonus: float = 1.5
+    bonus: Any = 1.5
 
     def score(self, belief, log_n):
         return belief.mean_reward + self.bonus * log_n
@@ -121,16 +122,65 @@ def test_a_failing_write_leaves_the_old_file(tiny, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pq, "write_table", broken)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(BadFile, match=r"^cannot write .*x\.parquet: No space left on device$"):
         dataclasses.replace(tiny, seed=8).save(path)
     assert path.read_bytes() == before
     assert names_in(tmp_path) == ["x.parquet"]
 
 
-@pytest.mark.parametrize("place", ["", "nowhere/x.parquet"])
-def test_save_needs_a_file_name_in_a_folder(tiny, tmp_path, place):
-    with pytest.raises(BadParameter, match=r"^path of save must be a file in a folder that exists; got "):
+PLACES = {
+    "": "it is a folder",
+    "nowhere/x.parquet": "there is no folder ",
+    "x" * 300: "File name too long",
+    "/proc/x": "",
+}
+
+
+@pytest.mark.parametrize(("place", "reason"), PLACES.items())
+def test_places_that_cannot_be_written(tiny, tmp_path, place, reason):
+    with pytest.raises(BadFile) as caught:
         tiny.save(tmp_path / place)
+    assert str(caught.value).startswith(f"cannot write {tmp_path / place}: {reason}")
+    assert names_in(tmp_path) == []
+
+
+def test_a_pipe_is_not_replaced(tiny, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadFile, match=r"^cannot write .*pipe: it is not an ordinary file$"):
+        tiny.save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_place_without_permission(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(BadFile, match=r"^cannot write .*x\.parquet: permission denied$"):
+        tiny.save(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("path", [5, None, b"x", "a\0b", "\ud800", []])
+def test_what_is_no_path_is_refused(tiny, path):
+    for owner, function in (("save", tiny.save), ("load", load), ("save", tiny.problem.save), ("load", Problem.load)):
+        with pytest.raises(BadParameter, match=f"^path of {owner} must be a path, a string or a pathlib.Path; got "):
+            function(path)
+
+
+def test_names_too_long_cannot_be_read(tmp_path):
+    for function in (load, Problem.load):
+        with pytest.raises(BadFile, match=r"^cannot read .*: File name too long$"):
+            function(tmp_path / ("x" * 300))
+
+
+def test_policies_with_arrays_compare(tiny, tmp_path):
+    one, other = (dataclasses.replace(tiny, policies={"a": Mine(np.array([1.0, 2.0])), "b": Fixed(0)}) for _ in "ab")
+    assert one == other
+    assert one != dataclasses.replace(tiny, policies={"a": Mine(np.array([1.0, 3.0])), "b": Fixed(0)})
+
+
+def test_a_variance_factor_left_open_stays_open(tiny, tmp_path):
+    told = {"open": UCBB1(0.1, 0.2, 0.0), "given": UCBB1(0.1, 0.2, 0.0, variance_factor=0.5)}
+    dataclasses.replace(tiny, policies=told).save(tmp_path / "x.parquet")
+    assert load(tmp_path / "x.parquet").policies == told
+    assert told["open"] != told["given"]
 
 
 def notes_of(path: Path) -> Any:

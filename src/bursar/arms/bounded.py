@@ -35,8 +35,8 @@ class Beta(Law, _BetaFields):
     X = cost_bound·F⁻¹(Φ(z)), R = reward_bound·G⁻¹(Φ(w)); F is the Beta law with this mean and standard deviation.
 
     Args:
-        cost: mean cost, inside (0, cost_bound).
-        reward: mean reward, inside (0, reward_bound).
+        cost: mean cost, inside (0, cost_bound), at least 1.02e-10·cost_bound from both ends.
+        reward: mean reward, likewise.
         cost_sd: standard deviation of the cost, up to 99 % of √(cost·(cost_bound − cost)), where all is at the ends.
         reward_sd: standard deviation of the reward, likewise.
         correlation: of cost and reward, within the range that the two shapes leave.
@@ -97,6 +97,9 @@ def _shape(side: str, mean: float, sd: float, bound: float) -> tuple[float, floa
         raise BadParameter("Beta", side, f"< {side}_bound = {bound:g}", mean)
     m, s = mean / bound, sd / bound
     low, high = 1e-5, math.sqrt(m * (1.0 - m) / 1.02)
+    if high < low:
+        allowed = f"at least {1.02 * low * low * bound:.3g} away from 0 and from {side}_bound = {bound:g}"
+        raise BadParameter("Beta", side, allowed, mean)
     if not low <= s <= high:
         allowed = f"between {low * bound:.6g} and {high * bound:.6g} for this mean and bound"
         raise BadParameter("Beta", f"{side}_sd", allowed, sd)

@@ -40,8 +40,8 @@ def describe(name: str) -> str:
     return _entry(name).description
 
 
-def _entry(name: str) -> _Entry:
-    if name not in _ENTRIES:
+def _entry(name: object) -> _Entry:
+    if not isinstance(name, str) or name not in _ENTRIES:
         raise BadParameter("catalogue", "name", f"one of {', '.join(_ENTRIES)}", name)
     return _ENTRIES[name]
 

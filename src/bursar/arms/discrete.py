@@ -25,7 +25,7 @@ class Discrete(Law, _DiscreteFields):
     Args:
         costs: cost of each outcome.
         rewards: reward of each outcome.
-        probabilities: ≥ 0, summing to 1 within 1e-9 (the rest of rounding is spread over them).
+        probabilities: ≥ 0, summing to 1 within 1e-9 (what is missing for rounding is spread over them).
 
     >>> Discrete(costs=[1, 2], rewards=[0, 3], probabilities=[0.5, 0.5]).moments()
     Moments(mean_cost=1.5, mean_reward=1.5, var_cost=0.25, var_reward=2.25, cov=0.75)
@@ -41,7 +41,7 @@ class Discrete(Law, _DiscreteFields):
             raise BadParameter("Discrete", "probabilities", f"{len(x)} numbers, as many as costs", len(p))
         if not abs(math.fsum(p) - 1.0) <= 1e-9:
             raise BadParameter("Discrete", "the sum of probabilities", "1", math.fsum(p))
-        cumulative = np.cumsum(p)
+        cumulative = np.cumsum(p / math.fsum(p))
         cumulative[np.flatnonzero(p)[-1] :] = 1.0  # rounding must not reach an outcome of probability 0
         cumulative.setflags(write=False)
         return super().__new__(cls, x, r, p, cumulative)

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from bursar.arms.law import AnyLaw, Moments, checked, support_of
 from bursar.arms.problem_file import read, written
 from bursar.errors import BadFile, BadParameter
+from bursar.files import place, reading, writing
 from bursar.parameters import Record, Vector
 
 _SHOWN = 12  # arms in a repr
+_TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart
+_ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively, for the same reason
 
 
 class SecondMoments(TypedDict):
@@ -36,7 +39,8 @@ class Bounds(TypedDict):
 class Problem:
     """Arms with their laws of (cost, reward), in a fixed order.
 
-    The rate of an arm is r = E[R]/E[X]; the best arm has the largest rate r*; the gap of an arm is r* − r.
+    The rate of an arm is r = E[R]/E[X]; the best arm has the largest rate r*; the gap of an arm is r* − r. Rates within
+    1e-12·|r*| of r* are ties that rounding has parted: they count as r*, so that their gaps are exactly 0.
 
     Args:
         arms: laws, from `bursar.arms` or your own; every mean cost must be > 0.
@@ -70,8 +74,10 @@ class Problem:
 
     @cached_property
     def rates(self) -> Vector:
-        """E[R]/E[X] of each arm."""
-        return _frozen(self.mean_rewards / self.mean_costs)
+        """E[R]/E[X] of each arm; r* itself for an arm within 1e-12·|r*| of it."""
+        rates = self.mean_rewards / self.mean_costs
+        largest = rates.max()
+        return _frozen(np.where(rates >= largest - _TIE * abs(largest), largest, rates))
 
     @property
     def rate(self) -> float:
@@ -85,7 +91,7 @@ class Problem:
 
     @cached_property
     def gaps(self) -> Vector:
-        """r* − r of each arm."""
+        """r* − r of each arm; exactly 0 for every arm that ties with the best."""
         return _frozen(self.rate - self.rates)
 
     def second_moments(self) -> SecondMoments:
@@ -109,6 +115,8 @@ class Problem:
         >>> Problem.from_toml('format = 1\n[[arms]]\nlaw = "Constant"\ncost = 2\nreward = 1')
         Problem([Constant(cost=2.0, reward=1.0)])
         """
+        if not isinstance(text, str):
+            raise BadParameter("from_toml", "text", "a string", text)
         arms, names = read(text)
         try:
             return cls(arms, names)
@@ -117,23 +125,23 @@ class Problem:
 
     def save(self, path: str | Path) -> None:
         """Write the problem to a TOML file."""
-        text = self.to_toml()
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise BadFile(f"cannot write {path}: {error.strerror}") from None
+        text, target = self.to_toml(), place("save", path)
+        with writing(target):
+            target.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a problem from a TOML file."""
+        source = place("load", path)
         try:
-            return cls.from_toml(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise BadFile(f"cannot read {path}: {error.strerror}") from None
+            with reading(source):
+                text = source.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            raise BadFile(f"{path} is not a text file in UTF-8") from None
+            raise BadFile(f"{source} is not a text file in UTF-8") from None
+        try:
+            return cls.from_toml(text)
         except BadFile as error:
-            raise BadFile(f"{path}: {error}") from None
+            raise BadFile(f"{source}: {error}") from None
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -176,11 +184,13 @@ def _checked_names(names: Any, count: int) -> tuple[str, ...]:
     names = tuple(names)
     if len(names) != count:
         raise BadParameter("Problem", "names", f"{count}, as many as arms", len(names))
+    seen: set[str] = set()
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name.strip() or any(unicodedata.category(c) in ("Cc", "Cs") for c in name):
             raise BadParameter("Problem", f"name {i}", "a string, not blank and without control characters", name)
-        if name in names[:i]:
+        if name in seen:
             raise BadParameter("Problem", f"name {i}", "unlike the others", name)
+        seen.add(name)
     return tuple(map(str, names))
 
 
@@ -196,6 +206,11 @@ def _checked_moments(law: AnyLaw, arm: str) -> Moments:
         raise BadParameter("Problem", f"the mean reward of {arm!r}", "a finite number", moments.mean_reward)
     if not (moments.var_cost >= 0.0 and moments.var_reward >= 0.0 and not math.isnan(moments.cov)):
         raise BadParameter("Problem", f"the variances of {arm!r}", "≥ 0, with a covariance", moments[2:])
+    # Variances below 1e-300 have lost digits; a covariance may come from E[XR] − E[X]·E[R].
+    most = math.sqrt(max(moments.var_cost, 1e-300)) * math.sqrt(max(moments.var_reward, 1e-300))
+    if abs(moments.cov) > most * (1.0 + _ROUNDING) + 1e-12 * abs(moments.mean_cost * moments.mean_reward):
+        allowed = f"within ±√(Var(cost)·Var(reward)) = ±{most:.6g}"
+        raise BadParameter("Problem", f"the covariance of {arm!r}", allowed, moments.cov)
     return moments
 
 

@@ -15,7 +15,6 @@ Each arm is the name of a law and its constructor's arguments; an argument that 
 `law` of its own. Floats survive the round trip bit for bit.
 """
 
-import inspect
 import tomllib
 from collections.abc import Sequence
 from typing import Any
@@ -33,6 +32,7 @@ from bursar.arms.heavy_tailed import Lognormal, Pareto, StudentT
 from bursar.arms.law import AnyLaw, Law
 from bursar.arms.positive import Exponential, Gamma
 from bursar.errors import BadFile, BadParameter
+from bursar.parameters import signature_of
 
 FORMAT = 1
 
@@ -54,7 +54,7 @@ def written(arms: Sequence[AnyLaw], names: Sequence[str]) -> str:
 def read(text: str) -> tuple[list[AnyLaw], list[str]]:
     """The laws and names in a problem's text; `BadFile` where it is broken."""
     try:
-        content = tomllib.loads(text)
+        content = tomllib.loads(text.removeprefix("\ufeff"))  # some editors begin a file with a mark
     except (ValueError, RecursionError) as error:
         raise BadFile(f"this is not TOML: {_sentence(error)}") from None
     version = content.pop("format", None)
@@ -92,7 +92,7 @@ def _law(table: dict[str, Any], where: str) -> AnyLaw:
     if not isinstance(name, str) or name not in LAWS:
         said = "has no `law`" if name is None else f"has the unknown law {name!r}"
         raise BadFile(f"{where} {said}; the known laws are {_listed(LAWS)}")
-    parameters = inspect.signature(LAWS[name]).parameters
+    parameters = signature_of(LAWS[name])
     if unknown := table.keys() - parameters.keys():
         raise BadFile(f"{where}: {name} has no argument {_listed(sorted(unknown))}; it has {_listed(parameters)}")
     if missing := [key for key, p in parameters.items() if p.default is p.empty and key not in table]:

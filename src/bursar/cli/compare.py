@@ -46,6 +46,8 @@ def compare(
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     console.print(tables.regret_table(result))
     click.echo(tables.bound_sentence(curves.floor_of(result.problem)))
+    for note in comparison.notes(result.problem, result.labels):
+        click.echo(note)
     for path in written:
         click.echo(f"wrote {path}")
 

@@ -32,9 +32,9 @@ class Summary(NamedTuple):
     q90: Floats
 
 
-def check_kind(kind: str) -> None:
+def check_kind(kind: object) -> None:
     """Raise BadParameter unless `kind` names an estimate of regret."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise BadParameter("regret", "kind", '"pseudo" or "realised"', kind)
 
 

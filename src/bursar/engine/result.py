@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bursar.engine import regret
 from bursar.errors import BadParameter
+from bursar.parameters import equal
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -140,6 +141,13 @@ class Result:
         return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
 
 
+def checked(owner: str, result: object) -> Result:
+    """The value itself if it is a result; else BadParameter, in the name of the function that was given it."""
+    if not isinstance(result, Result):
+        raise BadParameter(owner, "result", "a bursar.Result", result)
+    return result
+
+
 def load(path: str | PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote.
 
@@ -153,4 +161,6 @@ def load(path: str | PathLike[str]) -> Result:
 def _equal(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, dict) and isinstance(other, dict):  # the labels are known to be equal
+        return all(map(equal, one.values(), other.values()))
     return one == other

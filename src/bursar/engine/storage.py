@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from bursar import policies
 from bursar.arms import Problem
 from bursar.engine.result import Result
 from bursar.errors import BadFile, BadParameter, BursarError
+from bursar.files import check_writable, place, reading, writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,17 +31,17 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
     """Write `result` to `path`; a failure leaves what was there."""
     import pyarrow.parquet as pq
 
-    target = Path(path)
-    if target.is_dir() or not target.parent.is_dir():
-        raise BadParameter("save", "path", "a file in a folder that exists", str(path))
+    target = place("save", path)
+    check_writable(target)
     table = _table(result)
     temporary = target.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        with temporary.open("xb") as file:
-            pq.write_table(table, file, compression="zstd")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with writing(target):
+        try:
+            with temporary.open("xb") as file:
+                pq.write_table(table, file, compression="zstd")
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def read(path: str | os.PathLike[str]) -> Result:
@@ -49,11 +49,12 @@ def read(path: str | os.PathLike[str]) -> Result:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    source = Path(path)
-    if not source.exists():
-        raise BadFile(f"there is no file {source}")
-    if source.is_dir():
-        raise BadFile(f"{source} is a folder, not a saved result")
+    source = place("load", path)
+    with reading(source):
+        if not source.exists():
+            raise BadFile(f"there is no file {source}")
+        if source.is_dir():
+            raise BadFile(f"{source} is a folder, not a saved result")
     try:
         table = pq.read_table(source, partitioning=None)
     except (pa.ArrowException, OSError) as error:

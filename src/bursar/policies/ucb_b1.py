@@ -1,7 +1,7 @@
 """UCB-B1: known second moments, light tails (Section 4.2, Theorem 1)."""
 
 import math
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
@@ -21,6 +21,7 @@ class _UCBB1Fields(NamedTuple):
     reward_bound: float
     variance_factor: float
     factor: float
+    by_default: bool  # derived: variance_factor was left to the bounds
 
 
 class UCBB1(Record, _UCBB1Fields):
@@ -43,7 +44,8 @@ class UCBB1(Record, _UCBB1Fields):
         alpha: α > 2; larger explores more.
         min_cost: b > 0, at most half of the smallest mean cost.
         cost_bound, reward_bound: M_X ≥ |cost| and M_R ≥ |reward|; 0 for Gaussian pairs.
-        variance_factor: L; by default (None) ½ when both bounds are 0, else 2. The field holds the value used.
+        variance_factor: L; by default (None) ½ when both bounds are 0, else 2. The field holds the value used, and
+            `_replace` of a bound chooses anew.
         factor: the paper's 1.4 (its appendix has 1.78).
 
     >>> policy = UCBB1(var_cost=0.04, var_reward=0.09, cov=0.03)
@@ -76,11 +78,17 @@ class UCBB1(Record, _UCBB1Fields):
         min_cost = real(owner, "min_cost", min_cost, above=0)
         cost_bound = real(owner, "cost_bound", cost_bound, at_least=0)
         reward_bound = real(owner, "reward_bound", reward_bound, at_least=0)
+        by_default = variance_factor is None
         if variance_factor is None:
             variance_factor = 0.5 if cost_bound == reward_bound == 0 else 2.0
         variance_factor = real(owner, "variance_factor", variance_factor, above=0)
         factor = real(owner, "factor", factor, above=0)
-        return super().__new__(cls, *moments, alpha, min_cost, cost_bound, reward_bound, variance_factor, factor)
+        numbers = (alpha, min_cost, cost_bound, reward_bound, variance_factor, factor)
+        return super().__new__(cls, *moments, *numbers, by_default)
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's arguments; variance_factor is None where it was not given."""
+        return super().arguments() | ({"variance_factor": None} if self.by_default else {})
 
     def check(self, arms: int) -> None:
         """Refuse a number of arms that the second moments were not given for."""

@@ -7,29 +7,36 @@ from typing import Any
 import numpy as np
 
 from bursar import policies
-from bursar.arms import Problem, catalogue
+from bursar.arms import AnyLaw, Constant, Gaussian, Linear, Problem, catalogue, support_of
 from bursar.engine import simulate
 from bursar.engine.result import Result
 from bursar.errors import BadParameter, NotCovered
+from bursar.files import check_writable, place, reading, writing
 
 
-def find_problem(text: str) -> Problem:
+def find_problem(text: str, owner: str = "compare") -> Problem:
     """A problem of the catalogue by its name, else the TOML file at that path."""
     if text in catalogue.names():
         return catalogue.load(text)
-    if not Path(text).exists():
+    path = place(owner, text)
+    with reading(path):
+        exists = path.exists()
+    if not exists:
         known = ", ".join(catalogue.names())
-        raise BadParameter("compare", "problem", f"a TOML file or a name from the catalogue ({known})", text)
-    return Problem.load(text)
+        raise BadParameter(owner, "problem", f"a TOML file or a name from the catalogue ({known})", text)
+    return Problem.load(path)
 
 
 def paper_policies(problem: Problem) -> dict[str, Any]:
     """The paper's policies that `problem` admits, told what they may know, and Uniform to compare with.
 
     UCB-B1 and UCB-M1 know the second moments, UCB-B2 and UCB-B2C the bounds, all of them half the smallest mean cost.
+    UCB-B1 is for arms all Gaussian or all bounded, UCB-B2 and UCB-B2C for bounded ones that are never negative.
     """
     chosen = {}
     for name in (*_KNOWING, "Uniform"):
+        if name == "UCBB1" and not _light_tailed(problem):
+            continue
         try:
             chosen[name] = policy_for(problem, name)
         except NotCovered:
@@ -49,6 +56,13 @@ def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
     return chosen
 
 
+def notes(problem: Problem, names: Iterable[str]) -> list[str]:
+    """What to say about policies that were asked for by name and are played outside of their theorems."""
+    if "UCBB1" in names and not _light_tailed(problem):
+        return ["UCBB1 has guarantees for arms that are all Gaussian or all bounded; on this problem it has none"]
+    return []
+
+
 def policy_for(problem: Problem, name: str) -> Any:
     """One policy with the knowledge of `problem` that it asks for; `Fixed` plays the best arm."""
     kind: Callable[..., Any] = policies.BUILT_IN[name]
@@ -56,9 +70,11 @@ def policy_for(problem: Problem, name: str) -> Any:
         return kind(problem.best) if name == "Fixed" else kind()
     try:
         known = _KNOWING[name](problem)
+        return kind(min_cost=float(problem.mean_costs.min()) / 2, **known)
     except NotCovered as need:
-        raise NotCovered(f"{name} needs {need}, and this problem has an arm without") from None
-    return kind(min_cost=float(problem.mean_costs.min()) / 2, **known)
+        raise NotCovered(f"{name} needs {need}") from None
+    except BadParameter as error:
+        raise NotCovered(f"{name} cannot play this problem: {error}") from None
 
 
 def compare(
@@ -78,9 +94,10 @@ def compare(
     """
     arms = find_problem(problem)
     chosen = named_policies(arms, names) if names else paper_policies(arms)
-    out.mkdir(parents=True, exist_ok=True)
-    if save and (save.is_dir() or not save.parent.is_dir()):
-        raise BadParameter("compare", "save", "a file in a folder that exists", str(save))
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+    for path in (*report_files(out), *([save] if save else [])):
+        check_writable(path)
     result = simulate(arms, chosen, budget=budget, runs=runs, seed=seed, workers=workers)
     written = write_report(result, out)
     if save:
@@ -94,25 +111,42 @@ def write_report(result: Result, folder: Path) -> list[Path]:
     from bursar.report.figures import regret_figure, save_figure
     from bursar.report.page import write_page
 
-    page, png, svg = folder / "report.html", folder / "regret.png", folder / "regret.svg"
+    page, png, svg = report_files(folder)
     write_page(result, page)
     figure = regret_figure(result)
-    save_figure(figure, png)
-    save_figure(figure, svg)
+    for path in (png, svg):
+        with writing(path):
+            save_figure(figure, path)
     return [page, png, svg]
+
+
+def report_files(folder: Path) -> list[Path]:
+    """The files of a report: the page, the figure as PNG and as SVG."""
+    return [folder / name for name in ("report.html", "regret.png", "regret.svg")]
 
 
 def _moments(problem: Problem) -> dict[str, Any]:
     moments: dict[str, Any] = {**problem.second_moments()}
-    if not all(np.isfinite(values).all() for values in moments.values()):
-        raise NotCovered("finite second moments")
+    for name, *values in zip(problem.names, *moments.values(), strict=True):
+        if not np.isfinite(values).all():
+            raise NotCovered(f"finite second moments, and arm {name!r} has infinite ones")
     return moments
 
 
 def _bounds(problem: Problem) -> dict[str, Any]:
     bounds: dict[str, Any] = {**problem.bounds()}
-    if not all(np.isfinite(bound) for bound in bounds.values()):
-        raise NotCovered("bounded costs and rewards")
+    for name, law in zip(problem.names, problem.arms, strict=True):
+        if not np.isfinite(support_of(law)).all():
+            raise NotCovered(f"bounded costs and rewards, and those of arm {name!r} are not")
+    return bounds
+
+
+def _positive_bounds(problem: Problem) -> dict[str, Any]:
+    bounds = _bounds(problem)
+    for name, law in zip(problem.names, problem.arms, strict=True):
+        box = support_of(law)
+        if min(box.cost_low, box.reward_low) < 0:
+            raise NotCovered(f"costs and rewards ≥ 0, and those of arm {name!r} can be negative")
     return bounds
 
 
@@ -127,14 +161,23 @@ def _moments_and_bounds(problem: Problem) -> dict[str, Any]:
 def _bounds_and_slope(problem: Problem) -> dict[str, Any]:
     moments = problem.second_moments()
     slopes = np.divide(moments["cov"], moments["var_cost"], out=np.zeros(len(problem)), where=moments["var_cost"] > 0)
-    return _bounds(problem) | {"slope_bound": float(np.abs(slopes).max())}
+    return _positive_bounds(problem) | {"slope_bound": float(np.abs(slopes).max())}
+
+
+def _light_tailed(problem: Problem) -> bool:
+    """Whether Theorem 1 is about such arms: all of them jointly Gaussian, or all bounded."""
+    return all(map(_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
+
+
+def _gaussian(law: AnyLaw) -> bool:
+    return isinstance(law, (Gaussian, Constant)) or (isinstance(law, Linear) and _gaussian(law.cost))
 
 
 # What the paper's policies know about a problem, beside its smallest mean cost.
 _KNOWING: dict[str, Callable[[Problem], dict[str, Any]]] = {
     "UCBB1": _moments_and_bounds,
     "UCBM1": _moments,
-    "UCBB2": _bounds,
+    "UCBB2": _positive_bounds,
     "UCBB2C": _bounds_and_slope,
 }
 

@@ -1,13 +1,13 @@
 """One self-contained HTML page about a result: nothing to load from elsewhere, every name escaped."""
 
 from os import PathLike
-from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from bursar.engine.result import Result
+from bursar.engine.result import Result, checked
+from bursar.files import place, writing
 from bursar.report.curves import floor_of
 from bursar.report.figures import regret_figure, svg_text
 from bursar.report.reproduce import python_call
@@ -29,7 +29,10 @@ class ArmRow(NamedTuple):
 
 def write_page(result: Result, path: str | PathLike[str]) -> None:
     """Write the page: the problem, the regret table, the figure, the settings and the call that reproduces it."""
-    Path(path).write_text(page_text(result), encoding="utf-8")
+    target = place("write_page", path)
+    text = page_text(checked("write_page", result))
+    with writing(target):
+        target.write_text(text, encoding="utf-8")
 
 
 def page_text(result: Result) -> str:

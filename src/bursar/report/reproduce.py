@@ -53,4 +53,4 @@ def _policy_code(policy: Any) -> str:
     """The call that makes it; a saved policy from elsewhere is its repr already."""
     if isinstance(policy, str):
         return policy
-    return f"policies.{policy!r}" if type(policy) in policies.BUILT_IN.values() else repr(policy)
+    return f"policies.{policy.call()}" if type(policy) in policies.BUILT_IN.values() else repr(policy)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bursar.engine.result import Result
+from bursar.engine.result import Result, checked
 from bursar.report.curves import Floor, floor_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class RegretRow(NamedTuple):
 
 def regret_rows(result: Result, kind: str = "pseudo") -> list[RegretRow]:
     """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
-    frame = result.regret(kind)
+    frame = checked("regret_rows", result).regret(kind)
     last = frame[frame["budget"] == result.budgets[-1]]
     bound = floor_of(result.problem).at(float(result.budgets[-1]))
     shares = best_shares(result)
@@ -59,6 +59,7 @@ def best_shares(result: Result) -> list[float]:
 
 def regret_table(result: Result, kind: str = "pseudo") -> "Table":
     """The table for a terminal: `rich.print(regret_table(result))`."""
+    checked("regret_table", result)
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -81,7 +82,8 @@ def bound_sentence(floor: Floor) -> str:
     """The lower bound in a line, or why there is none."""
     if floor.sharp is None or floor.printed is None:
         return floor.reason
-    return f"lower bound: {floor.sharp:.4g} · ln B (sharp), {floor.printed:.4g} · ln B (as printed in the paper)"
+    sharp, printed = (f"{coefficient:.4g} · ln B" for coefficient in (floor.sharp, floor.printed))
+    return f"lower bound as B grows: {sharp} (sharp), {printed} (as printed in the paper)"
 
 
 def _number(value: float) -> str:
