@@ -43,9 +43,9 @@ def methods(title: str, cls: type) -> list[str]:
 
 
 def entry(name: str, value: Any) -> str:
-    """`name(parameters)`: first line of the docstring."""
+    """`name(parameters) → record(fields)`: first line of the docstring."""
     value = getattr(value, "__func__", value)
-    shown = name if not callable(value) else f"{name}{signature(value)}"
+    shown = name if not callable(value) else f"{name}{signature(value)}{record(value)}"
     return f"- `{shown}`: {(inspect.getdoc(value) or '').splitlines()[0]}"
 
 
@@ -55,6 +55,13 @@ def signature(value: Any) -> str:
         return ""
     parameters = inspect.signature(value).parameters.values()
     return str(inspect.Signature([p.replace(annotation=p.empty) for p in parameters if p.name not in ("self", "cls")]))
+
+
+def record(value: Any) -> str:
+    """The record that a function returns, with its fields."""
+    found = value.__annotations__.get("return") if inspect.isfunction(value) else None
+    fields = getattr(found, "_fields", None)
+    return f" → {found.__name__}({', '.join(fields)})" if found and fields else ""
 
 
 if __name__ == "__main__":

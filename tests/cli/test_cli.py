@@ -13,9 +13,22 @@ import pytest
 from click.testing import CliRunner, Result
 
 import bursar
-from bursar.arms import Gaussian, Pareto, Problem, catalogue
+from bursar import policies
+from bursar.arms import (
+    Bernoulli,
+    Constant,
+    Exponential,
+    Gaussian,
+    Linear,
+    Pareto,
+    Problem,
+    StudentT,
+    Uniform,
+    catalogue,
+)
 from bursar.cli import commands
-from bursar.policies import BUILT_IN, Uniform
+from bursar.errors import NotCovered
+from bursar.policies import BUILT_IN
 from bursar.report import comparison
 
 QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
@@ -63,7 +76,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     for policy in ("UCBB1", "UCBM1", "Uniform"):
         assert policy in result.stdout
     assert "UCBB2" not in result.stdout
-    assert "lower bound: " in result.stdout
+    assert "lower bound as B grows: " in result.stdout
     assert "wrote bursar-report/report.html" in result.stdout.replace(os.sep, "/")
     folder = tmp_path / "bursar-report"
     assert sorted(path.name for path in folder.iterdir()) == ["regret.png", "regret.svg", "report.html"]
@@ -86,7 +99,8 @@ def test_a_problem_from_a_file_and_chosen_policies(ask, stand_in):
 
 
 def test_no_lower_bound_is_said_in_a_line(ask, stand_in):
-    result = ask("compare", "bounded", *QUICK, "--policy", "Uniform")
+    Path("tied.toml").write_text(Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5)]).to_toml())
+    result = ask("compare", "tied.toml", *QUICK, "--policy", "Uniform")
     assert result.exit_code == 0, result.output
     assert "no lower bound for arm " in result.stdout
 
@@ -107,17 +121,26 @@ def test_library_errors_are_one_line(ask):
     assert "runs of simulate must be" in failed(ask("compare", "--runs", "0"), 2)
     assert "budget" in failed(ask("compare", "--budget", "-1"), 2)
     assert "budget" in failed(ask("compare", "--budget", "nan"), 2)
-    assert "save of compare must be a file in a folder that exists" in failed(
-        ask("compare", "--save", "no/x.parquet"), 2
+    assert "UCBB2 needs bounded costs and rewards, and those of arm 'arm 0' are not" in failed(
+        ask("compare", "G", "--policy", "UCBB2"), 1
     )
-    assert "UCBB2 needs bounded costs and rewards" in failed(ask("compare", "G", "--policy", "UCBB2"), 1)
+    assert "File name too long" in failed(ask("compare", "x" * 300), 1)
     Path("broken.toml").write_text("== not TOML ==")
     assert "broken.toml" in failed(ask("compare", "broken.toml"), 1)
     assert "cannot read ." in failed(ask("compare", "."), 1)
 
 
-def test_a_place_that_cannot_be_written(ask):
+def test_a_place_that_cannot_be_written(ask, monkeypatch):
+    """Found before the work begins: the simulator is out of reach."""
+    monkeypatch.setattr(comparison, "simulate", None)
     Path("file").write_text("in the way")
+    Path("out/regret.svg").mkdir(parents=True)
+    assert "cannot write out/regret.svg: it is a folder" in failed(ask("compare", "--out", "out"), 1)
+    assert "cannot write no/x.parquet: there is no folder no" in failed(ask("compare", "--save", "no/x.parquet"), 1)
+    assert "cannot write .: it is a folder" in failed(ask("compare", "--save", "."), 1)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.access", lambda *_: False)
+        assert "cannot write made/report.html: permission denied" in failed(ask("compare", "--out", "made"), 1)
     assert "file" in failed(ask("compare", *QUICK, "--out", "file"), 1)
     assert "Not a directory" in failed(ask("compare", *QUICK, "--out", "file/deeper"), 1)
 
@@ -211,7 +234,50 @@ def test_paper_policies_know_what_they_may():
     assert list(gaussian) == ["UCBB1", "UCBM1", "Uniform"]
     assert gaussian["UCBB1"].variance_factor == 0.5
     wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
-    assert comparison.paper_policies(wild) == {"Uniform": Uniform()}
+    assert comparison.paper_policies(wild) == {"Uniform": policies.Uniform()}
+
+
+def test_bounded_policies_are_for_what_is_never_negative():
+    negative = Problem([Uniform(-0.5, 1.5, 0.0, 1.0), Bernoulli(0.5, 0.5)], names=["dips", "b"])
+    assert list(comparison.paper_policies(negative)) == ["UCBB1", "UCBM1", "Uniform"]
+    for name in ("UCBB2", "UCBB2C"):
+        with pytest.raises(NotCovered) as refused:
+            comparison.named_policies(negative, [name])
+        assert str(refused.value) == f"{name} needs costs and rewards ≥ 0, and those of arm 'dips' can be negative"
+
+
+LIGHT = [
+    [Gaussian(1.0, 1.0, 0.5, 0.5), Constant(1.0, 0.5)],
+    [Linear(Gaussian(1.0, 1.0, 0.5, 0.5), 2.0, 0.0, 1.0), Linear(Linear(Constant(1.0, 1.0), 1.0), 1.0, 0.0, 1.0)],
+    [Uniform(-0.5, 1.5, 0.0, 1.0), Bernoulli(0.5, 0.5)],
+]
+HEAVY = [
+    [Gaussian(1.0, 1.0, 0.5, 0.5), Exponential(1.0, 0.5)],
+    [Gaussian(1.0, 1.0, 0.5, 0.5), Bernoulli(0.5, 0.5)],
+    [Linear(StudentT(1.0, 1.0, 0.5, 0.5), 1.0)],
+]
+
+
+@pytest.mark.parametrize(("arms", "light"), [*((arms, True) for arms in LIGHT), *((arms, False) for arms in HEAVY)])
+def test_ucb_b1_is_for_light_tails_and_says_so(arms, light):
+    problem = Problem(arms)
+    assert ("UCBB1" in comparison.paper_policies(problem)) == light
+    asked = comparison.named_policies(problem, ["UCBB1", "UCBM1"])
+    assert len(comparison.notes(problem, asked)) == (0 if light else 1)
+    assert comparison.notes(problem, ["UCBM1"]) == []
+
+
+def test_the_note_is_printed(ask, stand_in):
+    note = "UCBB1 has guarantees for arms that are all Gaussian or all bounded; on this problem it has none\n"
+    assert note in ask("compare", "heavy-tails", *QUICK, "--policy", "UCBB1").stdout
+    assert note not in ask("compare", "heavy-tails", *QUICK).stdout
+
+
+def test_policies_that_cannot_be_made_are_left_out():
+    worthless = Problem([Constant(1.0, 0.0), Uniform(0.5, 1.0, 0.0, 0.0)])
+    assert list(comparison.paper_policies(worthless)) == ["UCBB1", "UCBM1", "Uniform"]
+    with pytest.raises(NotCovered, match=r"^UCBB2 cannot play this problem: reward_bound of UCBB2 must be > 0; got 0"):
+        comparison.named_policies(worthless, ["UCBB2"])
 
 
 def test_every_policy_can_be_named():

@@ -15,13 +15,14 @@ from rich.console import Console
 
 import bursar
 from bursar import report
-from bursar.arms import Empirical, Gaussian, Problem
-from bursar.policies import Fixed, Uniform
+from bursar.arms import Constant, Empirical, Gaussian, Problem
+from bursar.errors import BadFile, BadParameter
+from bursar.policies import UCBM1, Fixed, Uniform
 from bursar.report.curves import Floor, floor_of
 from bursar.report.figures import save_figure, svg_text
 from bursar.report.page import page_text
 from bursar.report.reproduce import python_call
-from bursar.report.tables import HEADINGS, bound_sentence, regret_rows
+from bursar.report.tables import HEADINGS, best_shares, bound_sentence, regret_rows
 
 
 class Page(HTMLParser):
@@ -49,7 +50,7 @@ def texts(figure: Figure) -> list[str]:
 def test_figure_shows_every_policy_and_the_bound(three):
     figure = report.regret_figure(three)
     assert isinstance(figure, Figure)
-    assert texts(figure) == ["UCBB1", "UCBM1", "Fixed", "lower bound"]
+    assert texts(figure) == ["UCBB1", "UCBM1", "Fixed", "lower bound as B grows"]
     axes = figure.axes[0]
     assert axes.get_xscale() == "log"
     lines = axes.get_lines()
@@ -60,7 +61,7 @@ def test_figure_shows_every_policy_and_the_bound(three):
 
 
 def test_figure_without_bounds(three):
-    assert "lower bound" not in texts(report.regret_figure(three, bounds=False))
+    assert "lower bound as B grows" not in texts(report.regret_figure(three, bounds=False))
 
 
 @pytest.mark.parametrize("kind", ["pseudo", "realised"])
@@ -125,12 +126,42 @@ def test_table_fits_a_terminal(three, apart, nasty):
         assert "…" not in text
 
 
+def test_ties_by_rounding_share_the_best_arm(make):
+    tied = make({"first": Fixed(0), "second": Fixed(0)}, [0.0, -1.0])
+    object.__setattr__(tied, "problem", Problem([Constant(0.1, 0.3), Constant(1, 3)]))
+    assert best_shares(tied) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("value", ["x", None, 3])
+def test_what_is_no_result_is_refused(value, tmp_path):
+    with pytest.raises(BadParameter, match=r"^result of regret_table must be a bursar.Result; got "):
+        report.regret_table(value)
+    with pytest.raises(BadParameter, match=r"^result of write_page must be a bursar.Result; got "):
+        report.write_page(value, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_cannot_be_written(three, tmp_path):
+    with pytest.raises(BadFile, match=r"^cannot write .*page.html: No such file or directory$"):
+        report.write_page(three, tmp_path / "none" / "page.html")
+    with pytest.raises(BadParameter, match=r"^path of write_page must be a path, "):
+        report.write_page(three, 5)  # type: ignore[arg-type]
+
+
+def test_the_call_lists_every_number(make):
+    told = UCBM1([0.25] * 65, 0.25, 0.0)
+    assert f"policies.{told.call()}," in python_call(make({"told": told}, [1.0]))
+
+
 def test_markup_in_a_label_is_text(make):
     assert "[red]x[/nosuch]" in printed(make({"[red]x[/nosuch]": Uniform()}, [1.0]), 120)
 
 
 def test_bound_sentence():
-    assert bound_sentence(Floor(2.0, 1.0)) == "lower bound: 2 · ln B (sharp), 1 · ln B (as printed in the paper)"
+    assert (
+        bound_sentence(Floor(2.0, 1.0))
+        == "lower bound as B grows: 2 · ln B (sharp), 1 · ln B (as printed in the paper)"
+    )
     assert bound_sentence(Floor(None, None, "why")) == "why"
 
 

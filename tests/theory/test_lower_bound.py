@@ -1,6 +1,9 @@
-"""The lower bound: Gaussian closed form, the corner of the cone, and what is not covered."""
+"""The lower bound: Gaussian closed form, the corner of the cone, mixed problems, and what is not covered."""
 
+import doctest
 import math
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from bursar.arms import Bernoulli, Gaussian, Problem
-from bursar.errors import NotCovered
+from bursar.arms import Bernoulli, Exponential, Gaussian, Pareto, Problem, catalogue
+from bursar.errors import BadParameter, NotCovered
 from bursar.theory import divergence, lower_bound
 
 
@@ -108,9 +111,59 @@ def test_rounding_gaps_are_ties():
     assert lower_bound(tied) == 0.0
 
 
-def test_other_laws_are_not_covered():
-    problem = Problem([Gaussian(1.0, 2.0, 0.5, 0.5), Bernoulli(0.5, 0.5)], names=["g", "coin"])
+def test_arms_of_different_laws_add_up():
+    best, coin, positive = Gaussian(1.0, 2.0, 0.5, 0.5), Bernoulli(0.5, 0.5), Exponential(1.0, 1.0)
+    wanted = 0.5 / divergence(coin, 2.0) + 1.0 / divergence(positive, 2.0)
+    assert lower_bound(Problem([best, coin, positive])) == pytest.approx(wanted)
+    assert lower_bound(Problem([best, coin, positive]), sharp=False) == pytest.approx(wanted / 2)
+
+
+def test_another_model():
+    problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5), Exponential(1.0, 0.5)])
+    positive = 0.5 / divergence(problem.arms[2], 1.0)
+    assert lower_bound(problem) == pytest.approx(2.0 + positive)
+    unknown = 0.5 / (0.5 * math.log(1 + 0.5))
+    assert lower_bound(problem, model="unknown covariance") == pytest.approx(unknown + positive)
+    with pytest.raises(BadParameter, match=r"^model of lower_bound must be one that an arm has; got 'bounded'$"):
+        lower_bound(problem, model="bounded")
+
+
+@pytest.mark.parametrize("name", [name for name in catalogue.names() if name != "thousand-arms"])
+def test_the_whole_catalogue_is_covered(name):
+    problem = catalogue.load(name)
+    assert 0 < lower_bound(problem) < math.inf
+    assert lower_bound(problem, sharp=False) == lower_bound(problem) / 2
+
+
+def test_a_thousand_gaussians_are_fast():
+    problem = catalogue.load("thousand-arms")
+    start = time.process_time()
+    lower_bound(problem)
+    assert time.process_time() - start < 0.05
+
+
+def test_laws_without_a_formula():
+    problem = Problem([Gaussian(1.0, 2.0, 0.5, 0.5), Exponential(0.5, 0.5, 0.5)], names=["g", "tied"])
     with pytest.raises(
-        NotCovered, match=r"^no lower bound for arm 'coin': its law is Bernoulli, and only Gaussian laws are covered$"
+        NotCovered,
+        match=r"^no lower bound for arm 'tied': its law is Exponential with correlated cost and reward, which ",
     ):
         lower_bound(problem)
+    # the best arm needs none
+    assert lower_bound(Problem([Gaussian(1.0, 0.2, 0.5, 0.5), Exponential(0.5, 0.5, 0.5)])) > 0
+
+
+def test_without_a_variance_there_is_no_bound():
+    problem = Problem([Pareto(1.0, 1.0, 1.5, 3.0), Gaussian(1.0, 0.5, 0.5, 0.5)], names=["wild", "tame"])
+    with pytest.raises(
+        NotCovered, match=r"^no lower bound: Theorem 3 asks for finite variances, and arm 'wild' has none$"
+    ):
+        lower_bound(problem)
+
+
+def test_the_guide_prints_what_it_says():
+    found = doctest.testfile(
+        str(Path(__file__).parents[2] / "docs" / "lower-bounds.md"), module_relative=False, encoding="utf-8"
+    )
+    assert found.attempted > 3
+    assert found.failed == 0

@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from bursar._version import __version__
+from bursar.cli.bounds import bounds
 from bursar.cli.compare import compare
 from bursar.errors import BadParameter, BursarError
 
@@ -62,6 +63,7 @@ def commands() -> None:
 
 
 commands.add_command(compare)
+commands.add_command(bounds)
 
 
 def main() -> None:

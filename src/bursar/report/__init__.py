@@ -7,13 +7,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bursar.report.figures import regret_figure
+    from bursar.report.bounds import problem_bounds
+    from bursar.report.figures import bounds_figure, regret_figure
     from bursar.report.page import write_page
+    from bursar.report.rate_box import rate_box_figure
+    from bursar.report.table_of_bounds import bounds_table
     from bursar.report.tables import regret_table
 
-__all__ = ["regret_figure", "regret_table", "write_page"]
+__all__ = [
+    "bounds_figure", "bounds_table", "problem_bounds", "rate_box_figure", "regret_figure", "regret_table", "write_page",
+]  # fmt: skip
 
-_HOMES = {"regret_figure": "figures", "regret_table": "tables", "write_page": "page"}
+_HOMES = {
+    "bounds_figure": "figures",
+    "bounds_table": "table_of_bounds",
+    "problem_bounds": "bounds",
+    "rate_box_figure": "rate_box",
+    "regret_figure": "figures",
+    "regret_table": "tables",
+    "write_page": "page",
+}
 
 
 def __getattr__(name: str) -> Any:

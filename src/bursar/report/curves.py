@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 _LOG_FROM = 20.0
 _LONGEST_LABEL = 28
 
+LOWER_BOUND = "lower bound as B grows"
+LABEL_GAP = 0.055  # least distance of two labels, of the axis
+
 
 class Curve(NamedTuple):
     """Mean regret of one policy over budgets, with the 95 % interval of the mean."""
@@ -68,11 +71,11 @@ class Axis(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Everything a regret figure shows; `heights` places the labels: the curves' in order, then the bound's."""
+    """Everything a regret figure shows; `heights` places the labels: the curves' in order, then the bounds'."""
 
     title: str
     curves: list[Curve]
-    bound: Line | None
+    bounds: list[Line]
     axis: Axis
     heights: list[float]
 
@@ -80,12 +83,12 @@ class Chart(NamedTuple):
 def regret_chart(result: Result, bounds: bool = True, kind: str = "pseudo") -> Chart:
     """The figure of `result` in numbers."""
     curves = regret_curves(result, kind)
-    bound = bound_line(result) if bounds else None
-    axis = regret_axis(curves, bound)
-    ends = [float(curve.mean[-1]) for curve in curves] + ([float(bound.values[-1])] if bound else [])
+    lines = bound_lines(result) if bounds else []
+    axis = regret_axis(curves, lines)
+    ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
     runs = "1 run" if result.runs == 1 else f"mean of {result.runs} runs, 95 % bands"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
-    return Chart(f"{name}, {runs}", curves, bound, axis, spread([axis.height(end) for end in ends], 0.055))
+    return Chart(f"{name}, {runs}", curves, lines, axis, spread([axis.height(end) for end in ends], LABEL_GAP))
 
 
 def regret_curves(result: Result, kind: str = "pseudo") -> list[Curve]:
@@ -108,19 +111,19 @@ def floor_of(problem: Problem) -> Floor:
         return Floor(None, None, str(reason))
 
 
-def bound_line(result: Result) -> Line | None:
-    """The sharp bound at the budgets above 1, or None where there is no bound to draw."""
+def bound_lines(result: Result) -> list[Line]:
+    """The sharp bound at the budgets above 1; nothing where there is no bound to draw."""
     coefficient = floor_of(result.problem).sharp
     budgets = result.budgets[result.budgets > 1]
     if not coefficient or budgets.size == 0:
-        return None
-    return Line("lower bound", budgets, coefficient * np.log(budgets))
+        return []
+    return [Line(LOWER_BOUND, budgets, coefficient * np.log(budgets))]
 
 
-def regret_axis(curves: Sequence[Curve], bound: Line | None) -> Axis:
+def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line]) -> Axis:
     """Linear from zero, or logarithmic when one policy would flatten the others."""
     means = np.concatenate([curve.mean for curve in curves])
-    highs = np.concatenate([curve.high for curve in curves] + [means] + ([bound.values] if bound else []))
+    highs = np.concatenate([curve.high for curve in curves] + [means] + [line.values for line in bounds])
     lows = np.concatenate([curve.low for curve in curves] + [means])
     top = float(np.nanmax(highs))
     finals = np.array([curve.mean[-1] for curve in curves])

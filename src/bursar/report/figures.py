@@ -10,12 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from bursar.arms import Problem
 from bursar.engine.result import Result
+from bursar.report.bounds import bounds_chart
 from bursar.report.curves import Chart, Curve, Line, regret_chart
 
 # Okabe and Ito's palette, told apart with every common colour blindness; its yellow is too pale for a line.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, FAINT = "#333333", "#DDDDDD"
+_DASHES = ((5, 3), (1, 2))
 
 
 def regret_figure(result: Result, bounds: bool = True, kind: str = "pseudo") -> Figure:
@@ -24,7 +27,16 @@ def regret_figure(result: Result, bounds: bool = True, kind: str = "pseudo") -> 
     The budget axis is logarithmic: a policy at the limit of what is possible runs parallel to the dashed bound. The
     regret axis is logarithmic too when one policy would flatten the others. `kind` is that of `Result.regret`.
     """
-    chart = regret_chart(result, bounds, kind)
+    return draw(regret_chart(result, bounds, kind))
+
+
+def bounds_figure(problem: Problem, budget: float) -> Figure:
+    """Every bound on the regret of `problem`, from a thousandth of `budget` up to it."""
+    return draw(bounds_chart(problem, budget))
+
+
+def draw(chart: Chart) -> Figure:
+    """A chart as a figure: lines with bands, their names at their ends."""
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -36,25 +48,25 @@ def regret_figure(result: Result, bounds: bool = True, kind: str = "pseudo") -> 
         axes.fill_between(curve.budgets, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         axes.plot(curve.budgets, curve.mean, color=colour, linestyle=style, linewidth=1.8, marker=_marker(curve, "o"))
         _label(axes, curve.label, height, colour)
-    if chart.bound:
-        dashes, marker = (0, (5, 3)), _marker(chart.bound, "_")
+    for line, height, dashes in zip(chart.bounds, chart.heights[len(chart.curves) :], _DASHES, strict=False):
         axes.plot(
-            chart.bound.budgets,
-            chart.bound.values,
+            line.budgets,
+            line.values,
             color=INK,
-            linestyle=dashes,
+            linestyle=(0, dashes),
             linewidth=1.2,
-            marker=marker,
+            marker=_marker(line, "_"),
             markersize=14,
         )
-        _label(axes, chart.bound.label, chart.heights[-1], INK)
+        _label(axes, line.label, height, INK)
     return figure
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
     """Write `figure` in the format of the path's ending: .png at print resolution, .svg, .pdf."""
+    dateless = {"Date": None} if str(path).endswith(".svg") else None
     with _svg_settings():
-        figure.savefig(path, dpi=200)
+        figure.savefig(path, dpi=200, metadata=dateless)
 
 
 def svg_text(figure: Figure) -> str:
@@ -74,7 +86,8 @@ def _frame(axes: Axes, chart: Chart) -> None:
     axes.set_xscale("log")
     axes.set_yscale(chart.axis.scale)
     axes.set_ylim(chart.axis.bottom, chart.axis.top)
-    axes.margins(x=0.0 if len(chart.curves[0].budgets) > 1 else 0.1)
+    lines: list[Curve | Line] = [*chart.curves, *chart.bounds]
+    axes.margins(x=0.0 if len(lines[0].budgets) > 1 else 0.1)
     axes.set_title(chart.title, loc="left", fontsize=10.5, color=INK)
     axes.set_xlabel("budget", color=INK)
     axes.set_ylabel("regret", color=INK)

@@ -1,0 +1,36 @@
+"""`bursar bounds`: what the theory says of a problem, arm by arm, and as curves over the budget."""
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("problem", default="G")
+@click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget that the table is for.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves, bounds.png and bounds.svg.")
+def bounds(problem: str, budget: float, out: Path | None) -> None:
+    """Bound the regret on PROBLEM from below and above: a name from the catalogue or a TOML file.
+
+    The lower bounds hold for every policy that learns, as the budget grows; the upper ones for the paper's policies.
+    """
+    from rich.console import Console
+
+    from bursar import report
+    from bursar.report.comparison import find_problem
+
+    arms = find_problem(problem, "bounds")
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    console.print(report.bounds_table(report.problem_bounds(arms, budget), console.width))
+    if out:
+        from bursar.files import writing
+        from bursar.report.figures import save_figure
+
+        figure = report.bounds_figure(arms, budget)
+        with writing(out):
+            out.mkdir(parents=True, exist_ok=True)
+        for path in (out / "bounds.png", out / "bounds.svg"):
+            with writing(path):
+                save_figure(figure, path)
+            click.echo(f"wrote {path}")

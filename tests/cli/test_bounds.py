@@ -1,0 +1,83 @@
+"""`bursar bounds`: the table on the screen and in the README, the files, and what goes wrong."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bursar.arms import Constant, Problem, catalogue
+from bursar.cli import commands
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Run `bursar bounds` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*arguments: str) -> Result:
+        return CliRunner().invoke(commands, ["bounds", *arguments], prog_name="bursar")
+
+    return ask
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line.strip()]
+
+
+def test_the_table_in_the_readme_is_what_it_prints(ask):
+    result = ask("G")
+    assert result.exit_code == 0, result.output
+    blocks = re.findall(r"^```text\n(.*?)^```", README.read_text(encoding="utf-8"), re.S | re.M)
+    shown = next(block for block in blocks if block.startswith("Bounds"))
+    assert words(result.stdout) == words(shown)
+
+
+def test_curves_are_written_on_demand(ask, tmp_path):
+    assert ask("H").exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+    result = ask("H", "--budget", "1e4", "--out", "there/deep")
+    assert result.exit_code == 0, result.output
+    assert "Bounds on regret at budget 10,000" in result.stdout
+    for name, start in (("bounds.png", b"\x89PNG"), ("bounds.svg", b"<?xml")):
+        assert (tmp_path / "there" / "deep" / name).read_bytes().startswith(start)
+        assert name in result.stdout
+
+
+def test_a_problem_from_a_file(ask):
+    Path("mine.toml").write_text(catalogue.load("gaussian5").to_toml())
+    assert ask("mine.toml").stdout == ask("gaussian5").stdout
+
+
+def failed(result: Result, code: int) -> str:
+    assert result.exit_code == code, result.output
+    [line] = result.stderr.splitlines()
+    assert line.startswith("bursar: ")
+    return line
+
+
+def test_errors_are_one_line(ask):
+    assert "must be a TOML file or a name from the catalogue" in failed(ask("nosuch"), 2)
+    assert "budget of problem_bounds must be" in failed(ask("--budget", "-1"), 2)
+    assert "budget of problem_bounds must be" in failed(ask("--budget", "nan"), 2)
+    Path("one.toml").write_text(Problem([Constant(1, 1)]).to_toml())
+    assert ask("one.toml").exit_code == 0
+    assert "no bound to draw: all of them are 0" in failed(ask("one.toml", "--out", "x"), 1)
+    Path("file").write_text("in the way")
+    assert "cannot write file" in failed(ask("--out", "file"), 1)
+
+
+def test_help_loads_nothing_heavy(fresh_python):
+    script = """
+import sys
+sys.argv = ["bursar", "bounds", "--help"]
+from bursar.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+assert not {"numba", "matplotlib", "pandas", "scipy", "rich", "numpy"} & set(sys.modules)
+"""
+    assert "--budget" in fresh_python(script).stdout

@@ -1,0 +1,189 @@
+"""The table of bounds: its numbers are the theory's, and nothing is shown that is not covered."""
+
+import math
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bursar import report
+from bursar.arms import Constant, Exponential, Gaussian, Pareto, Problem, catalogue
+from bursar.errors import BadParameter, NotCovered
+from bursar.report.bounds import bounds_chart, problem_bounds
+from bursar.report.comparison import policy_for
+from bursar.report.figures import save_figure, svg_text
+from bursar.report.table_of_bounds import bounds_table, notes, shown_rows
+from bursar.theory import divergence, lower_bound, rates, upper_bound
+
+UNCOVERED = Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
+
+
+def printed(problem: Problem, budget: float = 1e5, width: int = 80) -> str:
+    console = Console(width=width, highlight=False)
+    with console.capture() as capture:
+        console.print(bounds_table(problem_bounds(problem, budget), width))
+    return capture.get()
+
+
+@pytest.mark.parametrize("name", ["G", "H", "heavy-tails"])
+def test_rows_are_the_theory(name):
+    problem, budget = catalogue.load(name), 3e4
+    bounds, found = problem_bounds(problem, budget), rates(problem)
+    for k, row in enumerate(bounds.arms):
+        assert (row.arm, row.rate, row.gap, row.sigma2) == (
+            problem.names[k], found.rate[k], found.gap[k], found.sigma2[k],
+        )  # fmt: skip
+        if row.gap:
+            distance = divergence(problem.arms[k], problem.rate)
+            pulls = math.log(budget) / distance
+            lower = pulls * found.mean_cost[k] * row.gap
+            assert row[4:7] == pytest.approx((distance, pulls, lower))
+            assert row.printed == pytest.approx(lower / 2)
+        else:
+            assert row[4:] == (None, None, None, {})
+    total = bounds.total
+    assert total.lower == pytest.approx(lower_bound(problem) * math.log(budget))
+    assert total.printed == pytest.approx(lower_bound(problem, sharp=False) * math.log(budget))
+    assert set(total.upper) | set(bounds.uncovered) == {"UCBB1", "UCBM1", "UCBB2", "UCBB2C"}
+    for policy, value in total.upper.items():
+        bound = upper_bound(problem, policy_for(problem, policy), budget)
+        assert value == pytest.approx(bound.value)
+        assert bounds.theorems[policy] == bound.theorem
+        assert {row.arm: row.upper[policy] for row in bounds.arms if row.gap} == bound.terms
+
+
+def test_an_arm_without_a_formula_leaves_no_total():
+    bounds = problem_bounds(UNCOVERED, 1e4)
+    assert [row.lower is None for row in bounds.arms] == [True, True, False]
+    assert bounds.total.lower is None
+    assert bounds.total.printed is None
+    assert "arm 'b'" in bounds.reason
+    assert "–" in printed(UNCOVERED)
+    assert bounds_chart(UNCOVERED, 1e4).bounds == []
+
+
+def test_infinite_variances_leave_nothing():
+    wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
+    bounds = problem_bounds(wild, 1e4)
+    assert bounds.theorems == {}
+    assert all(row.divergence is None and row.upper == {} for row in bounds.arms)
+    assert "finite variances" in bounds.reason
+    assert "∞" in printed(wild)
+    with pytest.raises(NotCovered, match="no bound to draw: no lower bound: Theorem 3 asks for finite variances"):
+        bounds_chart(wild, 1e4)
+
+
+@pytest.mark.parametrize(
+    "problem", [Problem([Gaussian(1, 1, 0.5, 0.5)]), Problem([Gaussian(1, 1, 0.5, 0.5), Constant(2, 2)])]
+)
+def test_best_arms_alone_cost_nothing(problem):
+    total = problem_bounds(problem, 1e4).total
+    assert total.lower == total.printed == total.pulls == 0
+    assert total.upper == {"UCBB1": 0, "UCBM1": 0}
+    with pytest.raises(NotCovered, match="no bound to draw: all of them are 0"):
+        bounds_chart(problem, 1e4)
+
+
+def test_what_cannot_be_better_needs_no_pulls():
+    bounds = problem_bounds(Problem([Gaussian(1, 1, 0.5, 0.5), Constant(1, 0.5)]), 1e4)
+    assert bounds.arms[1].divergence == math.inf
+    assert bounds.arms[1].pulls == bounds.arms[1].lower == bounds.total.lower == 0
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.5, 1e-3])
+def test_small_budgets(budget):
+    bounds = problem_bounds(catalogue.load("G"), budget)
+    assert bounds.total.lower is None
+    assert bounds.reason == "no lower bound: it is a multiple of ln B, and B ≤ 1"
+    assert all(row.divergence for row in bounds.arms[1:])
+    assert bool(bounds.theorems) == (budget > 0.4)
+
+
+@pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf])
+def test_bad_budgets(budget):
+    with pytest.raises(BadParameter, match="budget of problem_bounds must be"):
+        problem_bounds(catalogue.load("G"), budget)
+
+
+def test_of_many_arms_the_best_and_the_costly_are_shown():
+    bounds = problem_bounds(catalogue.load("thousand-arms"), 1e5)
+    rows = shown_rows(bounds)
+    assert len(rows) == 13
+    assert rows[0].gap == 0
+    assert rows[-1].arm == "988 more"
+    losses = [row.lower or 0.0 for row in rows[1:-1]]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] >= max(row.lower or 0.0 for row in bounds.arms if row not in rows)
+    assert sum(row.lower or 0.0 for row in rows[1:]) == pytest.approx(bounds.total.lower)
+    assert sum(row.upper["UCBB1"] for row in rows[1:]) == pytest.approx(bounds.total.upper["UCBB1"])
+    assert any("this budget is too small" in sentence for _, sentence in notes(bounds))
+    many = Problem([Gaussian(1, 1, 0.5, 0.5)] * 20 + [Gaussian(1, 0.5, 0.5, 0.5)])
+    assert [row.arm for row in shown_rows(problem_bounds(many, 1e5))] == ["arm 0", "arm 1", "arm 20", "18 more"]
+
+
+def test_notes_say_where_numbers_are_from():
+    found = notes(problem_bounds(catalogue.load("heavy-tails"), 1e5))
+    assert ("D*", "arm 2: Student's t; the means are unknown, covariance and tail are known.") in found
+    assert ("UCBM1 ≤", "Theorem 2, whose constant it leaves open, with that of Lemma 3") in found
+    assert any(name == "UCBB2, UCBB2C" and "bounded costs and rewards" in sentence for name, sentence in found)
+    assert not any("too small" in sentence for _, sentence in found)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("name", catalogue.names())
+def test_no_digit_is_cut(name, width):
+    """In any terminal the table keeps inside, and says in two parts what one cannot hold."""
+    text = printed(catalogue.load(name), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    if width == 80:
+        assert text.count("all arms") == (2 if "Upper bounds" in text else 1)
+    if width == 200:
+        assert "Upper bounds" not in text
+
+
+def test_names_are_not_markup():
+    problem = Problem([Gaussian(1, 1, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 0.5)], names=["[red]a[/]", "b" * 60])
+    assert "[red]a[/]" in printed(problem)
+    assert "b" * 23 + "…" in printed(problem)
+
+
+def test_chart_is_the_bounds_at_every_budget():
+    problem = catalogue.load("H")
+    chart = bounds_chart(problem, 1e5)
+    assert [curve.label for curve in chart.curves] == [
+        "UCBB1, Theorem 1 (bounded)", "UCBM1, Theorem 2", "UCBB2, Theorem 4", "UCBB2C, Theorem 5",
+    ]  # fmt: skip
+    assert [line.label for line in chart.bounds] == ["lower bound as B grows", "the same, as printed"]
+    for at in (0, 12, 24):
+        total = problem_bounds(problem, float(chart.curves[0].budgets[at])).total
+        assert [curve.mean[at] for curve in chart.curves] == pytest.approx(list(total.upper.values()))
+        assert [line.values[at] for line in chart.bounds] == pytest.approx([total.lower, total.printed])
+    assert len(chart.heights) == 6
+    assert chart.axis.scale == "log"
+    assert chart.axis.bottom < min(line.values.min() for line in chart.bounds)
+
+
+@pytest.mark.parametrize("budget", [0.5, 3.0, 1e5])
+def test_figure_draws_what_there_is(budget):
+    """Budgets where a bound has one point or none are drawn without it."""
+    figure = report.bounds_figure(catalogue.load("G"), budget)
+    labels = [text.get_text() for text in figure.axes[0].texts]
+    assert labels[:2] == ["UCBB1, Theorem 1 (Gaussian)", "UCBM1, Theorem 2"]
+    assert ("lower bound as B grows" in labels) == (budget > 1)
+    assert np.isfinite(figure.axes[0].get_ylim()).all()
+    assert svg_text(figure).startswith("<svg")
+
+
+def test_only_lower_bounds_can_be_drawn():
+    figure = report.bounds_figure(catalogue.load("bounded"), 1e5)
+    assert len(figure.axes[0].lines) == 2
+
+
+def test_the_same_problem_gives_the_same_files(tmp_path):
+    for name in ("one", "two"):
+        figure = report.bounds_figure(catalogue.load("G"), 1e4)
+        for ending in ("svg", "png"):
+            save_figure(figure, tmp_path / f"{name}.{ending}")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()

@@ -1,0 +1,29 @@
+"""What `bursar.theory` exports: functions by their names, and no scipy until one needs it."""
+
+import inspect
+
+from bursar import report, theory
+
+
+def test_the_docstring_is_the_table_of_contents():
+    words = set((theory.__doc__ or "").replace(",", " ").replace("`", " ").split())
+    assert set(theory.__all__) <= words
+
+
+def test_no_name_is_hidden_by_a_file():
+    """A function called like the file it is in would stand in for the file, or the file for it."""
+    for package in (theory, report):
+        for name in package.__all__:
+            getattr(package, name)
+        assert not any(inspect.ismodule(getattr(package, name)) for name in package.__all__)
+
+
+def test_importing_the_theory_loads_no_scipy(fresh_python):
+    script = """
+import sys
+from bursar import theory
+from bursar.arms import Gaussian, Problem
+theory.lower_bound(Problem([Gaussian(1, 1, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 0.5)]))
+print({"numba", "pandas", "matplotlib", "scipy"} & set(sys.modules))
+"""
+    assert fresh_python(script).stdout.strip() == "set()"

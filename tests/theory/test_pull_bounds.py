@@ -1,0 +1,150 @@
+"""The lemmas: values worked out by hand, the steps of the proved constants, and Proposition 4."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bursar.arms import Bernoulli, Constant, Gaussian, Problem, Uniform
+from bursar.errors import BadParameter, NotCovered
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
+from bursar.theory.from_pulls_to_regret import horizon, late_passage, regret_from_pulls
+from bursar.theory.pull_bounds import pull_bound, pull_constants
+
+# Bernoulli costs ½; rates 1 and ½: Δ = ½, μ = ½, Δμ = ¼, Var(X) = ¼; of the worse arm Var(R) = 3/16, r* = 1,
+# σ² = 3/16 + 1/4 = 7/16, σ²/(Δμ)² = 7; M_k = 1 + ½, M_k/(Δμ) = 6; M_X/μ = 2; Var/μ² = 1; M_X⁴/Var² = 16.
+COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])
+LOG = 3.0 * math.log(1000)
+
+
+def known(problem: Problem, **more: float) -> UCBB1:
+    return UCBB1(**problem.second_moments(), alpha=3.0, **more)
+
+
+def test_lemma_2():
+    bounded = known(COINS, cost_bound=1.0, reward_bound=1.0)
+    assert pull_bound(COINS, bounded, 1, 1000) == pytest.approx(42 * (7 + 6 + 2) * LOG + 36)
+    problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5, 0.5), Gaussian(2.0, 1.0, 0.5, 0.5, 0.5)])
+    # ω = ½, V = 3/16, σ² = 3/16 + ¼·¼ = ¼; Δμ = 1
+    assert pull_bound(problem, known(problem), 1, 1000) == pytest.approx(11 * 0.25 * LOG + 36)
+
+
+def test_lemma_3():
+    policy = UCBM1(**COINS.second_moments(), alpha=3.0)
+    wanted = 484 * 1.28**2 * 7 + 135 * (1.28 / 0.28) ** 2 * 1
+    assert pull_bound(COINS, policy, 1, 1000) == pytest.approx(wanted * LOG + 144)
+
+
+def test_appendix_f_and_g():
+    known_range = UCBB2(1.0, 1.0, alpha=3.0)
+    assert pull_bound(COINS, known_range, 1, 1000) == pytest.approx(
+        (21 * (16 + 2 * 2 + 3 * 1) + 42 * (7 + 6)) * LOG + 144
+    )
+    learned = UCBB2C(1.0, 1.0, 0.5, alpha=3.0)  # M_Z = 1.5, M_X·M_Z/√Var = 3, over Δμ = 12
+    assert pull_bound(COINS, learned, 1, 1000) == pytest.approx(
+        (21 * (3 * 16 + 2 * 2 + 3 * 1) + 42 * (7 + 6 + 12)) * LOG + 192
+    )
+
+
+def test_proved_values():
+    tau, reach = 0.28 / 1.56, 1.21875 * (1 + 1.4 * 1.21875)
+    spread = math.sqrt(3 / 16) + 0.5 * math.sqrt(1 / 4)
+    bounded = pull_constants(COINS, known(COINS, cost_bound=1.0, reward_bound=1.0), 1, "proved")
+    judged = 2 * 0.25 / (tau * 0.5) ** 2 + 4 / 3 / (tau * 0.5)
+    dropped = 2 * (reach * spread / 0.25) ** 2 + 4 / 3 * reach * 1.5 / 0.25
+    assert bounded.coefficient == pytest.approx(max(judged, dropped))
+    assert bounded.constant == 1 + 8 * 2
+    unknown = pull_constants(COINS, UCBB2(1.0, 1.0, alpha=3.0), 1, "proved")
+    judged = 2 * 0.25 / (tau * 0.5) ** 2 + 8 / (tau * 0.5)
+    dropped = 2 * (reach * spread / 0.25) ** 2 + 8 * reach * 1.5 / 0.25
+    assert unknown.coefficient == pytest.approx(max(judged, dropped))
+    assert unknown.constant == 1 + 14 * 2
+    heavy = pull_constants(COINS, UCBM1(**COINS.second_moments(), alpha=3.0), 1, "proved")
+    reach = 1.21875 * (1 + 2 * math.sqrt(2) * 1.21875)
+    assert heavy.coefficient == pytest.approx(121 * (reach * spread / 0.25) ** 2)
+    assert heavy.constant == 2 + 2 * 2
+    tame = Problem([Constant(1.0, 1.0), Constant(1.0, 0.5)])
+    assert pull_constants(tame, UCBM1(0.0, 0.0, 0.0), 1, "proved").coefficient == 3.5
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    mean=st.floats(0.01, 10),
+    rate=st.floats(0, 10),
+    slope=st.floats(-10, 10),
+    eta=st.floats(0, 0.99999),
+    epsilon=st.floats(0, 10),
+    x=st.floats(-1, 1),
+    y=st.floats(-1, 1),
+    factor=st.sampled_from([1.4, 1.28 / 0.72, 2 * math.sqrt(2)]),
+)
+def test_score_of_an_arm_that_is_judged(mean, rate, slope, eta, epsilon, x, y, factor):
+    """The proved constants: η < τμ makes the estimate stable, and then score ≤ r + H(ε + |r−ω|η)/μ."""
+    eta *= 0.28 / 1.56 * mean
+    cost = mean + x * eta
+    assert eta == 0 or eta < 0.21875 * cost
+    estimate = max(0.0, (rate - slope) * mean + y * epsilon + slope * cost) / cost
+    score = estimate + factor * (epsilon + abs(estimate - slope) * eta) / cost
+    reach = 1.21875 * (1 + factor * 1.21875)
+    assert score <= rate + reach * (epsilon + abs(rate - slope) * eta) / mean + 1e-9 * (1 + abs(slope) + epsilon / mean)
+
+
+def test_proved_tails_of_the_medians():
+    """UCB-M1 at n ≥ 2: a block is bad with chance p ≤ 4m/(121ℓ), and half of m blocks with chance below n^−α."""
+    level = 2.0 * np.log(np.arange(2, 10**6, 7))
+    blocks = np.floor(3.5 * level) + 1
+    bad = 4 * blocks / (121 * level)
+    assert bad.max() < 0.14
+    exponent = blocks * (0.5 * np.log(0.5 / bad) + 0.5 * np.log(0.5 / (1 - bad)))
+    assert (exponent > level).all()
+
+
+def test_refusals():
+    policy = known(COINS, cost_bound=1.0, reward_bound=1.0)
+    with pytest.raises(NotCovered, match=r"^the lemmas bound the pulls of arms with a gap, and 'arm 0' is a best arm$"):
+        pull_bound(COINS, policy, 0, 1000)
+    with pytest.raises(BadParameter, match=r"^arm of pull_bound must be a whole number ≥ 0 and < 2; got 2$"):
+        pull_bound(COINS, policy, 2, 1000)
+    with pytest.raises(BadParameter, match=r"^constants of upper bounds must be 'printed' or 'proved'; got 'best'$"):
+        pull_bound(COINS, policy, 1, 1000, "best")
+    with pytest.raises(NotCovered, match=r"^no proved constants for UCBB2C"):
+        pull_bound(COINS, UCBB2C(1.0, 1.0, 0.0), 1, 1000, "proved")
+
+
+def test_lemma_1():
+    """Bernoulli costs ½ and a budget of 50: how rarely 200 pulls leave it unspent, exactly and by the bound."""
+    from scipy.stats import binom
+
+    fourth = 0.5**4
+    assert binom.cdf(50, 200, 0.5) <= late_passage(200, 0.5, 4.0, fourth)
+    assert late_passage(200, 0.5, 4.0, fourth) == pytest.approx((32 / 3) ** 4 * fourth / (0.5**4 * 200**2))
+
+
+def test_proposition_4():
+    problem = Problem([Uniform(0.0, 2.0, 0.0, 2.0), Uniform(0.0, 1.0, 0.0, 0.5)])  # μ_* = ½, Δμ = ¼
+    assert horizon(problem, 100.0) == 400
+    found = regret_from_pulls(problem, [0.0, 40.0], 100.0, order=3.0, central_moment=0.25, optimality_gap=2.0)
+    assert found.pulls == 10.0
+    # Lemma 1 summed over n ≥ 400 is at most its integral from 399, here (2B − μ_*)/μ_*
+    wanted = 0.25 * 9**3 * 0.25 / (0.5**3 * 0.5 * math.sqrt(399))
+    assert found.residual == pytest.approx(wanted)
+    tail = sum(late_passage(n, 0.5, 3.0, 0.25) for n in range(400, 20_000))
+    assert tail * 0.25 <= found.residual
+    printed = regret_from_pulls(problem, [0.0, 40.0], 100.0, 3.0, 0.25, 2.0, constants="printed")
+    assert printed.residual == pytest.approx(wanted / 399)
+    assert tail * 0.25 > printed.residual  # what is printed is not a bound on the sum
+    assert found.value == pytest.approx(12 + wanted)
+
+
+def test_proposition_4_refusals():
+    problem = Problem([Uniform(0.0, 2.0, -2.0, 0.0), Uniform(0.0, 1.0, -2.0, 0.0)])
+    with pytest.raises(NotCovered, match=r"^Proposition 4 needs a best rate r\* ≥ 0; it is -1$"):
+        regret_from_pulls(problem, [0.0, 1.0], 100.0, 3.0, 0.25, 0.0)
+    with pytest.raises(NotCovered, match=r"^Proposition 4 needs a budget above half of the smallest mean cost, 0\.25"):
+        regret_from_pulls(COINS, [0.0, 1.0], 0.2, 3.0, 0.25, 0.0)
+    with pytest.raises(
+        BadParameter, match=r"^pulls of regret_from_pulls must be 2 numbers, one per arm; got \[1\.0\]$"
+    ):
+        regret_from_pulls(COINS, [1.0], 10.0, 3.0, 0.25, 0.0)

@@ -1,0 +1,163 @@
+"""The theorems: values worked out by hand, which theorem covers what, and one sentence for each failing assumption."""
+
+import math
+from typing import Any, NamedTuple
+
+import pytest
+
+from bursar.arms import Bernoulli, Constant, Discrete, Gaussian, Pareto, Problem, Uniform, catalogue
+from bursar.errors import BadParameter, NotCovered
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
+from bursar.theory.upper_bounds import upper_bound
+
+# As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
+COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)], names=["good", "bad"])
+LOG = 2.5 * math.log(4000)  # α·ln(2B/μ_*) at B = 1000
+THEOREM_1 = 42 * (7 / 16) / 0.25 + 42 * 1.5 + 21 * 0.5
+THEOREM_4 = THEOREM_1 + 21 * (16 * 0.25 + 0.25)
+EXACT: list[tuple[Any, str, float]] = [
+    (UCBB1(**COINS.second_moments(), cost_bound=1, reward_bound=1, alpha=2.5), "Theorem 1 (bounded)", THEOREM_1),
+    (
+        UCBM1(**COINS.second_moments(), alpha=2.5),
+        "Theorem 2",
+        0.25 * (484 * 1.28**2 * 7 + 135 * (1.28 / 0.28) ** 2),
+    ),
+    (UCBB2(1.0, 1.0, alpha=2.5), "Theorem 4", THEOREM_4),
+    (UCBB2C(1.0, 1.0, 0.5, alpha=2.5), "Theorem 5", THEOREM_4 + 42 * (1.5 / 0.5 + 16 * 0.25)),
+]
+
+
+@pytest.mark.parametrize(("policy", "theorem", "coefficient"), EXACT, ids=lambda value: type(value).__name__)
+def test_exact_values(policy, theorem, coefficient):
+    bound = upper_bound(COINS, policy, 1000.0)
+    assert bound.theorem == theorem
+    assert bound.value == pytest.approx(coefficient * LOG, rel=1e-12)
+    assert bound.terms == {"bad": pytest.approx(bound.value)}
+
+
+def test_gaussian_and_its_terms():
+    problem = catalogue.load("gaussian5")
+    bound = upper_bound(problem, UCBB1(**problem.second_moments(), alpha=2.5), 1e5)
+    assert bound.theorem == "Theorem 1 (Gaussian)"
+    level = 2.5 * math.log(2e5 / 0.8)
+    for arm, (cost, gap) in enumerate([(1.2, 0.2), (0.8, 0.3), (1.0, 0.4), (1.5, 0.6)], start=1):
+        wanted = level * 11 * (0.25 + cost**2 / 4) / (gap * cost)
+        assert bound.terms[f"arm {arm}"] == pytest.approx(wanted)
+    assert bound.value == pytest.approx(sum(bound.terms.values()))
+    assert "arm 0" not in bound.terms
+
+
+def test_ties_add_nothing():
+    problem = Problem([Gaussian(3.0, 0.9, 0.5, 0.5), Gaussian(0.1, 0.03, 0.5, 0.5)])
+    assert upper_bound(problem, UCBB1(**problem.second_moments(), min_cost=0.05), 10.0).value == 0.0
+
+
+def test_proved_constants():
+    """Regret coefficient = Δμ × the proved pulls; slopes above the rate are covered, the printed L = ½ is not."""
+    problem = catalogue.load("strong-correlation")
+    told = problem.second_moments()
+    bound = upper_bound(problem, UCBB1(**told, variance_factor=2.0), 1e5, constants="proved")
+    assert bound.theorem == "Theorem 1 (Gaussian)"
+    assert math.isfinite(bound.value)
+    assert upper_bound(problem, UCBB1(**told, alpha=8.1), 1e5, constants="proved").value > 0
+    with pytest.raises(NotCovered, match=r"^the proof needs tails that can be summed, α·L > 4; α = 2\.1, L = 0\.5$"):
+        upper_bound(problem, UCBB1(**told), 1e5, constants="proved")
+    correlated = Problem([Bernoulli(0.5, 0.5, 0.3), Bernoulli(0.5, 0.25, 0.3)])
+    assert upper_bound(correlated, UCBB2(1.0, 1.0), 1e4, constants="proved").theorem == "Theorem 4"
+    steep = Problem([Uniform(0.0, 10.0, 0.0, 1.0), Uniform(0.0, 10.0, -1.0, 1.0, -0.999)])
+    policy = UCBB1(**steep.second_moments(), cost_bound=10.0, reward_bound=1.0)
+    assert upper_bound(steep, policy, 1e4, constants="proved").value > 0
+
+
+class Unknown(NamedTuple):
+    """A policy the paper does not have."""
+
+
+def told(problem: Problem, **more: Any) -> UCBB1:
+    return UCBB1(**problem.second_moments(), **more)
+
+
+GAUSSIANS = catalogue.load("G")
+STEEP = catalogue.load("strong-correlation")
+NEGATIVE = Problem([Gaussian(1.0, 0.5, 0.1, 0.1), Gaussian(1.0, -0.5, 0.1, 0.1)])
+TIED = Problem([Bernoulli(0.5, 0.5, 0.2), Bernoulli(0.5, 0.25, 0.2)])
+RANGED = Problem([Uniform(0.0, 1.0, 0.0, 1.0), Uniform(-0.5, 2.0, 0.0, 1.0)])
+FLAT = Problem([Uniform(0.2, 1.0, 0.0, 1.0), Uniform(1.0, 1.0, 0.0, 0.2)])
+TAILED = Problem([Pareto(1.0, 1.0, 3.0), Pareto(1.0, 0.5, 2.0)])
+NOT_COVERED: list[tuple[Problem, Any, str]] = [
+    (COINS, Fixed(0), "no theorem of the paper covers Fixed"),
+    (COINS, Unknown(), "no theorem of the paper covers Unknown"),
+    (COINS, told(COINS), "with both bounds 0 Theorem 1 needs jointly Gaussian pairs; the law of 'good' is not"),
+    (
+        GAUSSIANS,
+        told(GAUSSIANS, cost_bound=9, reward_bound=9),
+        "Theorem 1 (bounded) needs costs in [-9, 9] by its cost_bound; those of 'arm 0' are in [-inf, inf]",
+    ),
+    (
+        COINS,
+        told(COINS, cost_bound=1, reward_bound=0.5),
+        "Theorem 1 (bounded) needs rewards in [-0.5, 0.5] by its reward_bound; those of 'good' are in [0, 1]",
+    ),
+    (RANGED, UCBB2(2, 1), "Theorem 4 needs costs in [0, 2] by its cost_bound; those of 'arm 1' are in [-0.5, 2]"),
+    (
+        GAUSSIANS,
+        UCBB1(0.25, [0.25, 0.25, 0.36], [0.15, 0.1, 0.2]),
+        "Theorem 1 (Gaussian) needs the true second moments; var_cost of 'arm 1' is 0.16 and the policy was told 0.25",
+    ),
+    (
+        COINS,
+        UCBM1(0.25, [0.25, 0.1875], 0.01),
+        "Theorem 2 needs the true second moments; cov of 'good' is 0 and the policy was told 0.01",
+    ),
+    (GAUSSIANS, told(GAUSSIANS, variance_factor=2.0), "Theorem 1 (Gaussian) needs variance_factor = 0.5; got 2"),
+    (GAUSSIANS, told(GAUSSIANS, factor=1.3),
+     "Theorem 1 (Gaussian) needs a factor from 1.4 (the paper's text) to 1.78 (its appendix); got 1.3"),
+    (GAUSSIANS, told(GAUSSIANS, min_cost=0.45),
+     "Theorem 1 (Gaussian) needs min_cost ≤ half of every mean cost; it is 0.45, and 'arm 1' has mean cost 0.8"),
+    (NEGATIVE, told(NEGATIVE), "Theorem 1 (Gaussian) needs mean rewards ≥ 0; that of 'arm 1' is -0.5"),
+    (STEEP, told(STEEP), "Theorem 1 (Gaussian) needs slopes ω_k ≤ r_k; the slope of 'arm 2' is 1.125 and its rate 0.7"),
+    (TAILED, UCBM1(1.0, 1.0, 0.0),
+     "Theorem 2 needs costs with a moment of order above 2; 'arm 1' has moments of order below 2.0 only"),
+    (TIED, UCBB2(1, 1), "Theorem 4 needs uncorrelated pairs; those of 'arm 0' have covariance 0.05"),
+    (FLAT, UCBB2(1, 1), "Theorem 4 needs Var(X) > 0; the cost of 'arm 1' is constant"),
+    (TIED, UCBB2C(1, 1, 0.1), "Theorem 5 needs slope_bound ≥ |ω_k|; it is 0.1, and that of 'arm 0' is 0.2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "policy", "sentence"), NOT_COVERED, ids=[case[2][:45] for case in NOT_COVERED])
+def test_not_covered(problem, policy, sentence):
+    with pytest.raises(NotCovered) as raised:
+        upper_bound(problem, policy, 1000.0)
+    assert str(raised.value) == sentence
+
+
+def test_infinite_variance_of_the_reward():
+    problem = Problem([Pareto(1.0, 1.0, 3.0), Pareto(1.0, 0.5, 3.0, 2.0)])
+    with pytest.raises(NotCovered, match=r"^Theorem 2 needs Var\(R\) < ∞; 'arm 1' has ∞$"):
+        upper_bound(problem, UCBM1(3.0, 3.0, 0.0), 1000.0)
+
+
+def test_residuals_beyond_the_declared_bound():
+    """The printed radius has M_R where the range of R − ωX counts: fine as printed, refused as proved."""
+    rare = Discrete([1.0, 2.0, 10.0], [0.0, 1.0, 1.0], [0.4995, 0.4995, 0.001])
+    problem = Problem([Bernoulli(0.5, 0.5), rare])
+    policy = told(problem, cost_bound=10, reward_bound=1)
+    with pytest.raises(
+        NotCovered, match=r"needs \|R − ωX − E\[R − ωX\]\| ≤ 2·reward_bound; for 'arm 1' it can be more"
+    ):
+        upper_bound(problem, policy, 1e4, constants="proved")
+    assert upper_bound(problem, told(problem, cost_bound=10, reward_bound=5), 1e4, constants="proved").value > 0
+
+
+def test_degenerate_gaussians_are_covered():
+    problem = Problem([Gaussian(1.0, 1.0, 0.1, 0.1), Constant(1.0, 0.5)])
+    assert upper_bound(problem, told(problem), 1e4).value == 0.0
+
+
+def test_budget():
+    with pytest.raises(
+        NotCovered, match=r"^the theorems need a budget above half of the smallest mean cost, 0\.25; got"
+    ):
+        upper_bound(COINS, EXACT[0][0], 0.25)
+    with pytest.raises(BadParameter, match=r"^budget of upper_bound must be > 0; got -1$"):
+        upper_bound(COINS, EXACT[0][0], -1)
