@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint unit bench lock clean
+.PHONY: setup demo test lint unit soak bench lock clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready
@@ -26,7 +26,10 @@ lint: setup
 	$(BIN)/lint-imports --no-cache
 
 unit: setup
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
+
+soak: setup  ## what takes too long for every day: a billion pulls, new random examples
+	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python benchmarks/engine.py

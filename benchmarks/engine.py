@@ -222,6 +222,7 @@ def interruption(problem: Problem, name: str) -> float:
         sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
     policy = policies_for(problem)[name]
     simulate(problem, policy, budgets=[1.0], runs=1)  # compiles
     timer = threading.Timer(0.5, interrupt)

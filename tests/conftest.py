@@ -1,6 +1,7 @@
 """Shared by all tests: one cache of compiled code for the session, and a fresh interpreter on demand."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,12 @@ def compiled_code_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
         del os.environ["BURSAR_CACHE_DIR"]
     else:
         os.environ["BURSAR_CACHE_DIR"] = before
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts_are_heard() -> None:
+    """A suite that a shell runs in the background ignores SIGINT, and so would every process that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 import bursar
 from bursar import Problem, arms, policies
 from bursar.arms import catalogue
-from bursar.errors import BadParameter, BursarError, RunTooLong
+from bursar.engine.dispatch import CannotCompile
+from bursar.errors import BadParameter, BursarError, InterpretedWarning, RunTooLong
 from tests.engine.slow import slow_run
 
 MIX = Problem(
@@ -82,6 +83,18 @@ def test_the_engine_equals_its_slow_twin(name: str) -> None:
                 assert result.pulls[p, run, b].tolist() == pulls
                 assert result.cost[p, run, b] == pytest.approx(cost, rel=1e-14)
                 assert result.reward[p, run, b] == pytest.approx(reward, rel=1e-13, abs=1e-13)
+
+
+def test_compiled_and_interpreted_runs_agree_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = bursar.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
+
+    def refuse(*_: Any) -> None:
+        raise CannotCompile("not today")
+
+    monkeypatch.setattr("bursar.engine.dispatch.compiled", refuse)
+    with pytest.warns(InterpretedWarning, match="interpreted.*: not today"):
+        interpreted = bursar.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
+    assert equal(compiled, interpreted)
 
 
 def equal(one: bursar.Result, other: bursar.Result) -> bool:
