@@ -46,6 +46,8 @@ def drawn(found: DynamicOptimum, names: tuple[str, ...]) -> Figure:
 def main() -> None:
     """Print the tables, draw the figure."""
     found = optimal_policy(THREE_SIZES, 10_000.0)
+    print("optimal arm with 0, 1, …, 11 left:", found.arm[:12])
+    print(f"with 3 left: optimum {found.value[3]:.3f}, best arm {found.static_value[3]:.1f}\n")
     print("budget   r*B   best arm   optimum   r*(B+G)    gap   of the optimum")
     for b in (1, 3, 10, 30, 100, 1000, 10_000):
         chain = optimality(THREE_SIZES, b)
@@ -53,6 +55,7 @@ def main() -> None:
         print(f"{b:>6,} {row[0]:>7,.1f} {row[1]:>9,.2f} {row[2]:>9,.2f} {row[3]:>9,.1f} {row[4]:>6.2f}", end=" ")
         print(f"{found.gap[b] / found.value[b]:>8.2%}")
     print(f"largest gap {found.gap.max():.3f} at budget {found.budgets[found.gap.argmax()]:g}")
+    print(f"far from the end {found.gap[-1]:.2f} at even and {found.gap[-2]:.2f} at odd budgets")
     print("\narms   largest E[X²]/μ   largest mean overshoot of any policy   G")
     for arms in (1, 2, 4, 6, 8, 10):
         problem = spread(arms)

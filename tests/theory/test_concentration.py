@@ -1,8 +1,8 @@
-"""Propositions 5 and 6 by simulation, and the two printed conditions that fail.
+"""Propositions 5 and 6: values worked out by hand, simulations, and the two printed conditions that fail.
 
-The bounds are loose: over fixed seeds none of the runs is near its radius, so "at most the stated chance" is tested as
-"not significantly more". With 2000 runs and a stated chance c, more than c + 4·√(c(1−c)/2000) of failures would be seen
-by chance in fewer than 1 of 10⁴ tests.
+The values by hand pin the constants; the simulations check the direction. The bounds are loose: over fixed seeds none
+of the runs is near its radius, so "at most the stated chance" is tested as "not significantly more". With 2000 runs and
+a stated chance c, more than c + 4·√(c(1−c)/2000) of failures would be seen by chance in fewer than 1 of 10⁴ tests.
 """
 
 import math
@@ -106,3 +106,19 @@ def test_exact_values_and_refusals():
         slope_radius(100, 1.5, 0.25, 1.0, 2.0)
     with pytest.raises(NotCovered, match=r"^Proposition 5 needs samples ≥ 17; got 16$"):
         median_rate_radius(16, 0.01, 1.0, 0.0, 1.0)
+
+
+def test_bad_input_and_numbers_beyond_floating_point():
+    with pytest.raises(BadParameter, match=r"^var_cost of slope_radius must be at most cost_bound²/4, with"):
+        slope_radius(10**6, 0.01, 100.0, 1.0, 1.0)
+    uncountable = r"^Proposition \d needs more samples than a floating-point number can count; got 1000000$"
+    with pytest.raises(NotCovered, match=uncountable):
+        median_rate_radius(10**6, 0.01, 1e-200, 1.0, 1.0)
+    with pytest.raises(NotCovered, match=uncountable):
+        slope_radius(10**6, 0.01, 1e-300, 1.0, 1.0)
+    with pytest.raises(NotCovered, match=uncountable):
+        slope_radius(10**6, 0.01, 1.0, 1e200, 1.0)
+    with pytest.raises(NotCovered, match=r"^the value of residual_variance_radius is too large"):
+        residual_variance_radius(10**6, 0.01, 0.25, 1.0, 1e200)
+    with pytest.raises(NotCovered, match=r"^the value of median_rate_radius is too large"):
+        median_rate_radius(10**6, 0.01, 1e-300, 0.0, 1e300)

@@ -510,7 +510,32 @@ def test_every_law_has_a_sentence():
     }
 
 
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.filterwarnings("error")
+def test_distant_rates(name):
+    law = LAWS[name](1, 1)
+    for model in models(law):
+        assert divergence(law, 1e60, model.name) >= divergence(law, 2.0, model.name) * (1 - 1e-9)
+        with pytest.raises(BadParameter, match=r"^rate of divergence must be .*≤ 1e\+100; got 1e\+200$"):
+            divergence(law, 1e200, model.name)
+
+
+def test_bad_families_are_one_sentence():
+    cases: list[tuple[Any, str]] = [
+        (([0.0], abs, abs, 2.0), "natural of exponential_family must be at least two numbers"),
+        (("a", abs, abs, 2.0), "natural of exponential_family must be a number or a sequence"),
+        (([0.0, 1.0], None, abs, 2.0), "log_partition of exponential_family must be a function"),
+        (([0.0, 1.0], abs, None, 2.0), "means of exponential_family must be a function"),
+        (([0.0, 1.0], abs, abs, math.nan), "rate of exponential_family must be a finite number"),
+    ]
+    for arguments, sentence in cases:
+        with pytest.raises(BadParameter, match=f"^{sentence}"):
+            exponential_family(*arguments)
+    with pytest.raises(BadParameter, match=r"^law of divergence must be a law"):
+        divergence(None, 1.0)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("rate", [math.nan, math.inf, "1"])
 def test_rates_are_numbers(rate):
-    with pytest.raises(BadParameter, match=r"^rate of divergence must be a finite number; got "):
+    with pytest.raises(BadParameter, match=r"^rate of divergence must be a finite number .*; got "):
         divergence(Gaussian(1.0, 0.5, 0.5, 0.5), rate)

@@ -1,9 +1,9 @@
 """The dynamic programme: brute force over all policies, refunds within the stated error, and its own simulation."""
 
-import contextlib
-import io
 import itertools
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 
 from bursar.arms import Bernoulli, Constant, Discrete, Empirical, Gaussian, Linear, Problem
 from bursar.errors import BadParameter
+from bursar.theory import dynamic
 from bursar.theory.dynamic import optimal_policy
 from bursar.theory.static import expected_reward
 
@@ -27,6 +28,7 @@ REFUNDING = [
     Discrete([0.0, 1.0], [0.2, 1.0], [0.5, 0.5]),
 ]
 REFUNDS = Problem(REFUNDING)
+SCRIPT = str(Path(__file__).parents[2] / "docs" / "figures" / "optimality_gap.py")
 
 
 def outcomes(law: Discrete) -> list[tuple[int, float, float]]:
@@ -116,6 +118,25 @@ def test_refunds_are_within_the_stated_error(headroom):
     assert optimal_policy(REFUNDS, 40.0).value == pytest.approx(truth.value, abs=1e-9)
 
 
+@pytest.mark.parametrize("headroom", [0.0, 3.0, 10.0])
+def test_the_stated_error_is_reached(headroom):
+    """Steps of ±1 overshoot by 1 exactly, v(b) = b + 1; a useless arm of cost 41 widens what may be beyond the grid."""
+    walk = Problem([Discrete([-1.0, 1.0], [0.5, 0.5], [0.25, 0.75]), Constant(41.0, 0.0)])
+    found = optimal_policy(walk, 40.0, headroom=headroom)
+    assert found.error == pytest.approx(20.0 * 3.0 ** -(headroom + 1), rel=1e-6)
+    for value in (found.value, found.static_value):
+        off = np.abs(value - (found.budgets + 1.0)).max()
+        assert 0.99 * found.error < off <= found.error
+
+
+def test_stopping_early_is_in_the_stated_error(monkeypatch):
+    truth = optimal_policy(REFUNDS, 40.0)
+    monkeypatch.setattr(dynamic, "_ROUNDS", 1)
+    early = optimal_policy(REFUNDS, 40.0)
+    assert truth.error < 1e-9
+    assert 0.1 < np.abs(early.value - truth.value).max() <= early.error
+
+
 def test_refunds_satisfy_the_equation():
     """Value iteration from the other side: applying the equation to the found values changes nothing."""
     found = optimal_policy(REFUNDS, 400.0)
@@ -165,13 +186,21 @@ def test_bad_use_is_one_sentence():
         optimal_policy(Problem([Constant(1.0, 1.0), Constant(1.5, 1.0)]), 1e9)
     with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be ≥ 0; got -1"):
         optimal_policy(REFUNDS, 10.0, headroom=-1)
+    for headroom in (1e9, 1e308):
+        with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be small enough for 1,000,000 steps"):
+            optimal_policy(REFUNDS, 10.0, headroom=headroom)
+    slow = Problem([Discrete([-1.0, 1.0], [1.0, 1.0], [0.5 - 1e-9, 0.5 + 1e-9])])
+    with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be given, where refunds lead too far"):
+        optimal_policy(slow, 10.0)
+    with pytest.raises(BadParameter, match=r"^problem of optimal_policy must be a bursar.Problem; got None"):
+        optimal_policy(None, 10.0)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"^budget of optimal_policy must be > 0"):
         optimal_policy(REFUNDS, 0.0)
 
 
 def test_the_page_prints_what_it_says():
     page = (Path(__file__).parents[2] / "docs" / "optimum.md").read_text(encoding="utf-8")
-    code, output = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("python", "text"))
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(code, {})
-    assert printed.getvalue() == output
+    shown = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=True, timeout=120).stdout
+    for number in ("[2 2 1 1 1 1 0 1 1 1 0 1]", "11.025", "6.025", "4.78", "5.48", "1,008.38", "2.826", "15.08"):
+        assert number in page
+        assert number in shown

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from bursar.arms import Bernoulli, Exponential, Gaussian, Pareto, Problem, catalogue
+from bursar.arms import Bernoulli, Exponential, Gaussian, Linear, Pareto, Problem, StudentT, catalogue
 from bursar.errors import BadParameter, NotCovered
 from bursar.theory import divergence, lower_bound
 
@@ -99,7 +99,26 @@ def test_degenerate_covariance():
     assert divergence(Gaussian(1.0, -1.0, 0.5, 0.0), 2.0) == math.inf
     # perfect correlation: the means move along a line, which may miss the cone or meet it in the origin
     assert divergence(Gaussian(1.0, 0.5, 1.0, 1.0, 1.0), 2.0) == math.inf
-    assert divergence(Gaussian(1.0, 0.5, 1.0, 0.5, 1.0), 2.0) == pytest.approx(0.5)
+    assert divergence(Gaussian(1.0, 0.5, 1.0, 0.5, 1.0), 2.0) == math.inf
+    # a line with the intercept ½ meets the cone at the cost 1/3, whatever the sign of its direction
+    for law in (Gaussian(1.0, 1.0, 1.0, 0.5, 1.0), Linear(Gaussian(1.0, 0.0, 1.0, 0.0), slope=0.5, noise=0.5)):
+        assert divergence(law, 2.0) == pytest.approx((2 / 3) ** 2 / 2)
+    assert divergence(Gaussian(1.0, 1.0, 0.5, 0.5, -1.0), 2.0) == pytest.approx((1 / 3) ** 2 / (2 * 0.25))
+
+
+LINES = [Linear(Gaussian(1, 0, sd, 0), slope=slope) for sd in (0.5, 0.3) for slope in (0.5, 0.7, -0.7)]
+
+
+@pytest.mark.parametrize(
+    "law", [Gaussian(1, 0, 1, 0), Gaussian(1, 0.5, 1, 0.5, 1.0), StudentT(1, 0.5, 1, 0.5, 3.0, 1.0), *LINES]
+)
+def test_the_corner_alone_is_no_better_law(law):
+    """Singular covariance, and a line of means through the origin: no mean cost above 0 has the rate."""
+    assert divergence(law, 1.0) == math.inf
+    if not isinstance(law, StudentT):
+        assert divergence(law, 1.0, "unknown covariance") == math.inf
+    best = Linear(Gaussian(1.0, 0.0, 0.5, 0.0), slope=1.0)
+    assert lower_bound(Problem([best, law])) == 0.0
 
 
 def test_zero_when_the_rate_is_reached():
@@ -156,9 +175,16 @@ def test_laws_without_a_formula():
 def test_without_a_variance_there_is_no_bound():
     problem = Problem([Pareto(1.0, 1.0, 1.5, 3.0), Gaussian(1.0, 0.5, 0.5, 0.5)], names=["wild", "tame"])
     with pytest.raises(
-        NotCovered, match=r"^no lower bound: Theorem 3 asks for finite variances, and arm 'wild' has none$"
+        NotCovered, match=r"^no lower bound: it is for arms of finite variances, and arm 'wild' has none$"
     ):
         lower_bound(problem)
+
+
+def test_bad_use_is_one_sentence():
+    with pytest.raises(BadParameter, match=r"^problem of lower_bound must be a bursar.Problem; got None$"):
+        lower_bound(None)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"^sharp of lower_bound must be True or False; got 'no'$"):
+        lower_bound(Problem([Gaussian(1.0, 1.0, 0.5, 0.5)]), sharp="no")  # type: ignore[arg-type]
 
 
 def test_the_guide_prints_what_it_says():

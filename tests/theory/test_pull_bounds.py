@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.arms import Bernoulli, Constant, Gaussian, Problem, Uniform
+from bursar.arms import Bernoulli, Constant, Exponential, Gaussian, Pareto, Problem, Uniform
 from bursar.errors import BadParameter, NotCovered
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from bursar.theory.from_pulls_to_regret import horizon, late_passage, regret_from_pulls
+from bursar.theory.optimum import optimality
 from bursar.theory.pull_bounds import pull_bound, pull_constants
 
 # Bernoulli costs ½; rates 1 and ½: Δ = ½, μ = ½, Δμ = ¼, Var(X) = ¼; of the worse arm Var(R) = 3/16, r* = 1,
@@ -107,7 +108,7 @@ def test_refusals():
         pull_bound(COINS, policy, 0, 1000)
     with pytest.raises(BadParameter, match=r"^arm of pull_bound must be a whole number ≥ 0 and < 2; got 2$"):
         pull_bound(COINS, policy, 2, 1000)
-    with pytest.raises(BadParameter, match=r"^constants of upper bounds must be 'printed' or 'proved'; got 'best'$"):
+    with pytest.raises(BadParameter, match=r"^constants of pull_bound must be 'printed' or 'proved'; got 'best'$"):
         pull_bound(COINS, policy, 1, 1000, "best")
     with pytest.raises(NotCovered, match=r"^no proved constants for UCBB2C"):
         pull_bound(COINS, UCBB2C(1.0, 1.0, 0.0), 1, 1000, "proved")
@@ -148,3 +149,63 @@ def test_proposition_4_refusals():
         BadParameter, match=r"^pulls of regret_from_pulls must be 2 numbers, one per arm; got \[1\.0\]$"
     ):
         regret_from_pulls(COINS, [1.0], 10.0, 3.0, 0.25, 0.0)
+    with pytest.raises(BadParameter, match=r"^pulls of regret_from_pulls must be 2 numbers, one per arm; got 5$"):
+        regret_from_pulls(COINS, 5, 10.0, 3.0)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"^pulls of regret_from_pulls must be a number or a sequence .*; got None$"):
+        regret_from_pulls(COINS, None, 10.0, 3.0)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"^problem of regret_from_pulls must be .*Problem.*; got None$"):
+        regret_from_pulls(None, [0.0], 10.0, 3.0)  # type: ignore[arg-type]
+
+
+def test_proposition_4_needs_the_moment():
+    tailed = Problem([Pareto(1.0, 1.0, 3.5), Pareto(1.0, 0.5, 3.0)])
+    sentence = r"^Proposition 4 needs costs with a moment of order 3; 'arm 1' has moments of order below 3 only$"
+    with pytest.raises(NotCovered, match=sentence):
+        regret_from_pulls(tailed, [0.0, 1.0], 100.0, 3.0, 10.0, 1.0)
+    assert regret_from_pulls(tailed, [0.0, 1.0], 100.0, 2.9, 10.0, 1.0).value > 1.5
+    with pytest.raises(NotCovered, match=r"^the central moment is known .*; give one that covers 'arm 0'$"):
+        regret_from_pulls(tailed, [0.0, 1.0], 100.0, 2.9)
+    with pytest.raises(BadParameter, match=r"^central_moment of regret_from_pulls must be ≥ 0\.5\^4: .*; got 0\.06$"):
+        regret_from_pulls(COINS, [0.0, 1.0], 100.0, 4.0, 0.06)
+    assert regret_from_pulls(COINS, [0.0, 1.0], 100.0, 4.0, 0.0625).residual > 0
+
+
+@pytest.mark.parametrize("order", [2.5, 3.0, 4.0])
+def test_moments_that_are_known(order):
+    """Left out, the moment is exact for Gaussian costs and enough for bounded ones."""
+    from scipy.stats import norm
+
+    gaussians = Problem([Gaussian(1.0, 1.0, 0.3, 0.5), Gaussian(1.0, 0.5, 0.7, 0.5)])
+    exact = norm(scale=0.7).expect(lambda x: abs(x) ** order)
+    residual = regret_from_pulls(gaussians, [0.0, 1.0], 100.0, order).residual
+    assert residual == pytest.approx(regret_from_pulls(gaussians, [0.0, 1.0], 100.0, order, exact).residual)
+    uniforms = Problem([Uniform(0.0, 2.0, 0.0, 2.0), Uniform(0.0, 2.0, 0.0, 0.5)])
+    residual = regret_from_pulls(uniforms, [0.0, 1.0], 100.0, order).residual
+    known = 2 ** (order - 2) / 3
+    assert known >= 1 / (order + 1)  # E|X − 1|^p
+    assert residual == pytest.approx(regret_from_pulls(uniforms, [0.0, 1.0], 100.0, order, known).residual)
+
+
+def test_the_optimality_gap_that_is_known():
+    assert regret_from_pulls(COINS, [0.0, 1.0], 100.0, 4.0).optimality_gap == 1.0  # r*·M_X
+    problem = Problem([Exponential(1.0, 2.0), Exponential(2.0, 1.0)])
+    found = regret_from_pulls(problem, [0.0, 1.0], 100.0, 4.0, central_moment=9 * 16)
+    assert found.optimality_gap == pytest.approx(2.0 * (optimality(problem, 100.0).gap_constant or 0.0))
+
+
+def test_numbers_beyond_floating_point():
+    too_large = r"^the value of \w+ is too large for a floating-point number$"
+    with pytest.raises(NotCovered, match=too_large):
+        late_passage(100, 1, 1000, 1)
+    with pytest.raises(NotCovered, match=too_large):
+        late_passage(100, 1e-200, 4, 1)
+    with pytest.raises(NotCovered, match=too_large):
+        horizon(COINS, 1e308)
+    with pytest.raises(NotCovered, match=too_large):
+        regret_from_pulls(COINS, [0.0, 1.0], 1.0, order=400.0)
+    with pytest.raises(NotCovered, match=too_large):
+        regret_from_pulls(COINS, [0.0, 1e308], 1e6, order=4.0, optimality_gap=1.7e308)
+    with pytest.raises(NotCovered, match=too_large):
+        pull_bound(COINS, UCBB2(1e100, 1.0), 1, 1000)
+    assert late_passage(10**6, 1.0, 400.0, 1e-100) < 1  # the factors are too large, their product is not
+    assert late_passage(100, 1.0, 4.0, 0.0) == 0.0

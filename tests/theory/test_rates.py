@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bursar.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, catalogue
+from bursar.errors import BadParameter
 from bursar.theory.arm_rates import rates
 
 
@@ -54,3 +55,8 @@ def test_infinite_variances_give_infinity_and_never_nan():
     assert found.sigma2.tolist() == [math.inf] * 4
     assert found.residual_variance.tolist() == [3.0, math.inf, 0.0, math.inf]
     assert rates(Problem([Linear(wild, slope=0.0)])).sigma2.tolist() == [0.0]
+
+
+def test_a_problem_is_needed():
+    with pytest.raises(BadParameter, match=r"^problem of rates must be a bursar.Problem; got None$"):
+        rates(None)  # type: ignore[arg-type]

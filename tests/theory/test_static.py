@@ -26,7 +26,7 @@ from bursar.arms import (
     StudentT,
     Uniform,
 )
-from bursar.errors import BadParameter, NotCovered
+from bursar.errors import BadParameter
 from bursar.parameters import Vector
 from bursar.theory.lattice import decay, find_lattice
 from bursar.theory.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
@@ -188,9 +188,26 @@ def test_irregular_logs_fall_back_to_the_expansion():
     assert found.low < found.value < found.high
 
 
+def test_costs_without_a_variance_leave_walds_bound():
+    wild = Pareto(2.0, 1.0, cost_tail=1.5)
+    assert expected_pulls(wild, 10.0) == (5.0, 5.0, math.inf, "bounds")
+    assert expected_reward(Linear(wild, slope=-0.5), 10.0) == (-5.0, -math.inf, -5.0, "bounds")
+    assert expected_reward(Linear(wild, slope=0.0), 10.0) == (0.0, 0.0, 0.0, "bounds")
+    assert expected_pulls(Gaussian(1e-200, 1.0, 1.0, 1.0), 10.0) == (1e201, 1e201, math.inf, "bounds")
+
+
+def test_hardly_any_drift_is_left_to_the_bounds():
+    found = expected_pulls(Discrete([-1.0, 1.0], [1.0, 1.0], [0.5 - 1e-9, 0.5 + 1e-9]), 10.0)
+    assert found.method == "bounds"
+    assert found.low * (1 - 1e-6) <= 10 / 2e-9 <= found.value <= 11 / 2e-9 <= found.high * (1 + 1e-6)
+
+
 def test_what_is_missing_is_named():
-    with pytest.raises(NotCovered, match=r"^costs of Pareto are unbounded with infinite variance, .* E\[\(X⁺\)²\] < ∞"):
-        expected_pulls(Pareto(1.0, 1.0, cost_tail=1.5), 10.0)
+    with pytest.raises(BadParameter, match=r"^law of expected_pulls must be a law"):
+        expected_pulls(None, 10.0)  # type: ignore[arg-type]
+    for law in (Constant(1e-300, 0.5), Gaussian(1e-300, 0.5, 1.0, 1.0), Bernoulli(0.5, 0.5)):
+        with pytest.raises(BadParameter, match=r"^budget of expected_pulls must be ≤ 1e\+300 mean costs; got 1e\+308$"):
+            expected_pulls(law, 1e308)
     with pytest.raises(BadParameter, match=r"^the mean cost of the law of expected_pulls must be a finite number > 0"):
         expected_pulls(Uniform(-2.0, 1.0, 0.0, 1.0), 10.0)
     with pytest.raises(BadParameter, match=r"^budget of expected_pulls must be > 0; got 0"):

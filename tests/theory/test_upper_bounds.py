@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bursar.arms import Bernoulli, Constant, Discrete, Gaussian, Pareto, Problem, Uniform, catalogue
+from bursar.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from bursar.errors import BadParameter, NotCovered
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
+from bursar.theory.lower_bounds import lower_bound
 from bursar.theory.upper_bounds import upper_bound
 
 # As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
@@ -73,6 +74,12 @@ class Unknown(NamedTuple):
     """A policy the paper does not have."""
 
 
+class Greedy(UCBB1):
+    """A subclass of a policy of the paper, which may have another score."""
+
+    __slots__ = ()
+
+
 def told(problem: Problem, **more: Any) -> UCBB1:
     return UCBB1(**problem.second_moments(), **more)
 
@@ -87,6 +94,7 @@ TAILED = Problem([Pareto(1.0, 1.0, 3.0), Pareto(1.0, 0.5, 2.0)])
 NOT_COVERED: list[tuple[Problem, Any, str]] = [
     (COINS, Fixed(0), "no theorem of the paper covers Fixed"),
     (COINS, Unknown(), "no theorem of the paper covers Unknown"),
+    (GAUSSIANS, Greedy(**GAUSSIANS.second_moments()), "no theorem of the paper covers Greedy"),
     (COINS, told(COINS), "with both bounds 0 Theorem 1 needs jointly Gaussian pairs; the law of 'good' is not"),
     (
         GAUSSIANS,
@@ -112,6 +120,8 @@ NOT_COVERED: list[tuple[Problem, Any, str]] = [
     (GAUSSIANS, told(GAUSSIANS, variance_factor=2.0), "Theorem 1 (Gaussian) needs variance_factor = 0.5; got 2"),
     (GAUSSIANS, told(GAUSSIANS, factor=1.3),
      "Theorem 1 (Gaussian) needs a factor from 1.4 (the paper's text) to 1.78 (its appendix); got 1.3"),
+    (GAUSSIANS, told(GAUSSIANS, factor=1.79),
+     "Theorem 1 (Gaussian) needs a factor from 1.4 (the paper's text) to 1.78 (its appendix); got 1.79"),
     (GAUSSIANS, told(GAUSSIANS, min_cost=0.45),
      "Theorem 1 (Gaussian) needs min_cost ≤ half of every mean cost; it is 0.45, and 'arm 1' has mean cost 0.8"),
     (NEGATIVE, told(NEGATIVE), "Theorem 1 (Gaussian) needs mean rewards ≥ 0; that of 'arm 1' is -0.5"),
@@ -161,3 +171,52 @@ def test_budget():
         upper_bound(COINS, EXACT[0][0], 0.25)
     with pytest.raises(BadParameter, match=r"^budget of upper_bound must be > 0; got -1$"):
         upper_bound(COINS, EXACT[0][0], -1)
+
+
+def test_lines_in_a_gaussian_cost_are_gaussian():
+    """The same pairs, written as Linear and as Gaussian."""
+    cost = Gaussian(1.0, 0.0, 0.5, 0.0)
+    lines = Problem([Linear(cost, 0.5, 0.5, 0.3), Linear(Linear(cost, 1.0), 0.5, 0.0, 0.3)])
+    wanted = upper_bound(lines, told(lines), 1e4)
+    assert wanted.theorem == "Theorem 1 (Gaussian)"
+    sd = math.sqrt(0.25 * 0.25 + 0.09)
+    pairs = Problem([Gaussian(1.0, reward, 0.5, sd, 0.125 / (0.5 * sd)) for reward in (1.0, 0.5)])
+    assert upper_bound(pairs, told(pairs), 1e4).value == pytest.approx(wanted.value)
+
+
+def test_remark_2_constant_costs_give_the_classical_bandit():
+    """As Var(X) → 0 at mean cost 1, Theorem 1 tends to the classical 11α·Var(R)/Δ·ln 2B."""
+    values = []
+    for spread in (0.1, 0.01, 0.0):
+        problem = Problem([Gaussian(1.0, 1.0, spread, 0.5), Gaussian(1.0, 0.6, spread, 0.5)])
+        values.append(upper_bound(problem, told(problem, alpha=2.5), 1000.0).value)
+    classical = 11 * 2.5 * 0.25 / 0.4 * math.log(2000)
+    assert values[2] == pytest.approx(classical)
+    assert [value / classical - 1 for value in values[:2]] == pytest.approx([0.04, 0.0004])  # Var(X)/Var(R)
+
+
+@pytest.mark.parametrize("problem", [GAUSSIANS, catalogue.load("gaussian5"), Problem(GAUSSIANS.arms[:2])])
+def test_remark_3_theorem_1_is_the_lower_bound_up_to_a_constant(problem):
+    """Gaussian pairs: Theorem 1 is 11α/2 times the sharp lower bound, whatever the arms."""
+    upper = upper_bound(problem, told(problem, alpha=3.0), 1e5).value / math.log(2e5 / problem.mean_costs.min())
+    assert upper == pytest.approx(11 * 3.0 / 2 * lower_bound(problem))
+
+
+def test_remark_4_unknown_variances_add_a_term_linear_in_the_gap():
+    """Theorem 4 less Theorem 1, per unit of gap: 21(M⁴μ/Var² + Var/μ), the same for every gap."""
+    for reward in (0.4, 0.25, 0.1):
+        problem = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, reward)])
+        known = upper_bound(problem, told(problem, cost_bound=1, reward_bound=1, alpha=2.5), 1000.0).value
+        extra = upper_bound(problem, UCBB2(1.0, 1.0, alpha=2.5), 1000.0).value - known
+        assert extra / LOG == pytest.approx(21 * (16 * 0.5 + 0.5) * problem.gaps[1])
+
+
+def test_bad_input_and_numbers_beyond_floating_point():
+    with pytest.raises(BadParameter, match=r"^problem of upper_bound must be .*Problem.*; got None$"):
+        upper_bound(None, None, 10)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"^constants of upper_bound must be 'printed' or 'proved'; got 'best'$"):
+        upper_bound(COINS, EXACT[0][0], 10, "best")
+    wanted = THEOREM_1 * 2.5 * (math.log(4.0) + 308 * math.log(10.0))
+    assert upper_bound(COINS, EXACT[0][0], 1e308).value == pytest.approx(wanted)
+    with pytest.raises(NotCovered, match=r"^the value of upper_bound is too large for a floating-point number$"):
+        upper_bound(COINS, UCBB2(1e100, 1.0), 1000.0)

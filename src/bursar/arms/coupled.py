@@ -1,10 +1,12 @@
-"""A reward that follows the cost: the linear law."""
+"""A reward that follows the cost: the linear law, and which laws are jointly Gaussian."""
 
 import math
 from typing import NamedTuple, Self
 
 from numpy.random import Generator
 
+from bursar.arms.discrete import Constant
+from bursar.arms.gaussian import Gaussian
 from bursar.arms.law import AnyLaw, Law, Moments, Support, Tails, checked, support_of, tails_of
 from bursar.parameters import real
 
@@ -68,3 +70,12 @@ class Linear(Law, _LinearFields):
         """The cost's; the reward has them too unless the slope is 0."""
         tail = tails_of(self.cost).cost
         return Tails(tail, tail if self.slope else math.inf)
+
+
+def is_gaussian(law: AnyLaw) -> bool:
+    """Whether cost and reward are jointly Gaussian; constants count, and lines in a Gaussian cost.
+
+    >>> is_gaussian(Linear(Gaussian(1.0, 0.0, 0.5, 0.0), slope=2.0, noise_sd=1.0))
+    True
+    """
+    return isinstance(law, (Gaussian, Constant)) or (isinstance(law, Linear) and is_gaussian(law.cost))

@@ -83,7 +83,9 @@ def problem_bounds(problem: Problem, budget: float) -> ProblemBounds:
         terms = {policy: bound.terms[name] for policy, bound in upper.items() if name in bound.terms}
         rows.append(ArmBounds(name, rate, gap, sigma2, distance, pulls, lower, terms))
     theorems = {policy: bound.theorem for policy, bound in upper.items()}
-    reason = floor_of(problem).reason or ("" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1")
+    reason = "" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1"
+    if len(distances) < len(suboptimal(problem)) or not np.isfinite(_variances(problem)).all():
+        reason = floor_of(problem).reason or reason
     return ProblemBounds(budget, rows, theorems, uncovered, models, reason)
 
 
@@ -100,12 +102,13 @@ def bounds_chart(problem: Problem, budget: float) -> Chart:
     """The bounds over budgets from a thousandth of `budget` up: the theorems' as curves, the lower ones dashed."""
     budgets = np.geomspace(budget / 1000.0, budget, _POINTS)
     at_budget = problem_bounds(problem, budget)
+    total, least = at_budget.total, rates(problem).min_mean_cost
     curves = []
     for policy, theorem in at_budget.theorems.items():
-        here = budgets[budgets >= min(budget, rates(problem).min_mean_cost)]
-        values = [upper_bound(problem, policy_for(problem, policy), float(b)).value for b in here]
-        curves.append(_curve(f"{policy}, {theorem}", here, np.array(values)))
-    here, lower = budgets[budgets >= min(budget, 2.0)], at_budget.total.lower
+        here = budgets[budgets >= min(budget, least)]
+        values = total.upper[policy] * _levels(here, least) / _levels(budgets[-1:], least)
+        curves.append(_curve(f"{policy}, {theorem}", here, values))
+    here, lower = budgets[budgets >= min(budget, 2.0)], total.lower
     lines = []
     if lower and math.isfinite(lower):
         sharp = lower / math.log(budget) * np.log(here)
@@ -119,12 +122,23 @@ def bounds_chart(problem: Problem, budget: float) -> Chart:
 
 def _distances(problem: Problem) -> dict[int, float]:
     """D* of the arms with a gap, by index, where Theorem 3 and a formula cover them."""
-    moments, distances = problem.second_moments(), {}
-    if np.isfinite([moments["var_cost"], moments["var_reward"]]).all():
+    distances = {}
+    if np.isfinite(_variances(problem)).all():
         for k in suboptimal(problem):
             with suppress(NotCovered):
                 distances[k] = divergence(problem.arms[k], problem.rate)
     return distances
+
+
+def _variances(problem: Problem) -> list[Floats]:
+    moments = problem.second_moments()
+    return [moments["var_cost"], moments["var_reward"]]
+
+
+def _levels(budgets: Floats, least: float) -> Floats:
+    """ln(2B/μ_*), which the theorems multiply."""
+    levels: Floats = np.log(budgets) - math.log(least / 2.0)
+    return levels
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

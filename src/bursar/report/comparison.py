@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from bursar import policies
-from bursar.arms import AnyLaw, Constant, Gaussian, Linear, Problem, catalogue, support_of
+from bursar.arms import Problem, catalogue, support_of
+from bursar.arms.coupled import is_gaussian
 from bursar.engine import simulate
 from bursar.engine.result import Result
 from bursar.errors import BadParameter, NotCovered
@@ -166,11 +167,7 @@ def _bounds_and_slope(problem: Problem) -> dict[str, Any]:
 
 def _light_tailed(problem: Problem) -> bool:
     """Whether Theorem 1 is about such arms: all of them jointly Gaussian, or all bounded."""
-    return all(map(_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
-
-
-def _gaussian(law: AnyLaw) -> bool:
-    return isinstance(law, (Gaussian, Constant)) or (isinstance(law, Linear) and _gaussian(law.cost))
+    return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
 
 
 # What the paper's policies know about a problem, beside its smallest mean cost.

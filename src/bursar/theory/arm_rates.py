@@ -1,10 +1,11 @@
 """What the theory reads of a problem: rates, gaps, slopes and variances, computed once (Sections 2 to 4)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bursar.arms import Problem
+from bursar.errors import BadParameter
 from bursar.parameters import Vector
 
 
@@ -37,7 +38,7 @@ def rates(problem: Problem) -> Rates:
     >>> found.slope, found.residual_variance, found.sigma2
     (array([1., 0.]), array([0.75, 1.  ]), array([1., 5.]))
     """
-    moments = problem.second_moments()
+    moments = checked_problem("rates", problem).second_moments()
     var_cost, var_reward, cov = moments["var_cost"], moments["var_reward"], moments["cov"]
     regular = (var_cost > 0) & np.isfinite(var_cost) & np.isfinite(cov)
     slope = np.divide(cov, var_cost, out=np.zeros(len(problem)), where=regular)
@@ -55,6 +56,18 @@ def rates(problem: Problem) -> Rates:
         best_rate=problem.rate,
         min_mean_cost=float(problem.mean_costs.min()),
     )
+
+
+def checked_problem(owner: str, problem: Any) -> Problem:
+    """The problem itself; else `BadParameter`.
+
+    >>> checked_problem("rates", None)
+    Traceback (most recent call last):
+    bursar.errors.BadParameter: problem of rates must be a bursar.Problem; got None
+    """
+    if not isinstance(problem, Problem):
+        raise BadParameter(owner, "problem", "a bursar.Problem", problem)
+    return problem
 
 
 def suboptimal(problem: Problem) -> list[int]:

@@ -6,16 +6,17 @@ The assumption ω_k ≤ r_k, made "for simplicity" in Section 4.2, is needed by 
 (r* − ω_k)² where the score has (r_k − ω_k)²; and UCB-B2C needs it, since (r̂ − ω̂)⁺ hides slopes above the rate.
 """
 
-from functools import singledispatch
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.arms import Constant, Gaussian, Problem, support_of, tails_of
+from bursar.arms import Problem, support_of, tails_of
+from bursar.arms.coupled import is_gaussian
 from bursar.errors import BadParameter, NotCovered
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
-from bursar.theory.arm_rates import rates, suboptimal
+from bursar.theory.arm_rates import checked_problem, rates, suboptimal
 
 BOUNDED, GAUSSIAN = "Theorem 1 (bounded)", "Theorem 1 (Gaussian)"
 HEAVY_TAILED, UNKNOWN_VARIANCES, UNKNOWN_CORRELATION = "Theorem 2", "Theorem 4", "Theorem 5"
@@ -24,10 +25,11 @@ _ROUNDING = 1e-9  # relative size below which a difference of second moments is 
 _TEXT, _APPENDIX = 1.4, 1.28 / (2.0 - 1.28)  # the factor of the score in the text and in Appendix C
 
 
-def covering_theorem(problem: Problem, policy: object, constants: str) -> str:
+def covering_theorem(problem: Problem, policy: object, constants: str, owner: str = "covering_theorem") -> str:
     """The theorem that covers `policy` on `problem`; `NotCovered` names the first assumption that fails.
 
-    `constants` is "printed" or "proved": the proofs of `pull_bounds` need less in some places, more in others.
+    `constants` is "printed" or "proved": the proofs of `pull_bounds` need less in some places, more in others. A
+    subclass of a policy may score differently and is not covered. `owner` is named where a parameter is bad.
 
     >>> from bursar.arms import catalogue
     >>> problem = catalogue.load("G")
@@ -37,22 +39,24 @@ def covering_theorem(problem: Problem, policy: object, constants: str) -> str:
     Traceback (most recent call last):
     bursar.errors.NotCovered: Theorem 4 needs costs in [0, 3] by its cost_bound; those of 'arm 0' are in [-inf, inf]
     """
+    checked_problem(owner, problem)
+    require_constants(owner, constants)
+    if type(policy) not in _COVERING:
+        raise NotCovered(f"no theorem of the paper covers {type(policy).__name__}")
+    return _COVERING[type(policy)](policy, problem, constants == "proved")
+
+
+def require_constants(owner: str, constants: object) -> None:
+    """`BadParameter` unless it is the name of a set of constants."""
     if constants not in ("printed", "proved"):
-        raise BadParameter("upper bounds", "constants", "'printed' or 'proved'", constants)
-    return _covering(policy, problem, constants == "proved")
+        raise BadParameter(owner, "constants", "'printed' or 'proved'", constants)
 
 
-@singledispatch
-def _covering(policy: object, problem: Problem, proved: bool) -> str:  # noqa: ARG001 (the registered ones read them)
-    raise NotCovered(f"no theorem of the paper covers {type(policy).__name__}")
-
-
-@_covering.register
 def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
     gaussian = policy.cost_bound == policy.reward_bound == 0
     theorem = GAUSSIAN if gaussian else BOUNDED
     if gaussian:
-        strange = np.array([not isinstance(law, Gaussian | Constant) for law in problem.arms])
+        strange = np.array([not is_gaussian(law) for law in problem.arms])
         _require(problem, strange, "with both bounds 0 Theorem 1 needs jointly Gaussian pairs; the law of {} is not")
     else:
         _require_bounds(problem, theorem, policy, low=(-policy.cost_bound, -policy.reward_bound))
@@ -72,7 +76,6 @@ def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
     return theorem
 
 
-@_covering.register
 def _ucb_m1(policy: UCBM1, problem: Problem, proved: bool) -> str:
     tails = np.array([tails_of(law).cost for law in problem.arms])
     need = "Theorem 2 needs costs with a moment of order above 2; {} has moments of order below {} only"
@@ -83,7 +86,6 @@ def _ucb_m1(policy: UCBM1, problem: Problem, proved: bool) -> str:
     return HEAVY_TAILED
 
 
-@_covering.register
 def _ucb_b2(policy: UCBB2, problem: Problem, proved: bool) -> str:
     _require_bounds(problem, UNKNOWN_VARIANCES, policy, low=(0.0, 0.0))
     if not proved:
@@ -97,7 +99,6 @@ def _ucb_b2(policy: UCBB2, problem: Problem, proved: bool) -> str:
     return UNKNOWN_VARIANCES
 
 
-@_covering.register
 def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
     if proved:
         raise NotCovered("no proved constants for UCBB2C: its score leaves out the spread of the estimated slope")
@@ -110,6 +111,14 @@ def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
     _require_common(problem, UNKNOWN_CORRELATION, policy, proved)
     _require_factor(UNKNOWN_CORRELATION, policy)
     return UNKNOWN_CORRELATION
+
+
+_COVERING: dict[type, Callable[[Any, Problem, bool], str]] = {
+    UCBB1: _ucb_b1,
+    UCBM1: _ucb_m1,
+    UCBB2: _ucb_b2,
+    UCBB2C: _ucb_b2c,
+}
 
 
 def _require(problem: Problem, fails: NDArray[np.bool_], words: str, *values: Any) -> None:

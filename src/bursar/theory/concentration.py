@@ -7,11 +7,13 @@ Proposition 5 needs Var(X)/E[X]², not Var(X); Proposition 6 needs M_Z ≥ M_R +
 
 import math
 
-from bursar.errors import NotCovered
+from bursar.errors import BadParameter, NotCovered
 from bursar.parameters import real, whole
+from bursar.theory.finite import finite
 from bursar.theory.rate_estimation import STRETCH
 
 SLOPE_STRETCH = 1.0 + 0.5 / math.sqrt(2.0)  # λ of Proposition 6
+_ROUNDING = 1e-9  # relative
 
 
 def blocks(chance: float) -> int:
@@ -56,9 +58,10 @@ def median_rate_radius(
     var_cost = real(owner, "var_cost", var_cost, at_least=0)
     stretch = real(owner, "stretch", stretch, above=1)
     rate_variance = real(owner, "rate_variance", rate_variance, at_least=0)
-    relative = (stretch / (stretch - 1.0)) ** 2 * var_cost / mean_cost**2
-    samples = _enough(owner, "Proposition 5", samples, max(135.0 * relative * (log + math.log(1.4)), blocks(chance)))
-    return 22.0 * stretch / mean_cost * math.sqrt(rate_variance * log / samples)
+    relative = stretch / (stretch - 1.0) * math.sqrt(var_cost) / mean_cost
+    needed = max(135.0 * relative * relative * (log + math.log(1.4)), blocks(chance))
+    samples = _enough(owner, "Proposition 5", samples, needed)
+    return finite(owner, lambda: 22.0 * stretch / mean_cost * math.sqrt(rate_variance * log / samples))
 
 
 def slope_radius(samples: int, chance: float, var_cost: float, cost_bound: float, residual_bound: float) -> float:
@@ -69,7 +72,7 @@ def slope_radius(samples: int, chance: float, var_cost: float, cost_bound: float
     Args:
         samples: s, of pairs in [0, M_X] × [0, M_R].
         chance: δ in (0, 1).
-        var_cost: Var(X) > 0.
+        var_cost: Var(X) > 0; costs in [0, M_X] have at most M_X²/4.
         cost_bound: M_X.
         residual_bound: M_Z ≥ M_R + |ω|M_X.
 
@@ -79,7 +82,8 @@ def slope_radius(samples: int, chance: float, var_cost: float, cost_bound: float
     log, samples, var_cost, cost_bound, residual_bound = _slope_checked(
         "slope_radius", samples, chance, var_cost, cost_bound, residual_bound
     )
-    return SLOPE_STRETCH * residual_bound * cost_bound / var_cost * math.sqrt(log / samples)
+    radius = SLOPE_STRETCH * (residual_bound * (cost_bound / var_cost)) * math.sqrt(log / samples)
+    return finite("slope_radius", lambda: radius)
 
 
 def residual_variance_radius(
@@ -95,7 +99,7 @@ def residual_variance_radius(
     log, samples, _, _, residual_bound = _slope_checked(
         "residual_variance_radius", samples, chance, var_cost, cost_bound, residual_bound
     )
-    return residual_bound**2 * math.sqrt(2.0 * log / samples)
+    return finite("residual_variance_radius", lambda: residual_bound**2 * math.sqrt(2.0 * log / samples))
 
 
 def _slope_checked(
@@ -105,7 +109,10 @@ def _slope_checked(
     var_cost = real(owner, "var_cost", var_cost, above=0)
     cost_bound = real(owner, "cost_bound", cost_bound, above=0)
     residual_bound = real(owner, "residual_bound", residual_bound, above=0)
-    samples = _enough(owner, "Proposition 6", samples, 63.0 * (cost_bound**2 / var_cost) ** 2 * log)
+    if math.sqrt(var_cost) > cost_bound / 2.0 * (1.0 + _ROUNDING):
+        raise BadParameter(owner, "var_cost", f"at most cost_bound²/4, with cost_bound = {cost_bound:g}", var_cost)
+    ratio = cost_bound / var_cost * cost_bound
+    samples = _enough(owner, "Proposition 6", samples, 63.0 * ratio * ratio * log)
     return log, samples, var_cost, cost_bound, residual_bound
 
 
@@ -115,6 +122,8 @@ def _log_inverse(owner: str, chance: float) -> float:
 
 def _enough(owner: str, proposition: str, samples: int, needed: float) -> int:
     samples = whole(owner, "samples", samples, at_least=1)
+    if needed == math.inf:
+        raise NotCovered(f"{proposition} needs more samples than a floating-point number can count; got {samples}")
     if samples < needed:
         raise NotCovered(f"{proposition} needs samples ≥ {math.ceil(needed)}; got {samples}")
     return samples

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bursar.arms import Problem
 from bursar.errors import BadParameter
 from bursar.parameters import Vector, real
-from bursar.theory.arm_rates import rates
-from bursar.theory.lattice import Lattice, decay, find_lattice, policy_value
+from bursar.theory.arm_rates import checked_problem, rates
+from bursar.theory.lattice import Lattice, find_lattice, policy_value
 from bursar.theory.static import MOST_STATES, lattice_pulls, safe_headroom, solvable
 
 _TIE = 1e-12  # relative difference of values below which the best static arm is kept
@@ -54,7 +54,7 @@ def optimal_policy(problem: Problem, budget: float, headroom: float | None = Non
     (array([2., 3., 4., 5., 6.]), array([1, 0, 0, 0, 0]), array([1., 2., 3., 4., 5.]))
     """
     limit = real("optimal_policy", "budget", budget, above=0)
-    lattice = find_lattice(problem.arms, limit)
+    lattice = find_lattice(checked_problem("optimal_policy", problem).arms, limit)
     if lattice is None:
         raise BadParameter("optimal_policy", "problem", "made of arms with costs on a common lattice", problem)
     above = _steps_above(lattice, headroom)
@@ -62,23 +62,27 @@ def optimal_policy(problem: Problem, budget: float, headroom: float | None = Non
         allowed = (
             f"small enough for {MOST_STATES:,} steps of {lattice.step:g} with headroom, fewer for costs of many steps"
         )
-        raise BadParameter("optimal_policy", "budget", allowed, limit)
+        if not solvable(lattice, 0):
+            raise BadParameter("optimal_policy", "budget", allowed, limit)
+        if headroom is None:
+            allowed = "given, where refunds lead too far above the budget"
+        raise BadParameter("optimal_policy", "headroom", allowed, headroom)
     best = rates(problem).best
     pulls, static_error = lattice_pulls(lattice, best, above)
     reward = problem.mean_rewards
     if lattice.low == 0:
-        value, arm, error = *_forward(lattice, reward, best), 0.0
+        value, arm, unsolved = *_forward(lattice, reward, best), 0.0
     else:
-        value, arm, error = _iterated(lattice, reward, best, above)
+        value, arm, unsolved = _iterated(lattice, reward, best, above)
     budgets = lattice.step * np.arange(lattice.budget + 1.0)
-    error = max(error, abs(float(reward[best])) * static_error)
+    error = abs(float(reward[best])) * static_error + unsolved  # beyond the grid both are known equally well
     return DynamicOptimum(budgets, value, arm, float(reward[best]) * pulls, error)
 
 
 def _steps_above(lattice: Lattice, given: float | None) -> int:
     if lattice.low == 0 or given is None:
         return safe_headroom(lattice)
-    return math.ceil(real("optimal_policy", "headroom", given, at_least=0) / lattice.step)
+    return math.ceil(min(MOST_STATES, real("optimal_policy", "headroom", given, at_least=0) / lattice.step))
 
 
 def _forward(lattice: Lattice, reward: Vector, best: int) -> tuple[Vector, NDArray[np.int64]]:
@@ -96,7 +100,10 @@ def _forward(lattice: Lattice, reward: Vector, best: int) -> tuple[Vector, NDArr
 
 
 def _iterated(lattice: Lattice, reward: Vector, best: int, above: int) -> tuple[Vector, NDArray[np.int64], float]:
-    """Policy iteration: the value of a policy, then in every state the arm that is best before that value."""
+    """Policy iteration: the value of a policy, then in every state the arm that is best before that value.
+
+    And what the residual of the equation can amount to over (B + M)/μ_* pulls, the most a policy makes on average.
+    """
     states, low, high = lattice.budget + 1 + above, lattice.low, lattice.high
     means = lattice.chances @ np.arange(low, high + 1)
     rate = float(reward[best] / means[best])
@@ -111,6 +118,5 @@ def _iterated(lattice: Lattice, reward: Vector, best: int, above: int) -> tuple[
             break
         policy = np.where(better, each.argmax(axis=0), policy)
     residual = float(np.abs(each.max(axis=0) - value).max())
-    escape = math.exp(-decay(lattice) * (above + 1))
-    error = abs(rate) * (high - 1) / 2 * escape + residual * (lattice.budget + high) / float(means.min())
-    return value[: lattice.budget + 1], policy[: lattice.budget + 1], error
+    unsolved = residual * (lattice.budget + high) / float(means.min())
+    return value[: lattice.budget + 1], policy[: lattice.budget + 1], unsolved

@@ -15,6 +15,7 @@ from bursar.arms import AnyLaw, Bernoulli, Constant, Discrete, Empirical, Linear
 from bursar.parameters import Vector
 
 WIDEST = 100_000  # steps between the smallest and the largest cost
+_SLOWEST = 1e-6  # decay per step; slower ones are lost in rounding, and reach too far to be of use
 
 
 class Lattice(NamedTuple):
@@ -93,6 +94,8 @@ def _common_divisor(one: Fraction, other: Fraction) -> Fraction:
 def decay(lattice: Lattice) -> float:
     """The largest θ with E[e^(−θX)] ≤ 1 for every law, cost X in steps; ∞ if no cost is negative.
 
+    0 stands for what is too small to tell from it.
+
     e^(−θS_n) then is a supermartingale under every policy, so refunds ever exceed costs by d steps with probability at
     most e^(−θd) (Lundberg's inequality).
     """
@@ -113,6 +116,8 @@ def decay(lattice: Lattice) -> float:
         below = above / 2
         while excess(below) >= 0:
             below /= 2
+            if below < _SLOWEST:
+                return 0.0
         found = min(found, float(brentq(excess, below, above)) * (1 - 1e-9))
     return found
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bursar.arms import AnyLaw, Problem
 from bursar.errors import BadParameter, NotCovered
-from bursar.theory.arm_rates import suboptimal
+from bursar.theory.arm_rates import checked_problem, suboptimal
 from bursar.theory.divergences import divergence, models
 
 
@@ -21,7 +21,12 @@ def lower_bound(problem: Problem, sharp: bool = True, *, model: str | None = Non
 
     `sharp=False` gives the bound as printed in the paper, half the sharp one. An arm that could not be better within
     its model (D_k* = ∞) needs no exploring and adds nothing. `model` judges the arms that have a model of this name in
-    it, the others in their default. Raises NotCovered for laws without a formula, or without a variance.
+    it, the others in their default.
+
+    Raises NotCovered for laws without a formula, or without a variance. The paper asks for a moment of the costs above
+    the second. Pulls times μ_k Δ_k are regret up to r* times the mean overshoot of the budget, which costs of finite
+    variance bound (`gap_constant`): the argument needs no more of the costs, and means alone of the rewards, but only
+    arms with both variances are judged here.
 
     >>> from bursar.arms import Bernoulli, Gaussian, Problem
     >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
@@ -32,14 +37,16 @@ def lower_bound(problem: Problem, sharp: bool = True, *, model: str | None = Non
     >>> round(lower_bound(Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Bernoulli(cost=0.5, reward=0.25)])), 6)
     3.822278
     """
-    rate = problem.rate
+    rate = checked_problem("lower_bound", problem).rate
+    if not isinstance(sharp, (bool, np.bool_)):
+        raise BadParameter("lower_bound", "sharp", "True or False", sharp)
     if model is not None and not any(_has(law, model) for law in problem.arms):
         raise BadParameter("lower_bound", "model", "one that an arm has", model)
     moments = problem.second_moments()
     steady = np.isfinite(moments["var_cost"]) & np.isfinite(moments["var_reward"])
     if not steady.all():
         name = problem.names[int(np.argmin(steady))]
-        raise NotCovered(f"no lower bound: Theorem 3 asks for finite variances, and arm {name!r} has none")
+        raise NotCovered(f"no lower bound: it is for arms of finite variances, and arm {name!r} has none")
     total = 0.0
     for k in suboptimal(problem):
         law = problem.arms[k]

@@ -12,7 +12,7 @@ import numpy as np
 from bursar.arms import Moments, Problem, support_of
 from bursar.errors import NotCovered
 from bursar.parameters import real
-from bursar.theory.arm_rates import rates
+from bursar.theory.arm_rates import checked_problem, rates
 from bursar.theory.static import Estimate, expected_reward
 
 
@@ -37,7 +37,7 @@ def optimality(problem: Problem, budget: float) -> Optimality:
     (80.0, 80.8, 80.8, 1.0)
     """
     limit = real("optimality", "budget", budget, above=0)
-    best = rates(problem)
+    best = rates(checked_problem("optimality", problem))
     if best.best_rate < 0:
         raise NotCovered(f"Proposition 1 needs a best rate r* ≥ 0; it is {best.best_rate:.6g}")
     static = expected_reward(problem.arms[best.best], limit)

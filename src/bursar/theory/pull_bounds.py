@@ -18,6 +18,7 @@ from bursar.policies import UCBB1, UCBB2, UCBM1
 from bursar.policies.ucb_m1 import FACTOR
 from bursar.theory import assumptions
 from bursar.theory.arm_rates import rates, suboptimal
+from bursar.theory.finite import finite
 from bursar.theory.rate_estimation import STRETCH
 
 _KAPPA = (STRETCH - 1.0) / STRETCH
@@ -77,10 +78,9 @@ def pull_bound(problem: Problem, policy: Any, arm: int, pulls: int, constants: s
     >>> round(pull_bound(problem, policy, arm=1, pulls=1000), 2)  # 11·2·3·ln 1000 + 36
     491.91
     """
-    arm = whole("pull_bound", "arm", arm, at_least=0, below=len(problem))
-    pulls = whole("pull_bound", "pulls", pulls, at_least=1)
-    coefficient, constant = pull_constants(problem, policy, arm, constants)
-    return coefficient * float(policy.alpha) * math.log(pulls) + constant
+    coefficient, constant = _constants("pull_bound", problem, policy, arm, constants)
+    level = math.log(whole("pull_bound", "pulls", pulls, at_least=1))
+    return finite("pull_bound", lambda: coefficient * float(policy.alpha) * level + constant)
 
 
 def pull_constants(problem: Problem, policy: Any, arm: int, constants: str = "printed") -> PullBound:
@@ -91,11 +91,19 @@ def pull_constants(problem: Problem, policy: Any, arm: int, constants: str = "pr
     >>> pull_constants(problem, UCBB1(**problem.second_moments(), alpha=3.0), arm=1)
     PullBound(coefficient=22.0, constant=36.0)
     """
-    theorem = assumptions.covering_theorem(problem, policy, constants)
+    return _constants("pull_constants", problem, policy, arm, constants)
+
+
+def _constants(owner: str, problem: Problem, policy: Any, arm: int, constants: str) -> PullBound:
+    theorem = assumptions.covering_theorem(problem, policy, constants, owner)
+    arm = whole(owner, "arm", arm, at_least=0, below=len(problem))
     arms = arms_with_a_gap(problem, policy)
     if arm not in arms:
         raise NotCovered(f"the lemmas bound the pulls of arms with a gap, and {problem.names[arm]!r} is a best arm")
-    return lemma(theorem, policy, arms[arm], constants)
+    try:
+        return lemma(theorem, policy, arms[arm], constants)
+    except (OverflowError, ZeroDivisionError):
+        raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
 
 
 def lemma(theorem: str, policy: Any, arm: Arm, constants: str) -> PullBound:

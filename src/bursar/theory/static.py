@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from bursar.arms import AnyLaw, Exponential, Gaussian, Moments, support_of
-from bursar.errors import BadParameter, NotCovered
+from bursar.arms.law import checked
+from bursar.errors import BadParameter
 from bursar.parameters import Vector, real
 from bursar.theory.lattice import Lattice, cost_side, decay, find_lattice, policy_value
 
 MOST_STATES = 1_000_000  # of a lattice that is solved
 MOST_WORK = 1_000_000_000  # multiplications to solve it
+MOST_PULLS = 1e300  # B/μ, beyond which the formulas overflow
 ESCAPE = 1e-12  # probability of leaving the grid kept above the budget, where costs may be negative
 
 
@@ -35,10 +37,10 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
         grid somewhat above the budget where costs may be negative (low and high then differ by its error).
     expansion: non-negative costs, B/μ + E[X²]/(2μ²) + o(1), with ⌊B/h⌋h + h/2 for B on a lattice of step h too long
         to solve; Gaussian costs, (B + ρ)/μ + o(1) with ρ = E[X²]/(2μ) − Σ_n E[S_n⁻]/n (Spitzer).
-    bounds: any other costs that may be negative; the middle of low and high.
+    bounds: any other costs, those without a variance among them; the middle of low and high, or low if high is ∞.
 
     low and high of the latter two are Wald's B/μ ≤ E[N(B)] (Appendix A) and Lorden's
-    E[N(B)] ≤ B/μ + E[(X⁺)²]/μ², or (B + M)/μ if no cost exceeds M.
+    E[N(B)] ≤ B/μ + E[(X⁺)²]/μ², or (B + M)/μ if no cost exceeds M; ∞ if neither is finite.
 
     >>> from bursar.arms import Bernoulli, Exponential, Gamma
     >>> expected_pulls(Bernoulli(cost=0.5, reward=0.8), budget=10.0)
@@ -49,10 +51,12 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     Estimate(value=5.625, low=5.0, high=6.25, method='expansion')
     """
     limit = real("expected_pulls", "budget", budget, above=0)
-    cost = cost_side(law)
+    cost = cost_side(checked("expected_pulls", "law", law))
     mean, _, variance, *_ = Moments(*cost.moments())
     if not 0 < mean < math.inf:
         raise BadParameter("expected_pulls", "the mean cost of the law", "a finite number > 0", mean)
+    if limit / mean > MOST_PULLS:
+        raise BadParameter("expected_pulls", "budget", f"≤ {MOST_PULLS:g} mean costs", limit)
     if isinstance(cost, Exponential):
         return _exact(1.0 + limit / mean)
     lattice = find_lattice([cost], limit)
@@ -68,7 +72,7 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     elif isinstance(cost, Gaussian) and math.isfinite(refunds := _gaussian_refunds(cost)):
         at = limit - refunds
     else:
-        return Estimate((low + high) / 2, low, high, "bounds")
+        return Estimate((low + high) / 2 if math.isfinite(high) else low, low, high, "bounds")
     return Estimate(min(max((at + overshoot) / mean, low), high), low, high, "expansion")
 
 
@@ -80,6 +84,8 @@ def expected_reward(law: AnyLaw, budget: float) -> Estimate:
     5.5
     """
     pulls, reward = expected_pulls(law, budget), Moments(*law.moments()).mean_reward
+    if reward == 0:
+        return Estimate(0.0, 0.0, 0.0, pulls.method)
     ends = sorted((pulls.low * reward, pulls.high * reward))
     return Estimate(pulls.value * reward, ends[0], ends[1], pulls.method)
 
@@ -87,19 +93,15 @@ def expected_reward(law: AnyLaw, budget: float) -> Estimate:
 def overshoot_bound(law: AnyLaw) -> float:
     """A bound on E[S_N] − B for every B: Lorden's E[(X⁺)²]/μ ≤ E[X²]/μ, or the largest cost if that is smaller.
 
+    ∞ for unbounded costs without a variance.
+
     >>> from bursar.arms import Gaussian
     >>> overshoot_bound(Gaussian(cost=2.0, reward=1.0, cost_sd=1.0, reward_sd=1.0))
     2.5
     """
     cost = cost_side(law)
     mean, _, variance, *_ = Moments(*cost.moments())
-    bound = min(mean + variance / mean, support_of(cost).cost_high)
-    if math.isfinite(bound):
-        return bound
-    raise NotCovered(
-        f"costs of {type(cost).__name__} are unbounded with infinite variance, "
-        "and Lorden's inequality needs E[(X⁺)²] < ∞ (Assumption 1)"
-    )
+    return min(mean + variance / mean, support_of(cost).cost_high)
 
 
 def solvable(lattice: Lattice, above: int | None = None) -> bool:
@@ -110,8 +112,9 @@ def solvable(lattice: Lattice, above: int | None = None) -> bool:
 
 
 def safe_headroom(lattice: Lattice) -> int:
-    """Steps to keep above the budget so that refunds lead beyond them with probability at most `ESCAPE`."""
-    return math.ceil(-math.log(ESCAPE) / decay(lattice))
+    """Steps to keep above the budget: refunds lead beyond them with probability ≤ `ESCAPE`; if none, too many."""
+    theta = decay(lattice)
+    return math.ceil(-math.log(ESCAPE) / theta) if theta > 0 else MOST_STATES
 
 
 def lattice_pulls(lattice: Lattice, law: int, above: int | None = None) -> tuple[Vector, float]:
@@ -142,10 +145,11 @@ def _gaussian_refunds(law: Gaussian) -> float:
     """Σ_n E[S_n⁻]/n for S_n ~ N(nμ, nσ²), E[S_n⁻] = σ√n·φ(z) − nμ·Φ(−z) with z = μ√n/σ; ∞ if too many terms matter."""
     from scipy.special import ndtr
 
-    terms = math.ceil(100.0 * (law.cost_sd / law.cost) ** 2)  # beyond, z > 10
+    ratio = law.cost_sd / law.cost
+    terms = 100.0 * ratio * ratio  # beyond, z > 10
     if terms > MOST_STATES:
         return math.inf
-    n = np.arange(1.0, terms + 1.0)
+    n = np.arange(1.0, math.ceil(terms) + 1.0)
     z = law.cost * np.sqrt(n) / law.cost_sd
     density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     return float(np.sum(law.cost_sd / np.sqrt(n) * density - law.cost * ndtr(-z)))

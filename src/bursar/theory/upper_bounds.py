@@ -8,6 +8,7 @@ from bursar.errors import NotCovered
 from bursar.parameters import real
 from bursar.theory import assumptions
 from bursar.theory.arm_rates import rates
+from bursar.theory.finite import finite
 from bursar.theory.pull_bounds import Arm, arms_with_a_gap, lemma
 
 
@@ -50,21 +51,24 @@ def upper_bound(problem: Problem, policy: Any, budget: float, constants: str = "
     (227.96, 'Theorem 1 (Gaussian)', ['bad'])
     """
     budget = real("upper_bound", "budget", budget, above=0)
-    theorem = assumptions.covering_theorem(problem, policy, constants)
+    theorem = assumptions.covering_theorem(problem, policy, constants, owner="upper_bound")
     least = rates(problem).min_mean_cost
     if not budget > least / 2.0:
         raise NotCovered(
             f"the theorems need a budget above half of the smallest mean cost, {least / 2:g}; got {budget:g}"
         )
-    level = float(policy.alpha) * math.log(2.0 * budget / least)
+    level = float(policy.alpha) * (math.log(budget) - math.log(least / 2.0))  # 2B may be too large
     terms = {}
     for k, arm in arms_with_a_gap(problem, policy).items():
-        if constants == "proved" or theorem == assumptions.HEAVY_TAILED:
-            factor = arm.loss * lemma(theorem, policy, arm, constants).coefficient
-        else:
-            factor = _printed(theorem, arm)
-        terms[problem.names[k]] = level * factor
-    return Bound(sum(terms.values()), theorem, terms)
+        terms[problem.names[k]] = level * _coefficient(theorem, policy, arm, constants)
+    return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
+
+
+def _coefficient(theorem: str, policy: Any, arm: Arm, constants: str) -> float:
+    """C_k."""
+    if constants == "proved" or theorem == assumptions.HEAVY_TAILED:
+        return finite("upper_bound", lambda: arm.loss * lemma(theorem, policy, arm, constants).coefficient)
+    return finite("upper_bound", lambda: _printed(theorem, arm))
 
 
 def _printed(theorem: str, a: Arm) -> float:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bursar.errors import NotCovered
-from bursar.parameters import Vector
+from bursar.errors import BadParameter, NotCovered
+from bursar.parameters import Vector, real, vector
 
+RATES = {"at_least": -1e100, "at_most": 1e100}  # beyond them squares of the means may overflow
 _STEPS = 10  # rates on the way from the arm's own to the one asked for; each solution starts the next search
 _DIFFERENCE = 1e-5  # relative step of the second differences that scale the search
 _PRECISION = 1e-7  # of the constraints at the end, relative to a standard deviation
@@ -40,7 +41,13 @@ def exponential_family(
     """
     from scipy.optimize import minimize
 
-    start = np.array(natural, dtype=np.float64, ndmin=1)
+    start = vector("exponential_family", "natural", natural)
+    rate = real("exponential_family", "rate", rate, **RATES)
+    for name, given in (("log_partition", log_partition), ("means", means)):
+        if not callable(given):
+            raise BadParameter("exponential_family", name, "a function of the natural parameters", given)
+    if len(start) < 2:
+        raise BadParameter("exponential_family", "natural", "at least two numbers", natural)
     at_start, mean = log_partition(start), np.asarray(means(start))
     cost_sd, reward_sd = np.sqrt(np.diag(_covariance(start, means))[:2])
 

@@ -53,10 +53,14 @@ def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge) -> float:
     p, mean = points.probabilities, shortfall / largest
 
     def slope(theta: float) -> float:
-        return theta * float((p * w * w / np.maximum(1.0 - theta * w, _TINY)).sum()) - mean
+        return min(theta * float((p * (w * w / np.maximum(1.0 - theta * w, _TINY))).sum()) - mean, 1.0 / _TINY)
 
-    theta = 1.0 if slope(1.0) <= 0 else float(brentq(slope, 0.0, 1.0, xtol=_TINY, rtol=1e-14))
-    return theta * mean + float((p * log_remainder(np.minimum(theta * w, 1.0 - 1e-16))).sum())
+    with np.errstate(over="ignore"):
+        theta = 1.0 if slope(1.0) <= 0 else float(brentq(slope, 0.0, 1.0, xtol=_TINY, rtol=1e-14, maxiter=10_000))
+    x = np.minimum(theta * w, 1.0 - 1e-16)
+    if x.min() < -1e6:  # the linear terms would cancel
+        return float((p * np.log1p(-x)).sum())
+    return theta * mean + float((p * log_remainder(x)).sum())
 
 
 def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float) -> float:

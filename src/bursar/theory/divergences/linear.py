@@ -2,7 +2,7 @@
 
 import math
 
-from bursar.arms import Constant, Gaussian, Linear
+from bursar.arms import Gaussian, Linear
 
 
 def known_cost(law: Linear, rate: float) -> float:
@@ -18,11 +18,6 @@ def known_cost(law: Linear, rate: float) -> float:
     return (rate * cost - reward) ** 2 / (2 * law.noise_sd**2) if law.noise_sd > 0 else math.inf
 
 
-def is_gaussian(law: Linear) -> bool:
-    """Whether cost and reward are jointly Gaussian."""
-    return isinstance(law.cost, (Gaussian, Constant))
-
-
 def as_gaussian(law: Linear) -> Gaussian:
     """The same law, for a Gaussian or constant cost, by its means, standard deviations and correlation.
 
@@ -32,4 +27,6 @@ def as_gaussian(law: Linear) -> Gaussian:
     cost, reward, var_cost, var_reward, cov = law.moments()
     spread = math.sqrt(var_cost) * math.sqrt(var_reward)
     correlation = max(-1.0, min(1.0, cov / spread)) if spread > 0 else 0.0
+    if spread > 0 and law.noise_sd == 0:
+        correlation = math.copysign(1.0, law.slope)
     return Gaussian(cost, reward, math.sqrt(var_cost), math.sqrt(var_reward), correlation)

@@ -16,9 +16,9 @@ def log_remainder(x: ArrayLike) -> Vector:
     -5.0000000033...e-19
     """
     x = np.asarray(x, dtype=np.float64)
-    series = np.zeros_like(x)
-    for power in _POWERS:
-        series = x * (1.0 / power + series)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        series = np.zeros_like(x)
+        for power in _POWERS:
+            series = x * (1.0 / power + series)
         remainder: Vector = np.where(np.abs(x) < _CLOSE, -x * series, np.log1p(-x) + x)
     return remainder

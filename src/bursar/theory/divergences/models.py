@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 from bursar import arms
 from bursar.arms import AnyLaw
+from bursar.arms.coupled import is_gaussian
+from bursar.arms.law import checked
 from bursar.errors import BadParameter, NotCovered
 from bursar.parameters import real
 from bursar.theory.divergences.bernoulli import independent
 from bursar.theory.divergences.bounded import on_its_box, on_its_outcomes
+from bursar.theory.divergences.families import RATES
 from bursar.theory.divergences.gaussian import known_covariance, unknown_covariance
-from bursar.theory.divergences.linear import as_gaussian, is_gaussian, known_cost
+from bursar.theory.divergences.linear import as_gaussian, known_cost
 from bursar.theory.divergences.scale import exponentials, known_log_covariance, known_shapes, known_tails
 from bursar.theory.divergences.student import known_spread
 
@@ -105,7 +108,7 @@ def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
     >>> divergence(law, 1.0), divergence(law, 1.0, model="unknown covariance")
     (0.25, 0.202732554054...)
     """
-    rate = real("divergence", "rate", rate)
+    rate = real("divergence", "rate", rate, **RATES)
     formula = _chosen(law, model).formula
     cost, reward, *_ = law.moments()
     if rate * cost <= reward:
@@ -117,7 +120,7 @@ def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
 
 
 def _chosen(law: AnyLaw, name: str | None) -> Model:
-    offered = models(law)
+    offered = models(checked("divergence", "law", law))
     if not offered:
         kind = type(law).__name__
         form = " with correlated cost and reward" if type(law) in _MODELS else ""

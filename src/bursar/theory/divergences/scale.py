@@ -20,6 +20,12 @@ def relative_gap(cost: float, reward: float, rate: float) -> float:
     return (rate * cost - reward) / (rate * cost)
 
 
+def log_rise(cost: float, reward: float, rate: float) -> float:
+    """ln(r/r_k), exact for close rates and for distant ones."""
+    gap = relative_gap(cost, reward, rate)
+    return -math.log1p(-gap) if gap < 0.5 else math.log(rate) + math.log(cost) - math.log(reward)
+
+
 def exponentials(law: Exponential, rate: float) -> float:
     """Independent exponentials: D* = ln((1 + s)²/(4s)), s = r_k/r.
 
@@ -55,7 +61,7 @@ def known_log_covariance(law: Lognormal, rate: float) -> float:
     """
     s, t, c = law.cost_sigma, law.reward_sigma, law.log_correlation
     variance = (t - c * s) ** 2 + (1.0 - c) * (1.0 + c) * s * s
-    rise = -math.log1p(-relative_gap(law.cost, law.reward, rate))
+    rise = log_rise(law.cost, law.reward, rate)
     return rise * rise / (2 * variance) if variance > 0 else math.inf
 
 
@@ -69,7 +75,7 @@ def known_tails(law: Pareto, rate: float) -> float:
     """
     from scipy.optimize import minimize_scalar
 
-    rise = -math.log1p(-relative_gap(law.cost, law.reward, rate))
+    rise = log_rise(law.cost, law.reward, rate)
 
     def both(share: float) -> float:
         return _pareto(law.cost_tail, -share * rise) + _pareto(law.reward_tail, (1.0 - share) * rise)
@@ -84,5 +90,8 @@ def _pareto(tail: float, log_scale: float) -> float:
     Y = X/(1 + X) = 1 − exp(−T/a), T a standard exponential: the terms of first order in u cancel.
     """
     g = -math.expm1(-log_scale)
+    if abs(log_scale) > 5.0:  # the linear terms would cancel; 1 − gY = 1 − Y + Y e⁻ᵘ
+        log_y = np.log(-np.expm1(-EXPONENTIAL / tail))
+        return log_scale + (tail + 1.0) * float(WEIGHTS @ np.logaddexp(-EXPONENTIAL / tail, log_y - log_scale))
     inner = float(WEIGHTS @ log_remainder(-g * np.expm1(-EXPONENTIAL / tail)))
     return (tail + 1.0) * inner - float(log_remainder(g))
