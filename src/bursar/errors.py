@@ -54,7 +54,7 @@ class RunTooLong(BursarError, RuntimeError):
 
 
 class InterpretedWarning(RuntimeWarning):
-    """A policy or law could not be compiled: it runs in the interpreter, about a thousand times slower."""
+    """A policy or law could not be compiled: it runs in the interpreter, hundreds of times slower."""
 
 
 def _shown(value: object) -> str:

@@ -169,6 +169,18 @@ class Problem:
         raise AttributeError("a Problem cannot be changed")
 
 
+def checked_problem(owner: str, problem: Any) -> Problem:
+    """The problem itself; else `BadParameter`.
+
+    >>> checked_problem("rates", None)
+    Traceback (most recent call last):
+    bursar.errors.BadParameter: problem of rates must be a bursar.Problem; got None
+    """
+    if not isinstance(problem, Problem):
+        raise BadParameter(owner, "problem", "a bursar.Problem", problem)
+    return problem
+
+
 def _checked_arms(arms: Any) -> tuple[AnyLaw, ...]:
     if not isinstance(arms, Iterable) or hasattr(arms, "_fields"):
         raise BadParameter("Problem", "arms", "a sequence of laws", arms)

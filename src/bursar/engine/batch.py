@@ -78,7 +78,7 @@ class Batch:
         marks, totals = state.runs.marks[i], state.runs.totals[i]
         if stray := int(marks[STRAY]):
             last = state.runs.pulls.shape[1] - 1
-            raise BadParameter(label, "the arm that choose returns", f"0 to {last}", stray - (stray > 0))
+            raise BadParameter(label, "the arm that choose returns", f"0 to {last}", stray)
         _check_finite(label, run, totals[None, [SPENT, EARNED]])
         if marks[PULLS] >= self.player.max_pulls:
             raise RunTooLong(label, run, int(marks[PULLS]), float(totals[SPENT]), float(self.player.budgets[-1]))

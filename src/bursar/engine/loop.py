@@ -29,9 +29,7 @@ class Runs(NamedTuple):
 
     pulls: NDArray[np.int64]  # [run, arm]
     totals: NDArray[np.float64]  # [run, 4]: spent and earned so far
-    marks: NDArray[
-        np.int64
-    ]  # [run, 3]: pulls made, budgets passed, 1 + an arm ≥ K or an arm < 0 that was chosen (0: none)
+    marks: NDArray[np.int64]  # [run, 3]: pulls made, budgets passed, a chosen arm that does not exist (0: none)
 
     @staticmethod
     def start(arms: int) -> "Runs":
@@ -58,9 +56,9 @@ class Outcome(NamedTuple):
 def decide(policy: Any, memory: Any, pulls: Any, log_n: float, spent: float, n: int, rng: Any) -> int:
     """The arm to pull next, by whichever of score, sample and choose the policy has."""
     if hasattr(policy, "score"):
-        return best_by_score(policy, memory, pulls, log_n)
+        return decide_by_score(policy, memory, pulls, log_n, spent, n, rng)
     if hasattr(policy, "sample"):
-        return best_by_sample(policy, memory, pulls, log_n, rng)
+        return decide_by_sample(policy, memory, pulls, log_n, spent, n, rng)
     return decide_by_choose(policy, memory, pulls, log_n, spent, n, rng)
 
 
@@ -92,7 +90,7 @@ def advance(
         log_n = math.log(n) if n > 0 else 0.0
         arm = decide(policy, memory, pulls, log_n, spent, n, rng)
         if arm < 0 or arm >= len(pulls):
-            marks[STRAY] = arm + 1 if arm >= 0 else arm
+            marks[STRAY] = arm  # never 0, which is always an arm
             break
         cost, reward = world.pull(arm, rng)
         memory.observe(arm, cost, reward)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bursar._version import __version__
-from bursar.arms.problem import Problem
+from bursar.arms.problem import Problem, checked_problem
 from bursar.beliefs import Moments
 from bursar.engine.backends import threads
 from bursar.engine.batch import Batch, Player, same_types
@@ -60,8 +60,7 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    if not isinstance(problem, Problem):
-        raise BadParameter("simulate", "problem", "a bursar.Problem", problem)
+    checked_problem("simulate", problem)
     labelled = _labelled(policies, len(problem))
     limits = _budgets(budgets, budget)
     runs = whole("simulate", "runs", runs, at_least=1)
@@ -143,7 +142,7 @@ def _player(
         return Player(label, compiled(ready, first, world), world, ready, memory, budgets, seed, max_pulls)
     except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
         reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
-        slow = f"{label} cannot be compiled and runs interpreted, about a thousand times slower: {reason}"
+        slow = f"{label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
         warnings.warn(slow, InterpretedWarning, stacklevel=3)
         return Player(label, play, Laws(tuple(problem.arms)), policy, memory, budgets, seed, max_pulls)
 

@@ -13,6 +13,7 @@ from bursar.engine import simulate
 from bursar.engine.result import Result
 from bursar.errors import BadParameter, NotCovered
 from bursar.files import check_writable, place, reading, writing
+from bursar.theory import rates
 
 
 def find_problem(text: str, owner: str = "compare") -> Problem:
@@ -160,9 +161,7 @@ def _moments_and_bounds(problem: Problem) -> dict[str, Any]:
 
 
 def _bounds_and_slope(problem: Problem) -> dict[str, Any]:
-    moments = problem.second_moments()
-    slopes = np.divide(moments["cov"], moments["var_cost"], out=np.zeros(len(problem)), where=moments["var_cost"] > 0)
-    return _positive_bounds(problem) | {"slope_bound": float(np.abs(slopes).max())}
+    return _positive_bounds(problem) | {"slope_bound": float(np.abs(rates(problem).slope).max())}
 
 
 def _light_tailed(problem: Problem) -> bool:

@@ -1,11 +1,11 @@
 """What the theory reads of a problem: rates, gaps, slopes and variances, computed once (Sections 2 to 4)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bursar.arms import Problem
-from bursar.errors import BadParameter
+from bursar.arms.problem import checked_problem
 from bursar.parameters import Vector
 
 
@@ -56,18 +56,6 @@ def rates(problem: Problem) -> Rates:
         best_rate=problem.rate,
         min_mean_cost=float(problem.mean_costs.min()),
     )
-
-
-def checked_problem(owner: str, problem: Any) -> Problem:
-    """The problem itself; else `BadParameter`.
-
-    >>> checked_problem("rates", None)
-    Traceback (most recent call last):
-    bursar.errors.BadParameter: problem of rates must be a bursar.Problem; got None
-    """
-    if not isinstance(problem, Problem):
-        raise BadParameter(owner, "problem", "a bursar.Problem", problem)
-    return problem
 
 
 def suboptimal(problem: Problem) -> list[int]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from bursar.arms import Problem, support_of, tails_of
 from bursar.arms.coupled import is_gaussian
+from bursar.arms.problem import checked_problem
 from bursar.errors import BadParameter, NotCovered
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
-from bursar.theory.arm_rates import checked_problem, rates, suboptimal
+from bursar.theory.arm_rates import rates, suboptimal
 
 BOUNDED, GAUSSIAN = "Theorem 1 (bounded)", "Theorem 1 (Gaussian)"
 HEAVY_TAILED, UNKNOWN_VARIANCES, UNKNOWN_CORRELATION = "Theorem 2", "Theorem 4", "Theorem 5"

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.arms import Problem
+from bursar.arms.problem import checked_problem
 from bursar.errors import BadParameter
 from bursar.parameters import Vector, real
-from bursar.theory.arm_rates import checked_problem, rates
+from bursar.theory.arm_rates import rates
 from bursar.theory.lattice import Lattice, find_lattice, policy_value
 from bursar.theory.static import MOST_STATES, lattice_pulls, safe_headroom, solvable
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from bursar.arms import Moments, Problem, support_of, tails_of
 from bursar.arms.coupled import is_gaussian
+from bursar.arms.problem import checked_problem
 from bursar.errors import BadParameter, NotCovered
 from bursar.parameters import real, vector
-from bursar.theory.arm_rates import checked_problem, rates
+from bursar.theory.arm_rates import rates
 from bursar.theory.assumptions import require_constants
 from bursar.theory.finite import finite
 from bursar.theory.optimum import gap_constant

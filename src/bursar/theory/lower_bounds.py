@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from bursar.arms import AnyLaw, Problem
+from bursar.arms.problem import checked_problem
 from bursar.errors import BadParameter, NotCovered
-from bursar.theory.arm_rates import checked_problem, suboptimal
+from bursar.theory.arm_rates import suboptimal
 from bursar.theory.divergences import divergence, models
 
 

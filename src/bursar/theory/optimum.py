@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bursar.arms import Moments, Problem, support_of
+from bursar.arms.problem import checked_problem
 from bursar.errors import NotCovered
 from bursar.parameters import real
-from bursar.theory.arm_rates import checked_problem, rates
+from bursar.theory.arm_rates import rates
 from bursar.theory.static import Estimate, expected_reward
 
 
