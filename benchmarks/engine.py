@@ -29,7 +29,7 @@ from bursar.beliefs import Moments
 from bursar.engine.backends import threads
 from bursar.engine.fingerprint import Reach
 from bursar.engine.loop import Outcome
-from bursar.engine.simulation import _batches, _player, _world
+from bursar.engine.task import Task
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
 
@@ -121,12 +121,12 @@ class Bench:
         """
         now = time.process_time if workers == (1,) else time.perf_counter
         budgets = np.array([budget])
-        player = _player(problem, _world(problem), "the policy", policy, budgets, seed=0, max_pulls=10**9)  # compiles
 
         def clock(workers: int) -> tuple[float, int]:
             outcome = Outcome(np.zeros((runs, 1, len(problem)), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+            task = Task(problem, "the policy", policy, budgets, 0, 10**9, outcome)
             start = now()
-            threads.run(_batches(player, problem, outcome), workers, report=lambda _: None)
+            threads.run([task], workers, report=lambda _: None)
             return now() - start, int(outcome.pulls.sum())
 
         def once(workers: int) -> Speed:
@@ -134,6 +134,7 @@ class Bench:
             return Speed(pulls / seconds, self.floor(workers, now))
 
         runs = 1
+        clock(1)  # compiles
         while clock(1)[0] < self.effort.seconds:
             runs *= 2
         repetitions = [[once(count) for count in workers] for _ in range(self.effort.repetitions)]

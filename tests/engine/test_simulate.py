@@ -108,7 +108,7 @@ def test_workers_and_batch_sizes_change_nothing(monkeypatch: pytest.MonkeyPatch)
     problem = PROBLEMS["mix"]
     results = []
     for workers, batch_pulls in ((1, 200_000), (2, 200_000), (3, 300), (2, 1)):
-        monkeypatch.setattr("bursar.engine.simulation._BATCH_PULLS", batch_pulls)
+        monkeypatch.setattr("bursar.engine.batch._BATCH_PULLS", batch_pulls)
         results.append(bursar.simulate(problem, everyone(problem), budgets=BUDGETS, runs=37, seed=2, workers=workers))
     assert all(equal(results[0], result) for result in results[1:])
 

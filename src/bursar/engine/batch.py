@@ -1,10 +1,7 @@
-"""A batch of runs of one policy, advanced a slice of pulls at a time.
-
-Run i draws from `SeedSequence(seed, spawn_key=(i,))` whatever the policy, the batch or the thread, so results depend
-on nothing but the seed.
-"""
+"""A batch of runs of one policy, advanced a slice of pulls at a time."""
 
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,24 +9,49 @@ from typing import Any
 
 import numpy as np
 
-from bursar.engine.loop import BATCH, EARNED, PASSED, PULLS, SPENT, STRAY, Outcome, Runs
-from bursar.engine.records import shape
-from bursar.errors import BadParameter, BursarError, RunTooLong
+from bursar.engine.loop import BATCH, EARNED, PASSED, PULLS, SPENT, STRAY, Outcome, Runs, play
+from bursar.engine.records import coerced
+from bursar.engine.task import Task, same_types
+from bursar.engine.world import Laws, compose
+from bursar.errors import BadParameter, BursarError, InterpretedWarning, RunTooLong
 from bursar.parameters import Vector
+
+_BATCH_PULLS = 200_000  # a batch holds as many runs as make about this many pulls
 
 
 @dataclass(frozen=True)
 class Player:
     """A policy ready to play: the loop, compiled or not, and all that it needs."""
 
-    label: str
     play: Callable[..., None]
     world: Any
     policy: Any
     memory: Callable[[], Any]
-    budgets: Vector
-    seed: int
-    max_pulls: int
+
+
+def player_of(task: Task) -> Player:
+    """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
+    from bursar.engine.dispatch import CannotCompile, compiled
+
+    memory = task.memory()
+    first = memory()
+    try:
+        world = compose(task.problem.arms)  # a law of the user's may hold anything
+        policy = coerced(task.policy)
+        return Player(compiled(policy, first, world), world, policy, memory)
+    except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
+        reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
+        slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
+        warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
+        return Player(play, Laws(tuple(task.problem.arms)), task.policy, memory)
+
+
+def batches_of(task: Task) -> "list[Batch]":
+    """Cut a policy's runs into batches: few long runs to a batch, many short ones."""
+    player = player_of(task)
+    pulls = task.budgets[-1] / task.problem.mean_costs.min()
+    size = int(min(BATCH, max(1, _BATCH_PULLS // max(pulls, 1))))
+    return [Batch(player, task.part(first, first + size)) for first in range(0, task.runs, size)]
 
 
 @dataclass
@@ -37,51 +59,50 @@ class Batch:
     """At most BATCH runs of one policy, with their memories and where each stands."""
 
     player: Player
-    first: int  # the number of the first run
-    result: Outcome  # where the runs' outcomes go in the end
+    task: Task
     state: "_State | None" = field(default=None, init=False)
 
     def advance(self, pulls: int) -> tuple[float, int]:
         """Make at most this many more pulls; returns how much of the batch is done, 1.0 at the end, and pulls made."""
-        player, state = self.player, self.state or _State.start(self)
-        self.state = state
+        player, task = self.player, self.task
+        self.state = state = self.state or _State.start(self)
         state.grew = False
         before = state.runs.marks[:, PULLS].sum()
         try:
             player.play(
                 state.rngs, player.world, player.policy, tuple(state.memories), state.runs, state.outcome,
-                player.budgets, pulls, player.max_pulls,
+                task.budgets, pulls, task.max_pulls,
             )  # fmt: skip
         except Exception as error:  # only interpreted code raises: a mistake in a policy or law of the user's
             place = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
-            raise BursarError(f"a run of {player.label} failed with {what}") from error
+            raise BursarError(f"a run of {task.label} failed with {what}") from error
         made = int(state.runs.marks[:, PULLS].sum() - before)
-        count = len(self.result.cost)
-        done = state.runs.marks[:count, PASSED] == len(player.budgets)
+        count = task.runs
+        done = state.runs.marks[:count, PASSED] == len(task.budgets)
         if done.all():
-            _check_finite(player.label, self.first, state.outcome.cost, state.outcome.reward)
-            for result, mine in zip(self.result, state.outcome, strict=True):
+            _check_finite(task.label, task.first, state.outcome.cost, state.outcome.reward)
+            for result, mine in zip(task.outcome, state.outcome, strict=True):
                 result[...] = mine
             self.state = None  # thousands of finished batches must not hold their memories
             return 1.0, made
         for i in np.flatnonzero(~done):
             self._check(state, int(i))
         if made == 0 and not state.grew:
-            raise BursarError(f"{player.label} makes no progress")
-        spent = np.clip(state.runs.totals[:count, SPENT] / player.budgets[-1], 0.0, 1.0)
+            raise BursarError(f"{task.label} makes no progress")
+        spent = np.clip(state.runs.totals[:count, SPENT] / task.budgets[-1], 0.0, 1.0)
         return float(np.where(done, 1.0, spent).mean()) * 0.999, made
 
     def _check(self, state: "_State", i: int) -> None:
         """Raise what is wrong with an open run; give it more memory where that is what it needs."""
-        label, run = self.player.label, self.first + i
+        label, run = self.task.label, self.task.first + i
         marks, totals = state.runs.marks[i], state.runs.totals[i]
         if stray := int(marks[STRAY]):
             last = state.runs.pulls.shape[1] - 1
             raise BadParameter(label, "the arm that choose returns", f"0 to {last}", stray)
         _check_finite(label, run, totals[None, [SPENT, EARNED]])
-        if marks[PULLS] >= self.player.max_pulls:
-            raise RunTooLong(label, run, int(marks[PULLS]), float(totals[SPENT]), float(self.player.budgets[-1]))
+        if marks[PULLS] >= self.task.max_pulls:
+            raise RunTooLong(label, run, int(marks[PULLS]), float(totals[SPENT]), float(self.task.budgets[-1]))
         state.grow(i)
 
 
@@ -97,11 +118,12 @@ class _State:
 
     @classmethod
     def start(cls, batch: Batch) -> "_State":
-        count, _, arms = batch.result.pulls.shape
-        rngs = [_stream(batch.player.seed, batch.first + i) for i in range(count)]
+        task = batch.task
+        count, _, arms = task.outcome.pulls.shape
+        rngs = [task.stream(task.first + i) for i in range(count)]
         memories = [batch.player.memory() for _ in range(count)]
         padding = BATCH - count
-        outcome = batch.result.blank()
+        outcome = task.outcome.blank()
         return cls(tuple(rngs + rngs[:1] * padding), memories + memories[:1] * padding, Runs.start(arms), outcome)
 
     def grow(self, i: int) -> None:
@@ -118,14 +140,3 @@ def _check_finite(label: str, first: int, *totals: Vector) -> None:
     for run, row in enumerate(np.concatenate(totals, axis=1), first):
         if not np.isfinite(row).all():
             raise BursarError(f"run {run} of {label} met a cost or reward that is not a finite number")
-
-
-def same_types(memory: Any, expected: Any) -> Any:
-    """The memory, if compiled code may have it: it trusts the types it was compiled for and checks nothing."""
-    if shape(memory) != shape(expected):
-        raise BursarError(f"a {type(expected).__name__} must have the same types of fields every time it is made")
-    return memory
-
-
-def _stream(seed: int, run: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))

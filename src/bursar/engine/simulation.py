@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,19 +10,16 @@ from numpy.typing import ArrayLike
 
 from bursar._version import __version__
 from bursar.arms.problem import Problem, checked_problem
-from bursar.beliefs import Moments
 from bursar.engine.backends import threads
-from bursar.engine.batch import Batch, Player, same_types
-from bursar.engine.loop import BATCH, Outcome, play
+from bursar.engine.loop import Outcome
 from bursar.engine.progress import progress as progress_bar
-from bursar.engine.records import coerced, is_record
+from bursar.engine.records import is_record
 from bursar.engine.result import Result
-from bursar.engine.world import Laws, World, compose
-from bursar.errors import BadParameter, InterpretedWarning
+from bursar.engine.task import Task
+from bursar.errors import BadParameter
 from bursar.parameters import Vector, real, vector, whole
 from bursar.policies import Fixed
 
-_BATCH_PULLS = 200_000  # a batch holds as many runs as make about this many pulls
 _KINDS = ("score", "sample", "choose")
 
 
@@ -74,14 +70,13 @@ def simulate(
 
     oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
     outcome = _room(len(labelled) + 1, runs, len(limits), len(problem))
-    world = _world(problem)
-    batches: list[Batch] = []
-    for i, (label, policy) in enumerate([*labelled.items(), oracle]):
-        for part, policy_now in _by_budget(policy, limits):
-            player = _player(problem, world, label, policy_now, limits[part], seed, max_pulls)
-            batches += _batches(player, problem, outcome.part(i).part((slice(None), part)))
-    with progress_bar(len(batches), progress) as report:
-        threads.run(batches, workers, report)
+    tasks = [
+        Task(problem, label, told, limits[part], seed, max_pulls, outcome.part(i).part((slice(None), part)))
+        for i, (label, policy) in enumerate([*labelled.items(), oracle])
+        for part, told in _by_budget(policy, limits)
+    ]
+    with progress_bar(runs * len(tasks), progress) as report:
+        threads.run(tasks, workers, report)
     mine = outcome.part(slice(len(labelled)))
     return Result(
         problem=problem,
@@ -111,49 +106,6 @@ def _room(policies: int, runs: int, budgets: int, arms: int) -> Outcome:
     except (MemoryError, ValueError):  # numpy: too large for this machine, too large for any
         size = 8.0 * policies * runs * budgets * (arms + 2)
         raise BadParameter("simulate", "runs", f"small enough: these need {size:.1e} bytes of memory", runs) from None
-
-
-def _world(problem: Problem) -> World | Exception:
-    """The arms as the compiled loop needs them, or why they cannot be had so."""
-    try:
-        return compose(problem.arms)
-    except Exception as error:  # a law of the user's may hold anything; it is drawn from in the interpreter then
-        return error
-
-
-def _player(
-    problem: Problem, world: World | Exception, label: str, policy: Any, budgets: Vector, seed: int, max_pulls: int
-) -> Player:
-    """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
-    from bursar.engine.dispatch import CannotCompile, compiled
-
-    make = policy.memory if inspect.isfunction(getattr(type(policy), "memory", None)) else Moments.empty
-    first = make(len(problem))
-    if not is_record(first) or not all(hasattr(first, name) for name in ("observe", "belief", "full")):
-        raise BadParameter(label, "memory", "a NamedTuple with methods observe, belief and full", first)
-
-    def memory() -> Any:
-        return same_types(make(len(problem)), first)
-
-    try:
-        if isinstance(world, Exception):
-            raise world
-        ready = coerced(policy)
-        return Player(label, compiled(ready, first, world), world, ready, memory, budgets, seed, max_pulls)
-    except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
-        reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
-        slow = f"{label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
-        warnings.warn(slow, InterpretedWarning, stacklevel=3)
-        return Player(label, play, Laws(tuple(problem.arms)), policy, memory, budgets, seed, max_pulls)
-
-
-def _batches(player: Player, problem: Problem, outcome: Outcome) -> list[Batch]:
-    """Cut a policy's runs into batches: few long runs to a batch, many short ones."""
-    pulls = player.budgets[-1] / problem.mean_costs.min()
-    size = int(min(BATCH, max(1, _BATCH_PULLS // max(pulls, 1))))
-    return [
-        Batch(player, first, outcome.part(slice(first, first + size))) for first in range(0, len(outcome.cost), size)
-    ]
 
 
 def _budgets(budgets: ArrayLike | None, budget: float | None) -> Vector:

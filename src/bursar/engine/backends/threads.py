@@ -10,14 +10,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-from bursar.engine.batch import Batch
+from bursar.engine.batch import batches_of
+from bursar.engine.task import Task
 
 _SLICE_SECONDS = 0.03
 _FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a slice
 
 
-def run(batches: Sequence[Batch], workers: int, report: Callable[[float], None]) -> None:
-    """Run every batch to its end on `workers` threads; `report` is told, now and then, how many are done."""
+def run(tasks: Sequence[Task], workers: int, report: Callable[[float], None]) -> None:
+    """Do every task on `workers` threads; `report` is told, now and then, how many runs are done."""
+    batches = [batch for task in tasks for batch in batches_of(task)]
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for i in range(len(batches)):
         todo.put(i)
@@ -25,30 +27,33 @@ def run(batches: Sequence[Batch], workers: int, report: Callable[[float], None])
     stop = threading.Event()
     pace: dict[str, int] = {}  # pulls in a slice, by policy
 
+    def runs_done() -> float:
+        return sum(share * batch.task.runs for share, batch in zip(done, batches, strict=True))
+
     def work() -> None:
         while not stop.is_set():
             try:
                 i = todo.get_nowait()
             except queue.Empty:
                 return
-            player = batches[i].player  # one policy may be a thousand times slower than another: a pace for each
-            pulls = pace.get(player.label, _FIRST_SLICE)
+            label = batches[i].task.label  # one policy may be a thousand times slower than another: a pace for each
+            pulls = pace.get(label, _FIRST_SLICE)
             while done[i] < 1.0 and not stop.is_set():
                 start = time.perf_counter()
                 done[i], made = batches[i].advance(pulls)
                 wanted = _SLICE_SECONDS / max(time.perf_counter() - start, 1e-6)
                 pulls = 1 + _FIRST_SLICE // 10 + int(made * min(8.0, wanted))
-            pace[player.label] = pulls
+            pace[label] = pulls
 
     with ThreadPoolExecutor(workers, thread_name_prefix="bursar") as pool:
         threads = [pool.submit(work) for _ in range(min(workers, len(batches)))]
         try:
             while wait(threads, timeout=0.05, return_when=FIRST_EXCEPTION).not_done:
-                report(sum(done))
+                report(runs_done())
                 if any(thread.done() and thread.exception() for thread in threads):
                     break
         finally:
             stop.set()  # on Ctrl-C and on an error in one thread: the others stop at their next look
     for thread in threads:
         thread.result()
-    report(sum(done))
+    report(runs_done())

@@ -1,0 +1,58 @@
+"""What a backend is asked to do: one policy's runs on a problem, for some of the budgets."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bursar.arms.problem import Problem
+from bursar.beliefs import Moments
+from bursar.engine.loop import Outcome
+from bursar.engine.records import is_record, shape
+from bursar.errors import BadParameter, BursarError
+from bursar.parameters import Vector
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs `first`, `first + 1`, … of a policy, one for each row of `outcome`, which is to be filled in."""
+
+    problem: Problem
+    label: str
+    policy: Any
+    budgets: Vector
+    seed: int
+    max_pulls: int
+    outcome: Outcome
+    first: int = 0
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+        return len(self.outcome.cost)
+
+    def part(self, start: int, stop: int) -> "Task":
+        """Some of the runs, counted from the first; they write where the whole would."""
+        return replace(self, first=self.first + start, outcome=self.outcome.part(slice(start, stop)))
+
+    def stream(self, run: int) -> np.random.Generator:
+        """The random numbers of a run: they depend on the seed and the run's number, and on nothing else."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(run,)))
+
+    def memory(self) -> Callable[[], Any]:
+        """What makes a run's memory, always of the same types; the first one is checked here."""
+        own = inspect.isfunction(getattr(type(self.policy), "memory", None))
+        make = self.policy.memory if own else Moments.empty
+        first = make(len(self.problem))
+        if not is_record(first) or not all(hasattr(first, name) for name in ("observe", "belief", "full")):
+            raise BadParameter(self.label, "memory", "a NamedTuple with methods observe, belief and full", first)
+        return lambda: same_types(make(len(self.problem)), first)
+
+
+def same_types(memory: Any, expected: Any) -> Any:
+    """The memory, if compiled code may have it: it trusts the types it was compiled for and checks nothing."""
+    if shape(memory) != shape(expected):
+        raise BursarError(f"a {type(expected).__name__} must have the same types of fields every time it is made")
+    return memory
