@@ -20,6 +20,7 @@ PROTOCOL = {
     "score": 2,
     "sample": 3,
     "choose": 3,
+    "phase": 1,
     "observe": 3,
     "belief": 1,
     "full": 0,

@@ -8,13 +8,13 @@ All state lives in arrays, so that the loop can stop after a slice of pulls and 
 that is how a progress bar moves and Ctrl-C returns at once.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.policies.choose import Now, best_by_sample, best_by_score
+from bursar.engine.lazy import Race, forget, lazy_best
+from bursar.policies.choose import Now, best_by_sample, best_by_score, log_of
 
 BATCH = 16  # runs handed to one compiled call: short runs would otherwise be bound by the call itself
 
@@ -30,11 +30,14 @@ class Runs(NamedTuple):
     pulls: NDArray[np.int64]  # [run, arm]
     totals: NDArray[np.float64]  # [run, 4]: spent and earned so far
     marks: NDArray[np.int64]  # [run, 3]: pulls made, budgets passed, a chosen arm that does not exist (0: none)
+    race: Race  # of the run that is being advanced
 
     @staticmethod
     def start(arms: int) -> "Runs":
         """A batch that has not pulled yet."""
-        return Runs(np.zeros((BATCH, arms), np.int64), np.zeros((BATCH, 4)), np.zeros((BATCH, 3), np.int64))
+        return Runs(
+            np.zeros((BATCH, arms), np.int64), np.zeros((BATCH, 4)), np.zeros((BATCH, 3), np.int64), Race.start(arms)
+        )
 
 
 class Outcome(NamedTuple):
@@ -53,42 +56,51 @@ class Outcome(NamedTuple):
         return Outcome(self.pulls[index], self.cost[index], self.reward[index])
 
 
-def decide(policy: Any, memory: Any, pulls: Any, log_n: float, spent: float, n: int, rng: Any) -> int:
+def decide(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:
     """The arm to pull next, by whichever of score, sample and choose the policy has."""
+    arm: int = way_to_decide(type(policy))(policy, memory, pulls, spent, n, race, rng)
+    return arm
+
+
+def way_to_decide(policy: Any) -> Any:
+    """The function below that serves a class of policies: the interpreter and the compiler agree on it here."""
     if hasattr(policy, "score"):
-        return decide_by_score(policy, memory, pulls, log_n, spent, n, rng)
-    if hasattr(policy, "sample"):
-        return decide_by_sample(policy, memory, pulls, log_n, spent, n, rng)
-    return decide_by_choose(policy, memory, pulls, log_n, spent, n, rng)
+        return decide_lazily if callable(getattr(policy, "phase", None)) else decide_by_score
+    return decide_by_sample if hasattr(policy, "sample") else decide_by_choose
 
 
-def decide_by_score(policy: Any, memory: Any, pulls: Any, log_n: float, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001
-    """`decide` for a policy with `score`."""
-    return best_by_score(policy, memory, pulls, log_n)
+def decide_lazily(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+    """`decide` for a policy with `score` and `phase`."""
+    return lazy_best(policy, memory, pulls, n, race)
 
 
-def decide_by_sample(policy: Any, memory: Any, pulls: Any, log_n: float, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001
+def decide_by_score(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+    """`decide` for a policy with `score` alone."""
+    return best_by_score(policy, memory, pulls, log_of(n))
+
+
+def decide_by_sample(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
     """`decide` for a policy with `sample`."""
-    return best_by_sample(policy, memory, pulls, log_n, rng)
+    return best_by_sample(policy, memory, pulls, log_of(n), rng)
 
 
-def decide_by_choose(policy: Any, memory: Any, pulls: Any, log_n: float, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001
+def decide_by_choose(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
     """`decide` for a policy with `choose`."""
-    arm: int = policy.choose(memory, Now(n, log_n, spent), rng)
+    arm: int = policy.choose(memory, Now(n, log_of(n), spent), rng)
     return arm
 
 
 def advance(
-    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, totals: Any, marks: Any, budgets: Any,
+    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, totals: Any, marks: Any, race: Any, budgets: Any,
     out_pulls: Any, out_cost: Any, out_reward: Any, stop: int,
 ) -> None:  # fmt: skip
     """Pull one run's arms until every budget is passed, it has made `stop` pulls, or its memory is full."""
     n, passed = marks[PULLS], marks[PASSED]
     spent, spent_low = totals[SPENT], totals[SPENT_LOW]
     earned, earned_low = totals[EARNED], totals[EARNED_LOW]
+    forget(race)
     while passed < len(budgets) and n < stop and not memory.full():
-        log_n = math.log(n) if n > 0 else 0.0
-        arm = decide(policy, memory, pulls, log_n, spent, n, rng)
+        arm = decide(policy, memory, pulls, spent, n, race, rng)
         if arm < 0 or arm >= len(pulls):
             marks[STRAY] = arm  # never 0, which is always an arm
             break
@@ -124,7 +136,7 @@ def play(
         before = runs.marks[i, PULLS]
         if limit > 0 and runs.marks[i, PASSED] < len(budgets):
             advance(
-                rngs[i], world, policy, memories[i], runs.pulls[i], runs.totals[i], runs.marks[i], budgets,
+                rngs[i], world, policy, memories[i], runs.pulls[i], runs.totals[i], runs.marks[i], runs.race, budgets,
                 outcome.pulls[i], outcome.cost[i], outcome.reward[i], min(before + limit, cap),
             )  # fmt: skip
             limit -= runs.marks[i, PULLS] - before

@@ -15,6 +15,7 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 
 from bursar.engine import loop
 from bursar.engine.fingerprint import PROTOCOL, Reach
+from bursar.engine.lazy import forget, lazy_best
 from bursar.engine.world import law_at
 from bursar.policies.choose import best_by_sample, best_by_score
 
@@ -48,12 +49,8 @@ def _learn_method(name: str, arity: int) -> None:
     overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
 
 
-def _decide(policy: Any, memory: Any, pulls: Any, log_n: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
-    if hasattr(policy.instance_class, "score"):
-        return loop.decide_by_score
-    if hasattr(policy.instance_class, "sample"):
-        return loop.decide_by_sample
-    return loop.decide_by_choose
+def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, race: Any, rng: Any) -> Any:  # noqa: ARG001
+    return loop.way_to_decide(policy.instance_class)
 
 
 def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
@@ -107,5 +104,5 @@ overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
 # counts the references of what Python passed, the loop can do without.
 register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
 register_jitable(**OPTIONS)(_counting_advance)
-for _function in Reach(best_by_score, best_by_sample).functions:
+for _function in Reach(best_by_score, best_by_sample, forget, lazy_best).functions:
     learn(_function)

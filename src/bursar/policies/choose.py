@@ -25,26 +25,45 @@ class Now(NamedTuple):
 
 def best_by_score(policy: Any, memory: Any, pulls: Counts, log_n: float) -> int:
     """Find the arm with the largest `policy.score`; `pulls` counts the pulls of each arm."""
-    best, top, few = 0, -math.inf, int(pulls[0])
+    best, top = 0, -math.inf
     for arm in range(len(pulls)):
-        score = float(policy.score(memory.belief(arm), log_n))
-        best, top, few = better(best, top, few, arm, score, int(pulls[arm]))
+        score = score_of(policy, memory, arm, log_n)
+        if precedes(score, pulls[arm], arm, top, pulls[best], best):
+            best, top = arm, score
     return best
 
 
 def best_by_sample(policy: Any, memory: Any, pulls: Counts, log_n: float, rng: np.random.Generator) -> int:
     """Find the arm with the largest `policy.sample`, drawn in the order of the arms; ties as above."""
-    best, top, few = 0, -math.inf, int(pulls[0])
+    best, top = 0, -math.inf
     for arm in range(len(pulls)):
-        score = float(policy.sample(memory.belief(arm), log_n, rng))
-        best, top, few = better(best, top, few, arm, score, int(pulls[arm]))
+        score = number(policy.sample(memory.belief(arm), log_n, rng))
+        if precedes(score, pulls[arm], arm, top, pulls[best], best):
+            best, top = arm, score
     return best
 
 
-def better(best: int, top: float, few: int, arm: int, score: float, pulls: int) -> tuple[int, float, int]:
-    """Tell the leader (arm, score, pulls) once one more arm is seen: the rule, in one place. NaN counts as −∞."""
-    if math.isnan(score):
-        score = -math.inf
-    if score > top or (score == top and pulls < few):
-        return arm, score, pulls
-    return best, top, few
+def score_of(policy: Any, memory: Any, arm: int, log_n: float) -> float:
+    """An arm's score; −∞ where the formula gives NaN."""
+    return number(policy.score(memory.belief(arm), log_n))
+
+
+def number(score: float) -> float:
+    """The score as a float that can be compared: NaN counts as −∞."""
+    return -math.inf if math.isnan(score) else float(score)
+
+
+def precedes(score: float, pulls: int, arm: int, other_score: float, other_pulls: int, other: int) -> bool:
+    """Whether an arm is to be pulled rather than another: the rule, in one place.
+
+    >>> precedes(math.inf, 3, 1, math.inf, 4, 0)
+    True
+    """
+    if score != other_score:
+        return score > other_score
+    return pulls < other_pulls or (pulls == other_pulls and arm < other)
+
+
+def log_of(pulls: int) -> float:
+    """The logarithm of a number of pulls; 0.0 before the first."""
+    return math.log(pulls) if pulls > 0 else 0.0

@@ -105,3 +105,7 @@ class UCBB1(Record, _UCBB1Fields):
         cost_radius = 2.0 * self.cost_bound * level / 3.0 + math.sqrt(moments.var_cost * spread)
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, abs(rate - slope(moments)), self.factor)
+
+    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
+        """Always 0: between pulls of the arm the score never falls as log_n grows."""
+        return 0

@@ -73,3 +73,7 @@ class UCBB2(Record, _UCBB2Fields):
         cost_radius = math.sqrt(2.0 * belief.var_cost * level) + 3.0 * self.cost_bound * level
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, rate, self.factor)
+
+    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
+        """Always 0: between pulls of the arm the score never falls as log_n grows."""
+        return 0

@@ -81,3 +81,7 @@ class UCBB2C(Record, _UCBB2CFields):
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         weight = max(0.0, rate - slope(belief))
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, weight, self.factor)
+
+    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
+        """Always 0: between pulls of the arm the score never falls as log_n grows."""
+        return 0

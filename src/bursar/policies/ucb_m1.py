@@ -88,3 +88,7 @@ class UCBM1(Record, _UCBM1Fields):
         reward_radius = 11.0 * math.sqrt(residual_variance(moments) * level)
         cost_radius = 11.0 * math.sqrt(moments.var_cost * level)
         return upper_rate(rate, mean_cost, cost_radius, reward_radius, abs(rate - slope(moments)), FACTOR)
+
+    def phase(self, log_n: float) -> int:
+        """Blocks but one, m − 1: between pulls of the arm the score falls only when the number of blocks changes."""
+        return int(3.5 * self.alpha * log_n)
