@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import bursar
-from bursar import arms, policies, report, theory
+from bursar import arms, policies, report, testing, theory
 from bursar.arms import catalogue
 
 HEAD = """# Every public name
@@ -28,6 +28,7 @@ def lines() -> list[str]:
     page += section("bursar.policies", policies, list(policies.BUILT_IN))
     page += section("bursar.theory", theory, sorted(theory.__all__))
     page += section("bursar.report", report, sorted(report.__all__))
+    page += section("bursar.testing", testing, ["PolicyContract"])
     return page
 
 

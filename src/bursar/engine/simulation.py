@@ -1,8 +1,8 @@
 """simulate(): policies on a problem, over runs and budgets."""
 
 import inspect
-import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from bursar._version import __version__
 from bursar.arms.problem import Problem, checked_problem
-from bursar.engine.backends import threads
 from bursar.engine.loop import Outcome
 from bursar.engine.progress import progress as progress_bar
 from bursar.engine.records import is_record
@@ -21,6 +20,12 @@ from bursar.parameters import Vector, real, vector, whole
 from bursar.policies import Fixed
 
 _KINDS = ("score", "sample", "choose")
+_BACKENDS = {  # and where each is, imported when it is used
+    "threads": ("threads", "run"),
+    "dask": ("cluster", "run_on_dask"),
+    "ray": ("cluster", "run_on_ray"),
+    "cuda": ("cuda", "run"),
+}
 
 
 def simulate(
@@ -45,8 +50,9 @@ def simulate(
         budget: instead of budgets, one number b: 25 budgets evenly spaced in the logarithm from b/1000 to b.
         runs: how often each policy plays. Run i draws from the same random stream for every policy.
         seed: a whole number; the same seed gives the same numbers, bit for bit, whatever `workers` is.
-        workers: threads; None means every core.
-        backend: "threads".
+        workers: threads, or worker processes of a cluster; None means every core, or all that the cluster has.
+        backend: "threads"; "dask" or "ray", a cluster (docs/cluster.md): the same numbers, bit for bit; "cuda", a GPU
+            (docs/gpu.md): other random numbers, the same laws.
         max_pulls: a run that has made this many pulls and has budget left raises `RunTooLong`.
         progress: a bar on stderr: True, False, or None for a terminal only.
 
@@ -61,10 +67,10 @@ def simulate(
     limits = _budgets(budgets, budget)
     runs = whole("simulate", "runs", runs, at_least=1)
     seed = whole("simulate", "seed", seed, at_least=0)
-    workers = (os.cpu_count() or 1) if workers is None else whole("simulate", "workers", workers, at_least=1)
+    workers = None if workers is None else whole("simulate", "workers", workers, at_least=1)
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
-    if str(backend) != "threads":
-        raise BadParameter("simulate", "backend", '"threads"', backend)
+    if not isinstance(backend, str) or backend not in _BACKENDS:
+        raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
     if progress is not None and not isinstance(progress, bool):
         raise BadParameter("simulate", "progress", "True, False or None", progress)
 
@@ -76,7 +82,8 @@ def simulate(
         for part, told in _by_budget(policy, limits)
     ]
     with progress_bar(runs * len(tasks), progress) as report:
-        threads.run(tasks, workers, report)
+        module, function = _BACKENDS[backend]
+        getattr(import_module(f"bursar.engine.backends.{module}"), function)(tasks, workers, report)
     mine = outcome.part(slice(len(labelled)))
     return Result(
         problem=problem,

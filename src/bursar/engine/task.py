@@ -43,12 +43,16 @@ class Task:
 
     def memory(self) -> Callable[[], Any]:
         """What makes a run's memory, always of the same types; the first one is checked here."""
-        own = inspect.isfunction(getattr(type(self.policy), "memory", None))
-        make = self.policy.memory if own else Moments.empty
-        first = make(len(self.problem))
+        first = memory_of(self.policy, len(self.problem))
         if not is_record(first) or not all(hasattr(first, name) for name in ("observe", "belief", "full")):
             raise BadParameter(self.label, "memory", "a NamedTuple with methods observe, belief and full", first)
-        return lambda: same_types(make(len(self.problem)), first)
+        return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
+
+
+def memory_of(policy: Any, arms: int) -> Any:
+    """A run's memory before the first pull: the policy's own kind, or moments."""
+    own = inspect.isfunction(getattr(type(policy), "memory", None))
+    return policy.memory(arms) if own else Moments.empty(arms)
 
 
 def same_types(memory: Any, expected: Any) -> Any:

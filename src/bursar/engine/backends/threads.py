@@ -4,6 +4,7 @@ A compiled loop cannot be interrupted, so each thread asks for slices of about 3
 stops every thread at its next look, waits for them, and only then goes on to the caller.
 """
 
+import os
 import queue
 import threading
 import time
@@ -17,8 +18,9 @@ _SLICE_SECONDS = 0.03
 _FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a slice
 
 
-def run(tasks: Sequence[Task], workers: int, report: Callable[[float], None]) -> None:
-    """Do every task on `workers` threads; `report` is told, now and then, how many runs are done."""
+def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None]) -> None:
+    """Do every task on threads, by default one a core; `report` is told, now and then, how many runs are done."""
+    workers = workers or os.cpu_count() or 1
     batches = [batch for task in tasks for batch in batches_of(task)]
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for i in range(len(batches)):

@@ -1,0 +1,115 @@
+"""What every policy must keep to, as tests that any suite can run: bursar's own do, and yours can.
+
+    from bursar.testing import PolicyContract
+
+    class TestMine(PolicyContract):
+        policy = Mine(alpha=2.0)
+
+pytest finds the methods. Each fails with an AssertionError that says what was broken and where.
+"""
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bursar.arms import Gaussian, Pareto, Problem
+from bursar.engine import simulate
+from bursar.engine.lazy import MARGIN, Race, forget, lazy_best
+from bursar.engine.task import memory_of
+from bursar.policies.choose import best_by_score, log_of, number
+
+_SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
+
+
+class PolicyContract:
+    """Set `policy` in a subclass; `arms` where it was made for a certain number of them.
+
+    >>> from bursar.policies import UCBB1
+    >>> class TestUCBB1(PolicyContract):
+    ...     policy = UCBB1(0.04, 0.09, 0.03)
+    >>> TestUCBB1().test_a_score_never_falls_within_a_phase()
+    """
+
+    policy: Any
+    arms: int = 3
+
+    def test_a_score_never_falls_within_a_phase(self) -> None:
+        """The licence to be lazy: while `phase(log_n)` is the same, a larger log_n means no smaller score."""
+        if not self._is_lazy():
+            return
+        rng = np.random.default_rng(0)
+        for memory in self._memories(rng):
+            steps = np.sort(np.concatenate([rng.uniform(0.0, 3.0, 8), rng.uniform(0.0, 37.0, 24)]))
+            steps = np.sort(np.concatenate([steps, steps * (1.0 + 1e-12), steps * (1.0 + 1e-4)])).tolist()
+            for arm in range(self.arms):
+                belief = memory.belief(arm)
+                for low, high in itertools.pairwise(steps):
+                    if self.policy.phase(low) == self.policy.phase(high):
+                        before, after = (number(self.policy.score(belief, step)) for step in (low, high))
+                        slack = MARGIN * abs(before) if math.isfinite(before) else 0.0
+                        if not after >= before - slack:
+                            where = f"from {before!r} at log_n = {low!r} to {after!r} at {high!r}, in one phase"
+                            raise AssertionError(f"the score of {self.policy!r} falls {where}, for {belief!r}")
+
+    def test_a_phase_never_falls(self) -> None:
+        """A phase is a whole number that only grows with log_n: that is how the engine finds where one ends."""
+        if self._is_lazy():
+            phases = [self.policy.phase(log_n) for log_n in np.linspace(0.0, 40.0, 4001).tolist()]
+            if any(after < before for before, after in itertools.pairwise(phases)):
+                raise AssertionError(f"the phase of {self.policy!r} falls as log_n grows")
+
+    def test_lazy_choices_are_those_of_a_full_scan(self) -> None:
+        """At every pull of some runs, the arm that the engine finds is the one with the largest score."""
+        if not self._is_lazy():
+            return
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            memory, pulls, race = self._memory(), np.zeros(self.arms, np.int64), Race.start(self.arms)
+            forget(race)
+            means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed % len(_SCALES)]
+            for n in range(400):
+                arm = best_by_score(self.policy, memory, pulls, log_of(n))
+                lazy = lazy_best(self.policy, memory, pulls, n, race)
+                if arm != lazy:
+                    raise AssertionError(
+                        f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
+                    )
+                memory.observe(arm, *(means[arm] + scale * rng.standard_normal(2)).tolist())
+                pulls[arm] += 1
+                if memory.full():
+                    memory = memory.grown()
+                    forget(race)
+
+    def test_it_compiles_and_repeats_itself(self) -> None:
+        """`simulate` compiles the policy, without a warning, and plays the same on one thread and on two."""
+        problem = Problem(
+            [*(Gaussian(1.0, 0.5 + 0.1 * k, 0.3, 0.3) for k in range(self.arms - 1)), Pareto(1.0, 1.0, 3.0)]
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            first, second = (simulate(problem, self.policy, [200.0], runs=4, workers=k) for k in (1, 2))
+        if not np.array_equal(first.pulls, second.pulls):
+            raise AssertionError(f"{self.policy!r} makes other pulls when it is run again")
+
+    def _is_lazy(self) -> bool:
+        return callable(getattr(self.policy, "score", None)) and callable(getattr(self.policy, "phase", None))
+
+    def _memory(self) -> Any:
+        return memory_of(self.policy, self.arms)
+
+    def _memories(self, rng: np.random.Generator) -> Iterator[Any]:
+        """Memories of few and many samples, of every scale, with correlations and negative numbers."""
+        for scale, count in itertools.product(_SCALES, (0, 1, 2, 5, 60, 400)):
+            memory = self._memory()
+            means = rng.uniform(-0.2, 2.0, (self.arms, 2))
+            slope = rng.uniform(-1.0, 1.0)
+            for arm in range(self.arms):
+                for z, w in rng.standard_normal((count, 2)).tolist():
+                    memory.observe(arm, means[arm, 0] + scale * z, means[arm, 1] + scale * (slope * z + w))
+                    if memory.full():
+                        memory = memory.grown()
+            yield memory

@@ -1,0 +1,295 @@
+"""Runs on a cluster: the same bits as on threads, whoever plays them and whichever worker dies."""
+
+import importlib.util
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from subprocess import CompletedProcess
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import bursar
+from bursar import Problem, arms, policies
+from bursar.arms import catalogue
+from bursar.engine.backends import cluster
+from bursar.engine.loop import Outcome
+from bursar.engine.task import Task
+from bursar.errors import BadFile, BadParameter, BursarError, InterpretedWarning, NotCovered, RunTooLong
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed: nothing of clusters is tested")
+cloudpickle = pytest.importorskip("cloudpickle")  # comes with it
+
+G = catalogue.load("G")
+COINS = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Three worker processes, as a user would have connected to them."""
+    with (
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as local,
+        distributed.Client(local) as connected,
+    ):
+        yield connected
+
+
+class Travels(NamedTuple):
+    """A policy that looks at the budget; as a notebook's it is sent by value (see `by_value`)."""
+
+    budget: float = 1.0
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return 0 if now.spent <= self.budget * rng.random() else 1
+
+
+class Broken(NamedTuple):
+    """Numba refuses it: it runs interpreted, and then fails."""
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return [0][os.getpid()]
+
+
+class Stray(NamedTuple):
+    """Interpreted too, and chooses an arm that does not exist."""
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return 7 + 0 * os.getpid()
+
+
+class Deadly(NamedTuple):
+    """Ends the process that plays it."""
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def by_value() -> Iterator[None]:
+    """Send this module's classes and functions as a notebook's are sent: no worker can import them."""
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+def equal(one: bursar.Result, other: bursar.Result) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("pulls", "cost", "reward", "oracle_reward")
+    )
+
+
+def compiled_for(name: str) -> int:
+    """In a worker: how many loops it has compiled for a class of this name."""
+    from bursar.engine import dispatch
+
+    return sum(name in repr(key) for key in dispatch._entries)
+
+
+def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bursar.engine.backends.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
+    moments = G.second_moments()
+    players = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
+    settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
+    here = bursar.simulate(G, players, **settings)
+    assert equal(here, bursar.simulate(G, players, backend="dask", **settings))
+    assert equal(here, bursar.simulate(G, players, backend="dask", workers=1, **settings))
+    assert client.status == "running"  # it is the caller's, and stays open
+
+
+def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bursar.engine.backends.cluster._FEWEST_PULLS", 1.0)
+    settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
+    here = bursar.simulate(COINS, Travels(), **settings)
+    for _ in range(2):
+        assert equal(here, bursar.simulate(COINS, Travels(), backend="dask", **settings))
+    loops = client.run(compiled_for, "Travels").values()
+    assert max(loops) == 1  # some chunks on each worker, one compilation
+
+
+def test_a_killed_worker_costs_time_but_not_correctness(client: Any) -> None:
+    player = policies.UCBB1(**G.second_moments())
+    settings: dict[str, Any] = {"budgets": [1e3, 4e5], "runs": 24, "seed": 1}
+    here = bursar.simulate(G, player, **settings)
+    lost: list[Any] = []
+
+    def kill_one_that_works() -> None:
+        pids = client.run(os.getpid)
+        while not lost:
+            time.sleep(0.02)
+            for worker, keys in client.processing().items():
+                if worker in pids and (keys := [key for key in keys if "play_chunk" in key]):
+                    time.sleep(0.2)
+                    if set(keys) & set(client.processing().get(worker, ())):  # these take a second or so
+                        os.kill(pids[worker], signal.SIGKILL)
+                        lost.extend(keys)
+                        return
+
+    killer = threading.Thread(target=kill_one_that_works, daemon=True)
+    killer.start()
+    there = bursar.simulate(G, player, backend="dask", **settings)
+    assert lost
+    assert equal(here, there)
+
+
+MISTAKES: dict[str, Any] = {
+    "too long": (policies.Fixed(0), {"max_pulls": 15}, RunTooLong),  # not so for the oracle, which plays arm 1
+    "stray": (Stray(), {}, BadParameter),
+    "broken": (Broken(), {}, BursarError),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.filterwarnings("ignore::bursar.errors.InterpretedWarning")
+def test_mistakes_are_told_as_threads_tell_them(client: Any, name: str) -> None:
+    player, settings, kind = MISTAKES[name]
+    problem = Problem([arms.Constant(0.5, 0.5), arms.Constant(1.0, 2.0)])
+    told = []
+    for backend in ("threads", "dask"):
+        with pytest.raises(kind) as caught:
+            bursar.simulate(problem, player, budgets=[10.0], runs=1, backend=backend, **settings)
+        told.append((type(caught.value), str(caught.value)))
+    assert told[0] == told[1]
+    assert "\n" not in told[1][1]
+    assert caught.value.__cause__ is None
+
+
+def test_a_chunk_that_kills_every_worker_is_given_up(client: Any) -> None:
+    """And what runs interpreted is said here, once."""
+    given_up = r"the dask cluster gave up a chunk of runs \(KilledWorker\): see its logs; .*"
+    with pytest.warns(InterpretedWarning) as warned, pytest.raises(BursarError, match=given_up) as caught:
+        bursar.simulate(COINS, Deadly(), budgets=[10.0, 20.0], runs=1, backend="dask")
+    assert len(warned) == 1
+    assert "\n" not in str(caught.value)
+
+
+def task_of(runs: int, budget: float) -> Task:
+    room = Outcome(np.zeros((runs, 1, 2), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+    return Task(COINS, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, room, first=3)
+
+
+def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = cluster.versions()
+    monkeypatch.setattr(cluster, "versions", lambda: {**versions, "numpy": "1.0"})
+    work = cluster.packed(task_of(1, 10.0))
+    monkeypatch.setattr(cluster, "versions", lambda: versions)
+    with pytest.raises(BursarError, match=r"a worker has numpy \S+ where the caller has 1.0: install the same version"):
+        cluster.play_chunk(0, work, 3, 1)
+
+    elsewhere = ModuleType("elsewhere")
+    elsewhere.Mine = type("Mine", (policies.Fixed,), {"__module__": "elsewhere"})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
+    work = cluster.packed(replace(task_of(1, 10.0), policy=elsewhere.Mine(0)))
+    monkeypatch.delitem(sys.modules, "elsewhere")
+    with pytest.raises(BursarError, match=r"a worker cannot load a class of yours \(No module named 'elsewhere'\)"):
+        cluster.play_chunk(0, work, 3, 1)
+
+    with pytest.raises(BursarError, match="some or the problem cannot be sent to a worker: cannot pickle"):
+        cluster.packed(replace(task_of(1, 10.0), policy=threading.Lock()))
+
+
+@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray"), ("dask", "joblib")])
+def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, backend: str, module: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(BursarError) as caught:
+        bursar.simulate(COINS, policies.Fixed(0), budgets=[10.0], backend=backend)
+    assert str(caught.value) == f"backend='{backend}' needs `pip install bursar[{backend}]`"
+
+
+@pytest.mark.parametrize(("runs", "budget", "slots"), [(1, 1e12, 8), (200, 1e5, 2), (10**6, 10.0, 64), (7, 1e9, 1)])
+def test_chunks_hold_every_run_once_and_are_worth_sending(runs: int, budget: float, slots: int) -> None:
+    chunks = cluster.chunks_of(task_of(runs, budget), slots)
+    assert [run for chunk in chunks for run in range(chunk.first, chunk.first + chunk.runs)] == [*range(3, runs + 3)]
+    pulls = [chunk.runs * budget for chunk in chunks]
+    assert all(chunk.runs == 1 or made <= 5e7 for chunk, made in zip(chunks, pulls, strict=True))
+    assert len(chunks) == 1 or min(pulls[:-1]) >= 1e5
+    assert len(chunks) >= min(runs, 4 * slots, runs * budget / 2e5)
+
+
+def test_errors_survive_the_journey() -> None:
+    errors = [
+        BursarError("a"),
+        BadParameter("a", "b", "c", 1.5),
+        BadFile("d"),
+        NotCovered("e"),
+        RunTooLong("p", 1, 2, 3.0, 4.0),
+    ]
+    for error in errors:
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+
+
+ALONE = """
+import os, signal, sys, threading, time
+import numpy as np, psutil
+import bursar
+from bursar import policies
+from bursar.arms import catalogue
+
+def workers():
+    busy = "run_batch" if BACKEND == "ray" else "spawn_main"  # Ray names a process after what it does
+    return [child for child in psutil.Process().children(recursive=True) if busy in " ".join(child.cmdline())]
+
+def kill_one():
+    while not (busy := workers()):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    killed.append(busy[0].pid)
+    os.kill(busy[0].pid, signal.SIGKILL)
+
+def interrupt():
+    while not workers():
+        time.sleep(0.05)
+    time.sleep(2.0)
+    began.append(time.monotonic())
+    signal.raise_signal(signal.SIGINT)
+
+BACKEND, WHAT = "{backend}", "{what}"
+killed, began = [], []
+if __name__ == "__main__":
+    problem = catalogue.load("G")
+    settings = dict(problem=problem, policies=policies.UCBB1(**problem.second_moments()), budgets=[1e3, 4e5], runs=16)
+    if WHAT == "interrupt":
+        settings["budgets"] = [1e9]
+    else:
+        here = bursar.simulate(**settings)
+    if WHAT != "nothing":
+        threading.Thread(target=globals()[WHAT], daemon=True).start()
+    try:
+        there = bursar.simulate(**settings, backend=BACKEND, workers=2)
+        assert all(np.array_equal(getattr(here, n), getattr(there, n)) for n in ("pulls", "cost", "reward"))
+        assert WHAT == "nothing" or killed
+        print("equal")
+    except KeyboardInterrupt:
+        print("interrupted", time.monotonic() - began[0])
+    assert not workers(), workers()
+"""
+
+
+def test_without_a_cluster_one_is_made_and_closed(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
+    assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "nothing")).stdout == "equal\n"
+
+
+def test_ctrl_c_ends_the_workers_and_returns(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
+    said = fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "interrupt")).stdout.split()
+    assert said[0] == "interrupted"
+    assert float(said[1]) < 10
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None,
+    reason="ray is not installed: skipped are results through backend='ray', a killed worker there, and Ctrl-C",
+)
+@pytest.mark.parametrize("what", ["nothing", "kill_one", "interrupt"])
+def test_the_same_on_ray(fresh_python: Callable[..., CompletedProcess[str]], what: str) -> None:
+    said = fresh_python(ALONE.replace("{backend}", "ray").replace("{what}", what)).stdout
+    assert ("interrupted" if what == "interrupt" else "equal") in said

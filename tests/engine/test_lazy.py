@@ -1,0 +1,190 @@
+"""Lazy choices against the full scan, bit for bit, and how a false promise is caught."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from bursar import policies
+from bursar.engine.fingerprint import Reach
+from bursar.engine.lazy import Race, forget, lazy_best, phase_end
+from bursar.engine.records import coerced
+from bursar.engine.task import memory_of
+from bursar.engine.vocabulary import OPTIONS, learn
+from bursar.engine.world import World, compose
+from bursar.policies.choose import best_by_score, log_of
+from bursar.testing import PolicyContract
+from tests.arms.conftest import LAWS
+
+RUNS = 2_000  # of each policy
+EVERYTHING = compose(LAWS)
+
+
+class Steps(NamedTuple):
+    """Scores in steps: ties all the time, and every kind of number that is not one."""
+
+    step: float = 0.5
+
+    def score(self, belief: Any, log_n: float) -> float:
+        if belief.pulls % 5 == 3:
+            return math.nan if belief.arm % 2 else -math.inf
+        if belief.pulls == 0 or belief.pulls < 0.2 * log_n:
+            return math.inf
+        reach = float(belief.mean_reward) + math.sqrt(log_n / belief.pulls)
+        return self.step * math.floor(reach / self.step)
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+def first_difference(
+    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, race: Any, begin: int, end: int, rest: int
+) -> int:
+    """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
+    forget(race)
+    for n in range(begin, end):
+        if memory.full():
+            return n
+        if n % rest == 0:
+            forget(race)
+        arm = best_by_score(policy, memory, pulls, log_of(n))
+        if lazy_best(policy, memory, pulls, n, race) != arm:
+            return -1 - n
+        cost, reward = world.pull(arm, rng)
+        memory.observe(arm, cost, reward)
+        pulls[arm] += 1
+    return end
+
+
+def compiled(policy: Any) -> Callable[..., int]:
+    """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
+    for function in Reach(type(policy), type(memory_of(policy, 1)), World, *map(type, LAWS)).functions:
+        learn(function)
+    inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
+    outer: Callable[..., int] = numba.njit(**OPTIONS)(
+        lambda rng, world, policy, memory, pulls, race, begin, end, rest: inner(
+            rng, world, policy, memory, pulls, race, begin, end, rest
+        )
+    )
+    return outer
+
+
+def spread(rng: np.random.Generator, low: float, high: float) -> float:
+    """Evenly spread in the logarithm."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def ucb_b1(rng: np.random.Generator, arms: int) -> Any:
+    var_cost, var_reward = rng.exponential(spread(rng, 1e-6, 1.0), (2, arms))
+    cov = rng.uniform(-1, 1, arms) * np.sqrt(var_cost * var_reward)
+    bounds = rng.choice([0.0, spread(rng, 1e-4, 0.1)], 2)
+    return policies.UCBB1(var_cost, var_reward, cov, rng.uniform(2.01, 6.0), 1e-3, *bounds)
+
+
+def ucb_m1(rng: np.random.Generator, arms: int) -> Any:
+    var_cost, var_reward = rng.exponential(spread(rng, 1e-7, 1e-2), (2, arms))
+    return policies.UCBM1(var_cost, var_reward, np.zeros(arms), rng.uniform(2.01, 3.0), 1e-3)
+
+
+def ucb_b2(rng: np.random.Generator, arms: int) -> Any:
+    return policies.UCBB2(spread(rng, 1e-4, 0.3), spread(rng, 1e-4, 0.3), rng.uniform(2.01, 6.0))
+
+
+def ucb_b2c(rng: np.random.Generator, arms: int) -> Any:
+    return policies.UCBB2C(spread(rng, 1e-4, 0.3), spread(rng, 1e-4, 0.3), rng.uniform(0, 2), rng.uniform(2.01, 6.0))
+
+
+def steps(rng: np.random.Generator, arms: int) -> Any:
+    return Steps(spread(rng, 0.01, 1.0))
+
+
+@pytest.mark.parametrize("make", [ucb_b1, ucb_m1, ucb_b2, ucb_b2c, steps])
+def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any]) -> None:
+    """RUNS random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
+    play = compiled(make(np.random.default_rng(0), 1))
+    for seed in range(RUNS):
+        rng = np.random.default_rng(seed)
+        arms = int(spread(rng, 1, 301))
+        policy = coerced(make(rng, arms))
+        world = World(EVERYTHING.groups, rng.integers(len(LAWS), size=arms))
+        memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+        n, end, rest = 0, int(spread(rng, 30, 3000)) + 20 * arms * (make is ucb_m1), int(spread(rng, 20, 1e5))
+        while 0 <= n < end:
+            n = play(rng, world, policy, memory, pulls, race, n, end, rest)
+            memory = memory.grown() if memory.full() else memory
+        assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
+
+
+def test_the_end_of_a_phase_is_found_to_the_pull() -> None:
+    policy = policies.UCBM1(0.1, 0.1, 0.0)
+    n = 0
+    for _ in range(60):
+        end = phase_end(policy, n)
+        assert policy.phase(log_of(n)) == policy.phase(log_of(end - 1)) != policy.phase(log_of(end))
+        n = end
+
+
+class Shrinking(NamedTuple):
+    """Promises that its score never falls; it does."""
+
+    weight: float = 1.0
+
+    def score(self, belief: Any, log_n: float) -> float:
+        bonus = self.weight * log_n * (8.0 - log_n) / max(1.0, float(belief.pulls))
+        return float(belief.mean_reward) + bonus
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+class Unphased(policies.UCBM1):
+    """UCB-M1 without its phases."""
+
+    __slots__ = ()
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("policy", [Shrinking(), Unphased(1e-6, 1e-6, 0.0)], ids=lambda policy: type(policy).__name__)
+def test_a_score_that_falls_in_spite_of_its_promise_is_caught(policy: Any) -> None:
+    contract = PolicyContract()
+    contract.policy = policy
+    with pytest.raises(AssertionError, match=r"the score of .* falls from .* in one phase"):
+        contract.test_a_score_never_falls_within_a_phase()
+
+
+def test_a_phase_that_falls_is_caught() -> None:
+    class Falling(Shrinking):
+        __slots__ = ()
+
+        def phase(self, log_n: float) -> int:
+            return int(abs(log_n - 3.0))
+
+    contract = PolicyContract()
+    contract.policy = Falling()
+    with pytest.raises(AssertionError, match=r"the phase of .* falls"):
+        contract.test_a_phase_never_falls()
+
+
+class TestUCBB1(PolicyContract):
+    policy = policies.UCBB1(1e-4, 1e-4, 5e-5)
+
+
+class TestUCBM1(PolicyContract):
+    policy = policies.UCBM1(1e-6, 1e-6, 0.0)
+
+
+class TestUCBB2(PolicyContract):
+    policy = policies.UCBB2(1e-3, 1e-3)
+
+
+class TestUCBB2C(PolicyContract):
+    policy = policies.UCBB2C(1e-3, 1e-3, 1.0)
+
+
+class TestUniform(PolicyContract):
+    policy = policies.Uniform()
