@@ -33,7 +33,7 @@ from bursar.engine.task import Task
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
 
-BUDGET = 20_000.0
+BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
 FLOOR_PULLS = 1_000_000
 
@@ -44,6 +44,18 @@ policy = bursar.policies.{name}(**problem.second_moments())
 start = time.perf_counter()
 bursar.simulate(problem, policy, budgets=[100], runs=1)
 print(time.perf_counter() - start)
+"""
+
+
+PEAK = """
+import resource, numpy as np, bursar
+problem = bursar.Problem([bursar.arms.Gaussian(1.0, 0.2 + 0.08 * k, 0.1, 0.1) for k in range(10)])
+policy = bursar.policies.{name}(**problem.second_moments())
+bursar.simulate(problem, policy, budgets=[10.0], runs=1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+result = bursar.simulate(problem, policy, np.geomspace({budget} / 10, {budget}, {budgets}), runs={runs}, workers=1)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(peak / 1e3, (result.pulls.nbytes + result.cost.nbytes + result.reward.nbytes) / 1e6)
 """
 
 
@@ -76,6 +88,12 @@ def policies_for(problem: Problem) -> dict[str, Any]:
         "Fixed": Fixed(problem.best),
         "Uniform": Uniform(),
     }
+
+
+def full_scan(policy: Any) -> Any:
+    """The same policy without its licence to be lazy: every arm is scored before every pull."""
+    cls = type(policy)
+    return tuple.__new__(type(cls.__name__, (cls,), {"__slots__": (), "phase": None}), policy)
 
 
 def sample(rng: Any, law: Any, memory: Any, pulls: int) -> None:
@@ -149,10 +167,66 @@ class Bench:
         for name in policies_for(problems[0]):
             row = [self.speeds(problem, policies_for(problem)[name], BUDGET, 1)[0] for problem in problems]
             floors += [speed.floor for speed in row]
-            shares = (f"{speed.policy / speed.floor:.4f}" for speed in row)
-            table.add_row(name, *shares, *(f"{speed.policy / 1e6:.3f}" for speed in row))
+            shares = (f"{speed.policy / speed.floor:.3f}" for speed in row)
+            table.add_row(name, *shares, *(f"{speed.policy / 1e6:.2f}" for speed in row))
         floor = f"{statistics.median(floors) / 1e6:.1f}"
         table.add_row("floor", *["1"] * len(sizes), *[floor] * len(sizes))
+        return table
+
+    def laziness(self) -> Table:
+        """What not scoring every arm gains, at the start of a run and later."""
+        budgets = (10_000.0, 100_000.0)
+        sizes = (10, 100, 1000)
+        table = columns("policy", *(f"K = {k}, to {budget:,.0f}" for budget in budgets for k in sizes))
+        for name in ("UCBB1", "UCBM1", "UCBB2", "UCBB2C"):
+            gains = []
+            for budget in budgets:
+                for problem in map(problem_of, sizes):
+                    policy = policies_for(problem)[name]
+                    lazy, full = (self.speeds(problem, each, budget, 1)[0] for each in (policy, full_scan(policy)))
+                    gains.append((lazy.policy / lazy.floor) / (full.policy / full.floor))
+            table.add_row(name, *(f"{gain:.1f}" for gain in gains))
+        return table
+
+    def arms(self) -> Table:
+        """UCBB1 for more and more arms."""
+        table = columns("K", "share of the floor", "ns per pull", "full scan, ns")
+        for count in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
+            problem = problem_of(count)
+            policy = policies_for(problem)["UCBB1"]
+            speed = self.speeds(problem, policy, BUDGET, 1)[0]
+            full = self.speeds(problem, full_scan(policy), BUDGET / 100, 1)[0]
+            share = speed.policy / speed.floor
+            table.add_row(f"{count}", f"{share:.2f}", f"{1e9 / speed.policy:.0f}", f"{1e9 / full.policy:.0f}")
+        return table
+
+    def runs(self) -> Table:
+        """UCBB1 in more and more runs of one length, through `simulate` itself."""
+        table = columns("runs", "M pulls/s", "µs per run")
+        problem = problem_of(10)
+        policy = policies_for(problem)["UCBB1"]
+        for count in (1, 10, 100, 1000, 10_000):
+
+            def once(count: int = count) -> float:
+                start = time.process_time()
+                simulate(problem, policy, budgets=[SHORT], runs=count, workers=1)
+                return time.process_time() - start
+
+            seconds = statistics.median(once() for _ in range(self.effort.repetitions))
+            made = 2 * count * SHORT  # the policy's pulls and the best arm's
+            table.add_row(f"{count:,}", f"{made / seconds / 1e6:.2f}", f"{1e6 * seconds / count:.0f}")
+        return table
+
+    def memory(self) -> Table:
+        """What a simulation takes beyond the interpreter and the compiler."""
+        table = columns("", "MB at the peak", "of it the result")
+        for what, name, budget, budgets, runs in (
+            ("UCBB1, 100,000 runs, 25 budgets", "UCBB1", 1e2, 25, 100_000),
+            ("UCBM1, 16 runs of 1,000,000 pulls on 1 worker", "UCBM1", 1e6, 1, 16),
+        ):
+            command = [sys.executable, "-c", PEAK.format(name=name, budget=budget, budgets=budgets, runs=runs)]
+            peak, result = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+            table.add_row(what, f"{float(peak):.0f}", f"{float(result):.0f}")
         return table
 
     def threads(self) -> Table:
@@ -252,17 +326,24 @@ def columns(first: str, *rest: str) -> Table:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short repetition of each: rough figures")
-    bench = Bench(Effort(0.05, 1) if parser.parse_args().quick else Effort(0.15, 5))
+    parser.add_argument("--only", metavar="WORD", default="", help="only the tables with this word in their title")
+    chosen = parser.parse_args()
+    bench = Bench(Effort(0.05, 1) if chosen.quick else Effort(0.15, 5))
     console = Console(width=100, highlight=False)
     parts = {
         f"One worker, budget {BUDGET:,.0f}: share of the floor, then M pulls/s": bench.policies,
+        "Gain over scoring every arm before every pull, one worker": bench.laziness,
+        f"UCBB1 as arms are added, one worker, budget {BUDGET:,.0f}": bench.arms,
+        f"UCBB1 as runs are added, K = 10, budget {SHORT:,.0f}, one worker, through simulate()": bench.runs,
         f"Two threads against one, K = 10: long runs (budget {LONG:,.0f}) and short ones ({SHORT:,.0f})": bench.threads,
         "UCBM1 as the pulls of an arm grow, K = 10": bench.medians,
+        "Memory, K = 10": bench.memory,
         "Waiting": bench.waits,
     }
     for title, part in parts.items():
-        console.print(title)
-        console.print(part())
+        if chosen.only.lower() in title.lower():
+            console.print(title)
+            console.print(part())
 
 
 if __name__ == "__main__":

@@ -299,7 +299,7 @@ BAD = [
     ({"seed": None}, "seed of simulate must be a whole number"),
     ({"workers": 0}, "workers of simulate must be a whole number ≥ 1; got 0"),
     ({"max_pulls": 0}, "max_pulls of simulate must be a whole number ≥ 1"),
-    ({"backend": "gpu"}, "backend of simulate must be \"threads\", \"dask\", \"ray\" or \"cuda\"; got 'gpu'"),
+    ({"backend": "gpu"}, 'backend of simulate must be "threads", "dask", "ray" or "cuda"; got \'gpu\''),
     ({"progress": np.ones(2)}, "progress of simulate must be True, False or None"),
     ({"backend": np.ones(2)}, "backend of simulate must be"),
     ({"progress": "yes"}, "progress of simulate must be True, False or None; got 'yes'"),

@@ -98,7 +98,7 @@ def slope(belief: Belief) -> float:
     >>> slope(Belief(0, 9, 1.0, 1.0, var_cost=4.0, var_reward=9.0, cov=2.0))
     0.5
     """
-    if belief.var_cost > 0.0:
+    if belief.var_cost > 0.0 and belief.cov != 0.0:  # a GPU divides 0 slowly
         return belief.cov / belief.var_cost
     return 0.0
 

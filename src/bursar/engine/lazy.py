@@ -103,7 +103,9 @@ def contest(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
                 _take_out(race, pulls, arm)
                 race.turns[best] = n + nobody  # a guess: everyone in turn
                 arm, score, best, top = best, top, arm, score
-            elif ahead > 0 and race.bounds[arm] < np.inf:  # at the end of its bound it would reach the leader, now it does not
+            elif (
+                ahead > 0 and race.bounds[arm] < np.inf
+            ):  # at the end of its bound it would reach the leader, now it does not
                 race.turns[arm] = n + _crossing(n, ahead, race.bounds[arm] - score, top - score)
         if not settled:  # a bound until half-way to its turn, or its score, or else the score is needed first
             at = _look_ahead(race, arm, n)

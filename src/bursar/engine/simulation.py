@@ -69,7 +69,7 @@ def simulate(
     seed = whole("simulate", "seed", seed, at_least=0)
     workers = None if workers is None else whole("simulate", "workers", workers, at_least=1)
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
-    if not isinstance(backend, str) or backend not in _BACKENDS:
+    if str(backend) not in _BACKENDS:
         raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
     if progress is not None and not isinstance(progress, bool):
         raise BadParameter("simulate", "progress", "True, False or None", progress)
@@ -82,7 +82,7 @@ def simulate(
         for part, told in _by_budget(policy, limits)
     ]
     with progress_bar(runs * len(tasks), progress) as report:
-        module, function = _BACKENDS[backend]
+        module, function = _BACKENDS[str(backend)]
         getattr(import_module(f"bursar.engine.backends.{module}"), function)(tasks, workers, report)
     mine = outcome.part(slice(len(labelled)))
     return Result(

@@ -101,8 +101,12 @@ class UCBB1(Record, _UCBB1Fields):
         moments = known(self.var_cost, self.var_reward, self.cov, belief.arm)
         level = self.alpha * log_n / belief.pulls
         spread = self.variance_factor * level
-        reward_radius = 2.0 * self.reward_bound * level / 3.0 + math.sqrt(residual_variance(moments) * spread)
-        cost_radius = 2.0 * self.cost_bound * level / 3.0 + math.sqrt(moments.var_cost * spread)
+        reward_radius = math.sqrt(residual_variance(moments) * spread)
+        cost_radius = math.sqrt(moments.var_cost * spread)
+        if self.reward_bound > 0.0:  # a GPU divides 0 slowly
+            reward_radius = 2.0 * self.reward_bound * level / 3.0 + reward_radius
+        if self.cost_bound > 0.0:
+            cost_radius = 2.0 * self.cost_bound * level / 3.0 + cost_radius
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, abs(rate - slope(moments)), self.factor)
 

@@ -1,0 +1,131 @@
+"""How fast the GPU backend is, and whether it plays the same game as the CPU: `python benchmarks/gpu.py`.
+
+Needs an NVIDIA GPU and `pip install bursar[cuda]`; docs/gpu.md says what the columns mean.
+"""
+
+import argparse
+import os
+import time
+import unittest.mock
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from scipy import stats
+
+from bursar import Problem
+from bursar.arms import Gaussian
+from bursar.engine.backends import cuda as backend
+from bursar.engine.backends import threads
+from bursar.engine.loop import Outcome
+from bursar.engine.task import Task
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+
+ALARM = 1e-3  # how often the agreement tests, all together, raise a false alarm
+# Policy, arms, budget, runs.
+CASES = [
+    ("UCBB1", 10, 1e5, 100_000),
+    ("UCBB1", 10, 1e5, 1_000_000),
+    ("UCBB2", 10, 1e5, 100_000),
+    ("UCBB2C", 10, 1e5, 100_000),
+    ("Fixed", 10, 1e5, 1_000_000),
+    ("Uniform", 10, 1e5, 1_000_000),
+    ("UCBM1", 10, 1e4, 5_000),
+    ("UCBB1", 100, 1e4, 135_168),  # as many as the card plays at a time, twice
+    ("UCBB1", 100, 1e4, 1_000_000),
+    ("UCBB1", 1000, 1e4, 100_000),
+]
+
+
+def problem_of(arms: int) -> Problem:
+    """Gaussian arms of mean cost 1, so that a budget is also a number of pulls; rates from 0.2 to 1."""
+    return Problem([Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, arms).tolist()])
+
+
+def policy_of(name: str, problem: Problem) -> Any:
+    if name in ("UCBB1", "UCBM1"):
+        return {"UCBB1": UCBB1, "UCBM1": UCBM1}[name](**problem.second_moments())
+    made = {"UCBB2": UCBB2(1.5, 1.5), "UCBB2C": UCBB2C(1.5, 1.5, 1.0), "Fixed": Fixed(problem.best)}
+    return made.get(name, Uniform())
+
+
+def task_of(name: str, arms: int, budget: float, runs: int) -> Task:
+    problem = problem_of(arms)
+    outcome = Outcome(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, outcome)
+
+
+def clock(backend_run: Any, task: Task) -> float:
+    """Pulls per second of a task, after a short one that compiles."""
+    warm = task_of(task.label, len(task.problem), 10.0, 128)
+    backend_run([warm], os.cpu_count() or 1, lambda _: None)
+    start = time.perf_counter()
+    backend_run([task], os.cpu_count() or 1, lambda _: None)
+    return float(task.outcome.pulls.sum()) / (time.perf_counter() - start)
+
+
+def plainly(*arguments: Any) -> None:
+    """`cuda.run` without laziness."""
+    with unittest.mock.patch.object(backend, "_may_be_lazy", return_value=False):
+        backend.run(*arguments)
+
+
+def columns(first: str, *rest: str) -> Table:
+    table = Table(first, box=SIMPLE_HEAD, pad_edge=False)
+    for name in rest:
+        table.add_column(name, justify="right")
+    return table
+
+
+def speeds(cuda: Any, share: float) -> Table:
+    table = columns("policy", "arms", "budget", "runs", "pulls/s", "plain", "same pulls", "GiB")
+    for name, arms, budget, runs in CASES:
+        runs = int(runs * share)
+        task, slow = task_of(name, arms, budget, runs), task_of(name, arms, budget, min(runs, 100_000))
+        row = [f"{clock(backend.run, task):.2e}", "", ""]
+        if backend._may_be_lazy(task.policy):
+            row[1] = f"{clock(plainly, slow):.2e}"
+            same = (task.outcome.pulls[: slow.runs] == slow.outcome.pulls).all(axis=(1, 2)).mean()
+            row[2] = f"{100 * same:.3f} %"
+        size = backend._Plan(cuda, task).bytes_a_run * runs / 2**30
+        table.add_row(name, f"{arms}", f"{budget:.0e}", f"{runs:.0e}", *row, f"{size:.1f}")
+    return table
+
+
+def agreement(runs: int) -> Table:
+    """Two-sample Kolmogorov-Smirnov tests of the final cost, reward and pulls of each arm, GPU against CPU."""
+    table = columns("policy", "tests", "smallest p", "alarm below", "agrees", "CPU pulls/s")
+    names = ("UCBB1", "UCBB2", "UCBB2C", "Uniform")
+    for name in names:
+        device, host = task_of(name, 10, 1e4, runs), task_of(name, 10, 1e4, runs)
+        clock(backend.run, device)
+        speed = clock(threads.run, host)
+        pairs: list[Any] = [
+            (mine[:, 0].reshape(runs, -1)[:, k], theirs[:, 0].reshape(runs, -1)[:, k])
+            for mine, theirs in zip(device.outcome, host.outcome, strict=True)
+            for k in range(mine[:, 0].reshape(runs, -1).shape[1])
+        ]
+        least = min(stats.ks_2samp(*pair).pvalue for pair in pairs)
+        limit = ALARM / len(names) / len(pairs)
+        row = (f"{len(pairs)}", f"{least:.3f}", f"{limit:.1e}", "yes" if least > limit else "NO", f"{speed:.2e}")
+        table.add_row(name, *row)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
+    share = 0.1 if parser.parse_args().quick else 1.0
+    cuda = backend.toolkit()
+    console = Console(width=100, highlight=False)
+    card = cuda.get_current_device().name
+    console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, outcomes copied back")
+    console.print(speeds(cuda, share))
+    console.print(f"Agreement with {os.cpu_count()} cores, K = 10, budget 10 000, {100_000 * share:,.0f} runs of each")
+    console.print(agreement(int(100_000 * share)))
+
+
+if __name__ == "__main__":
+    main()

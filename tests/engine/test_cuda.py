@@ -1,0 +1,369 @@
+"""The GPU backend: without a GPU its code is compiled and its parts are run on the CPU; with one it is played."""
+
+import importlib.util
+import math
+import re
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bursar
+from bursar import arms, policies
+from bursar.beliefs import Belief, Moments
+from bursar.engine import device_random
+from bursar.engine.backends import cuda as backend
+from bursar.engine.backends import threads
+from bursar.engine.device_random import Stream, key_of, philox
+from bursar.engine.loop import Outcome
+from bursar.engine.task import Task
+from bursar.errors import BadParameter, BursarError, RunTooLong
+from bursar.policies.choose import best_by_score, log_of
+
+INSTALLED = importlib.util.find_spec("numba_cuda") is not None
+needs_compiler = pytest.mark.skipif(not INSTALLED, reason="numba-cuda is not installed: device code is not compiled")
+
+
+def has_gpu() -> bool:
+    return INSTALLED and bool(backend.imported("numba.cuda").is_available())
+
+
+needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU: runs on the device are not compared with the CPU's")
+
+
+class Greedy(NamedTuple):
+    """A user's policy with a score alone."""
+
+    bonus: float
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward + math.sqrt(self.bonus * (1.0 + log_n) / (1 + belief.pulls))
+
+
+class Thompson(NamedTuple):
+    """A user's randomised policy, with most of what a stream can do."""
+
+    spread: float
+
+    def sample(self, belief: Belief, log_n: float, rng: Any) -> Any:
+        noise = rng.normal(0.0, 1.0) + rng.uniform(-1.0, 1.0) + rng.exponential() - rng.gamma(1.5)
+        return belief.mean_reward + self.spread * noise / (1 + belief.pulls) + 1e-9 * rng.beta(2.0, 3.0)
+
+
+class Lost(NamedTuple):
+    """A policy that leaves the arms."""
+
+    arm: int
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> Any:
+        return self.arm if now.pulls > 3 else rng.integers(0, 2)
+
+
+class Choosy(NamedTuple):
+    """A policy that asks the stream for what it does not have."""
+
+    x: float
+
+    def sample(self, belief: Belief, log_n: float, rng: Any) -> Any:
+        return self.x * rng.vonmises(0.0, 1.0)
+
+
+class Toll(NamedTuple):
+    """A user's law."""
+
+    cost: float
+    reward: float
+
+    def draw(self, rng: Any) -> tuple[float, float]:
+        return self.cost * rng.standard_exponential(), self.reward * rng.random()
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return self.cost, 0.5 * self.reward, self.cost**2, self.reward**2 / 12.0, 0.0
+
+
+def gaussians(count: int) -> bursar.Problem:
+    return bursar.Problem([arms.Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, count).tolist()])
+
+
+MIXED = bursar.Problem(
+    [
+        arms.Gaussian(1.0, 0.9, 0.3, 0.2, 0.5),
+        arms.Bernoulli(0.5, 0.4, 0.1),
+        arms.Beta(0.5, 0.25, 0.2, 0.1, 0.7),
+        arms.Uniform(0.0, 2.0, 0.0, 1.0),
+        arms.Discrete([1, 2], [0, 3], [0.5, 0.5]),
+        arms.Constant(1.0, 0.5),
+        arms.Empirical([1.0, 2.0], [0.5, 1.5]),
+        arms.Exponential(1.0, 1.0, 0.5),
+        arms.Gamma(1.0, 1.0, 0.5, 0.5, 0.25),
+        arms.Lognormal(1.0, 1.0, 0.5, 0.5, 0.2),
+        arms.Pareto(1.0, 1.0),
+        arms.StudentT(1.0, 1.0, 0.1, 0.1, 5.0),
+        arms.Linear(arms.Pareto(1.0, 1.0, 4.0), 0.5, 0.2, 0.1),
+        Toll(1.0, 1.0),
+    ]
+)
+
+
+def task_of(problem: bursar.Problem, policy: Any, budgets: Any = (50.0, 200.0), runs: int = 300, **rest: Any) -> Task:
+    limits = np.array(budgets, float)
+    shape = (runs, len(limits))
+    outcome = Outcome(np.zeros((*shape, len(problem)), np.int64), np.zeros(shape), np.zeros(shape))
+    rest = {"seed": 0, "max_pulls": 10**9, **rest}
+    return Task(problem, type(policy).__name__, policy, limits, outcome=outcome, **rest)
+
+
+class TestStream:
+    def test_the_published_examples_of_the_cipher(self):
+        def words(*numbers: int) -> list[int]:
+            return [int(word) for word in philox(*map(np.uint64, numbers))]
+
+        full = 2**64 - 1
+        assert words(0, 0, 0) == [0xE169C58D6627E8D5, 0x9B00DBD8BC57AC4C]
+        assert words(full, full, full) == [0x41C83B0E408F276D, 0x6D5451FDA20BC7C6]
+        pi = 0x85A308D3243F6A88, 0x0370734413198A2E, 0x299F31D0A4093822
+        assert words(*pi) == [0x94FDCCEBD16CFE09, 0x24126EA15001E420]
+
+    @pytest.mark.parametrize(
+        ("verb", "arguments", "law"),
+        [
+            ("random", (), stats.uniform()),
+            ("standard_normal", (), stats.norm()),
+            ("standard_exponential", (), stats.expon()),
+            ("standard_gamma", (2.5,), stats.gamma(2.5)),
+            ("standard_gamma", (0.3,), stats.gamma(0.3)),
+            ("normal", (1.0, 2.0), stats.norm(1.0, 2.0)),
+            ("uniform", (1.0, 3.0), stats.uniform(1.0, 2.0)),
+            ("exponential", (2.0,), stats.expon(scale=2.0)),
+            ("gamma", (1.5, 2.0), stats.gamma(1.5, scale=2.0)),
+            ("beta", (2.0, 0.5), stats.beta(2.0, 0.5)),
+            ("beta", (0.5, 0.7), stats.beta(0.5, 0.7)),
+        ],
+    )
+    def test_each_verb_has_its_law(self, verb, arguments, law):
+        # Fixed seed: either always passes or never; a wrong law would pass once in ten thousand.
+        stream = Stream.of(seed=1, run=2)
+        assert stats.kstest([getattr(stream, verb)(*arguments) for _ in range(4000)], law.cdf).pvalue > 1e-4
+
+    def test_whole_numbers(self):
+        stream = Stream.of(seed=1, run=2)
+        assert {stream.integers(3, 6) for _ in range(200)} == {3, 4, 5}
+
+    def test_runs_are_independent_and_depend_on_seed_and_number_alone(self):
+        draws = {(seed, run): Stream.of(seed, run) for seed in (0, 1) for run in (0, 1, 2**40)}
+        rows = np.array([[stream.standard_normal() for _ in range(3000)] for stream in draws.values()])
+        again = Stream.of(1, 1)
+        assert rows[list(draws).index((1, 1))].tolist() == [again.standard_normal() for _ in range(3000)]
+        correlations = np.corrcoef(rows)[np.triu_indices(len(rows), 1)]
+        assert np.abs(correlations).max() < 4.5 / math.sqrt(3000)  # 15 pairs: a false alarm once in ten thousand
+
+    def test_a_seed_of_any_size(self):
+        assert key_of(10**40) != key_of(0)
+
+    def test_every_verb_is_there(self):
+        assert all(callable(getattr(Stream, verb)) for verb in device_random.VERBS)
+
+
+class TestPlan:
+    def test_chunks_hold_every_run_once_and_fit(self):
+        for runs, size, free in [(1, 1, 10**6), (1000, 10**6, 6 * 10**8), (10**6, 1000, 10**8), (129, 10, 10**9)]:
+            parts = backend.chunks(runs, size, free)
+            assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
+            assert parts[-1][1] == runs
+            assert all(stop - start <= backend.MARGIN * free / size for start, stop in parts)
+            assert all((stop - start) % backend.THREADS == 0 for start, stop in parts[:-1])
+
+    def test_too_little_memory_is_one_sentence(self):
+        with pytest.raises(BursarError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):
+            backend.chunks(10, 10**9, 10**9)
+
+
+class TestErrors:
+    def test_not_installed(self, monkeypatch):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(BursarError, match=re.escape("backend='cuda' needs `pip install bursar[cuda]`")):
+            backend.run([], 1, lambda done: None)
+
+    @needs_compiler
+    @pytest.mark.skipif(has_gpu(), reason="there is a GPU: its absence is not tested")
+    def test_no_gpu(self):
+        with pytest.raises(BursarError, match="needs an NVIDIA GPU with its driver, and none was found"):
+            backend.run([], 1, lambda done: None)
+
+
+@pytest.fixture
+def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Compile a task's loop for compute capability 9.0: a function of a task that returns PTX."""
+    cuda: Any = backend.imported("numba.cuda")
+    import numba
+    from numba.cuda import cuda_paths, dispatcher
+
+    # What numba asks a GPU and nvrtc for, and need not: only libnvvm is at work here.
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(cuda_paths, "_get_nvrtc_path", lambda: None)
+    monkeypatch.setattr(numba.cuda.core.config, "FORCE_CUDA_CC", (9, 0), raising=False)
+    host = SimpleNamespace(to_device=lambda array: array, device_array=np.empty)
+    host.cudadrv = SimpleNamespace(driver=SimpleNamespace(device_memset=lambda array, value, size: None))
+
+    def make(play: Any, argument_types: Any, registers: Any) -> str:
+        return str(cuda.compile(play, argument_types, cc=(9, 0), device=False, abi="numba")[0])
+
+    def compiled(task: Task, lazy: bool = True) -> str:
+        plan = backend._Plan(host, task, lazy)
+        chunk = backend._Chunk(plan, task)
+        try:
+            return str(plan.code.kernel_for(chunk.arguments(np.zeros(3, np.int64), 1), plan.lazy, make))
+        except plan.code.CannotCompile as error:
+            raise BursarError(str(error)) from None
+
+    return compiled
+
+
+BUILT_IN = {
+    "UCBB1": policies.UCBB1(0.01, 0.01, 0.0),
+    "UCBM1": policies.UCBM1(0.01, 0.01, 0.0),
+    "UCBB2": policies.UCBB2(1.5, 1.5),
+    "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
+    "Fixed": policies.Fixed(1),
+    "Uniform": policies.Uniform(),
+}
+
+
+@needs_compiler
+class TestCompiled:
+    @pytest.mark.parametrize(
+        ("problem", "policy"),
+        [
+            *((gaussians(3), policy) for policy in BUILT_IN.values()),
+            (MIXED, policies.Uniform()),
+            (bursar.Problem([Toll(1.0, 1.0)]), Greedy(0.1)),
+            (gaussians(2), Thompson(0.5)),
+        ],
+        ids=[*BUILT_IN, "every law", "user's own", "randomised"],
+    )
+    def test_to_ptx_that_calls_nothing_from_outside(self, ptx, problem, policy):
+        code = ptx(task_of(problem, policy))
+        assert code.count(".visible .entry") == 1
+        assert not re.search(r"\.extern\s+\.func", code)
+
+    def test_a_policy_without_a_promise_is_played_plainly(self, ptx):
+        assert "play_plainly" in ptx(task_of(gaussians(2), Greedy(0.2)))
+
+    def test_redefined_code_is_compiled_anew(self, ptx):
+        def double(x: float) -> float:
+            return 2.0 * x
+
+        class Mine(NamedTuple):
+            x: float
+
+            def score(self, belief: Belief, log_n: float) -> float:
+                return double(belief.mean_reward) + self.x
+
+        before = ptx(task_of(gaussians(2), Mine(1.0)))
+        double.__code__ = (lambda x: 12345.0 * x).__code__
+        assert ptx(task_of(gaussians(2), Mine(1.0))) != before
+
+    def test_a_verb_that_the_stream_lacks_is_one_sentence(self, ptx):
+        with pytest.raises(BursarError, match=r"^on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
+            ptx(task_of(gaussians(2), Choosy(0.2)))
+
+
+@needs_compiler
+class TestLaziness:
+    """The contests, in the interpreter: at every pull the choice is that of the plain argmax."""
+
+    @pytest.mark.parametrize(
+        ("arms", "policy", "pulls", "seeds"),
+        [
+            (100, policies.UCBB1(0.01, 0.01, 0.0), 220, 8),  # groups of arms; bounds run out among scores of ∞
+            (12, policies.UCBB1(0.01, 0.01, 0.0), 1000, 2),
+            (4, policies.UCBB2(1.5, 1.5), 2500, 1),
+            (3, policies.UCBM1(0.0, 1e-6, 0.0), 800, 1),  # phases
+        ],
+    )
+    def test_changes_no_choice(self, monkeypatch, arms, policy, pulls, seeds):
+        device: Any = backend.imported("bursar.engine.device")
+        monkeypatch.setattr(device, "known_of", device.known_of_there)
+        monkeypatch.setattr(device, "pick_up", device.leave)
+        monkeypatch.setattr(device, "put_down", device.leave)
+        rewards = np.linspace(0.2, 1.0, arms)
+        scored = 0
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            memory: Any = policy.memory(arms) if hasattr(policy, "memory") else Moments.empty(arms)
+            groups = -(-arms // device.group_size(arms))
+            size = arms + (groups if groups > 1 else 0)
+            bounds, dues, counts = np.zeros(size, np.float32), np.zeros(size, np.int32), np.zeros(arms, np.int64)
+            device.line_up(bounds, dues, arms)
+            leader, leads, due, log_then, rival = 0, False, 0, 0.0, 0.0
+            for n in range(pulls):
+                contest = device.Contest(leader, counts[leader], 0.0, 0.0, -1, rival, due, log_then, leads)
+                while not contest.decided:
+                    contest = device.step(policy, memory, None, counts, bounds, dues, contest, n)
+                    scored += 1
+                leader, due, log_then, rival = contest.best, contest.due, contest.log_n, contest.bound
+                assert leader == best_by_score(policy, memory, counts, log_of(n)), (seed, n)
+                noise = 0.001 if isinstance(policy, policies.UCBM1) else 0.1
+                cost, reward = 1.0 + (noise > 0.01) * noise * rng.standard_normal(), rewards[leader]
+                memory.observe(leader, cost, reward + noise * rng.standard_normal())
+                if memory.full():
+                    memory = memory.grown()
+                counts[leader] += 1
+                leads = n + 1 < due and policy.score(memory.belief(leader), log_then) > rival
+        assert scored < pulls * seeds * arms
+
+
+def played(task: Task) -> Task:
+    backend.run([task], 1, lambda done: None)
+    return task
+
+
+@needs_gpu
+class TestOnTheDevice:
+    def test_lazy_and_plain_play_make_the_same_choices(self, monkeypatch):
+        for problem, policy in [
+            (gaussians(5), BUILT_IN["UCBB1"]), (gaussians(40), BUILT_IN["UCBB1"]), (gaussians(4), BUILT_IN["UCBB2"]),
+            (gaussians(3), BUILT_IN["UCBM1"]),
+        ]:  # fmt: skip
+            lazy = played(task_of(problem, policy, budgets=[3000.0]))
+            with monkeypatch.context() as patch:
+                patch.setattr(backend, "_may_be_lazy", lambda policy: False)
+                plain = played(task_of(problem, policy, budgets=[3000.0]))
+            same = (lazy.outcome.pulls == plain.outcome.pulls).all(axis=(1, 2))
+            assert same.mean() > 0.99  # all of them, but for scores that differ in their last digit
+
+    def test_runs_do_not_depend_on_chunks_slices_or_their_number(self, monkeypatch):
+        whole = played(task_of(gaussians(3), BUILT_IN["UCBB1"]))
+        monkeypatch.setattr(backend, "chunks", lambda runs, *_: [(0, 128), (128, runs)])
+        monkeypatch.setattr(backend, "_FIRST_SLICE", 7)
+        part = played(task_of(gaussians(3), BUILT_IN["UCBB1"], runs=200))
+        assert (whole.outcome.pulls[:200] == part.outcome.pulls).all()
+        assert (whole.outcome.cost[:200] == part.outcome.cost).all()
+
+    @pytest.mark.parametrize("policy", [*BUILT_IN.values(), Greedy(0.1), Thompson(0.5)], ids=lambda p: type(p).__name__)
+    def test_agrees_with_the_cpu(self, policy):
+        problem = gaussians(3)
+        device = played(task_of(problem, policy, runs=20_000, seed=1))
+        host = task_of(problem, policy, runs=20_000, seed=2)
+        threads.run([host], 4, lambda done: None)
+        alarm = 1e-4 / 5  # a false alarm in one run of ten thousand
+        for mine, theirs in zip(device.outcome, host.outcome, strict=True):
+            pairs: Any = zip(*(array[:, -1].reshape(20_000, -1).T for array in (mine, theirs)), strict=True)
+            assert all(stats.ks_2samp(*pair).pvalue > alarm for pair in pairs)
+
+    def test_every_law_has_its_moments(self):
+        for law in MIXED.arms:
+            task = played(task_of(bursar.Problem([law]), policies.Fixed(0), budgets=[200.0], runs=20_000))
+            rate = task.outcome.reward.sum() / task.outcome.cost.sum()
+            expected = law.moments()[1] / law.moments()[0]
+            assert rate == pytest.approx(expected, rel=0.02), law
+
+    def test_what_goes_wrong_is_said_as_on_the_cpu(self):
+        with pytest.raises(RunTooLong):
+            played(task_of(gaussians(2), policies.Fixed(0), max_pulls=50))
+        with pytest.raises(BadParameter, match="the arm that choose returns of Lost must be 0 to 1; got 7"):
+            played(task_of(gaussians(2), Lost(7)))
+        with pytest.raises(BursarError, match="met a cost or reward that is not a finite number"):
+            played(task_of(bursar.Problem([Toll(1.0, math.inf)]), policies.Fixed(0)))
