@@ -48,14 +48,14 @@ print(time.perf_counter() - start)
 
 
 PEAK = """
-import resource, numpy as np, bursar
+import tracemalloc, numpy as np, bursar
 problem = bursar.Problem([bursar.arms.Gaussian(1.0, 0.2 + 0.08 * k, 0.1, 0.1) for k in range(10)])
 policy = bursar.policies.{name}(**problem.second_moments())
 bursar.simulate(problem, policy, budgets=[10.0], runs=1)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-result = bursar.simulate(problem, policy, np.geomspace({budget} / 10, {budget}, {budgets}), runs={runs}, workers=1)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-print(peak / 1e3, (result.pulls.nbytes + result.cost.nbytes + result.reward.nbytes) / 1e6)
+tracemalloc.start()
+result = bursar.simulate(problem, policy, np.geomspace({budget}, {budget} / 10, {budgets})[::-1], runs={runs}, workers=1)
+arrays = (result.pulls, result.cost, result.reward)
+print(tracemalloc.get_traced_memory()[1] / 1e6, sum(array.nbytes for array in arrays) / 1e6)
 """
 
 
@@ -272,6 +272,11 @@ class Bench:
         for name, arms in (("UCBB1", 10), ("UCBM1", 10), ("UCBB1", 1000)):
             latency = max(interruption(problem_of(arms), name) for _ in repetitions)
             add(f"Ctrl-C in {name}, K = {arms} (worst of {len(repetitions)})", latency)
+        with tempfile.TemporaryDirectory() as folder:
+            compare = [str(Path(sys.executable).with_name("bursar")), "compare", "--out", folder]
+            env = {**os.environ, "BURSAR_CACHE_DIR": folder}
+            add("bursar compare, the very first", process(compare, env))
+            add("bursar compare, from then on", statistics.median(process(compare, env) for _ in repetitions))
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "python -c 'import bursar'": [sys.executable, "-c", "import bursar"],
@@ -309,10 +314,10 @@ def interruption(problem: Problem, name: str) -> float:
     raise RuntimeError("the simulation ended before it was interrupted")
 
 
-def process(command: list[str]) -> float:
+def process(command: list[str], env: dict[str, str] | None = None) -> float:
     """Seconds that a command takes."""
     start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env=env)
     return time.perf_counter() - start
 
 

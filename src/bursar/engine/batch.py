@@ -81,7 +81,7 @@ class Batch:
         count = task.runs
         done = state.runs.marks[:count, PASSED] == len(task.budgets)
         if done.all():
-            _check_finite(task.label, task.first, state.outcome.cost, state.outcome.reward)
+            check_finite(task.label, task.first, state.outcome.cost, state.outcome.reward)
             for result, mine in zip(task.outcome, state.outcome, strict=True):
                 result[...] = mine
             self.state = None  # thousands of finished batches must not hold their memories
@@ -100,7 +100,7 @@ class Batch:
         if stray := int(marks[STRAY]):
             last = state.runs.pulls.shape[1] - 1
             raise BadParameter(label, "the arm that choose returns", f"0 to {last}", stray)
-        _check_finite(label, run, totals[None, [SPENT, EARNED]])
+        check_finite(label, run, totals[None, [SPENT, EARNED]])
         if marks[PULLS] >= self.task.max_pulls:
             raise RunTooLong(label, run, int(marks[PULLS]), float(totals[SPENT]), float(self.task.budgets[-1]))
         state.grow(i)
@@ -136,7 +136,8 @@ class _State:
             self.grew |= not self.memories[i].full()
 
 
-def _check_finite(label: str, first: int, *totals: Vector) -> None:
+def check_finite(label: str, first: int, *totals: Vector) -> None:
+    """Refuse totals, a row for each run from `first` on, that are not numbers."""
     for run, row in enumerate(np.concatenate(totals, axis=1), first):
         if not np.isfinite(row).all():
             raise BursarError(f"run {run} of {label} met a cost or reward that is not a finite number")

@@ -19,10 +19,10 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from bursar.beliefs import Moments
 from bursar.engine import device, device_random
 from bursar.engine.device_random import VERBS, Stream
-from bursar.engine.dispatch import CannotCompile, _classes, _reason, _StandIns
+from bursar.engine.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from bursar.engine.fingerprint import PROTOCOL, Reach
 from bursar.engine.records import is_record
-from bursar.engine.vocabulary import _row_source
+from bursar.engine.vocabulary import row_source
 from bursar.engine.world import law_at
 
 Kernel = Any
@@ -40,10 +40,10 @@ def kernel_for(arguments: tuple[Any, ...], lazy: bool, make: "Callable[..., Kern
     Raises CannotCompile with the reason, in one line, where numba refuses.
     """
     with _lock:
-        reach = Reach(*(cls for thing in arguments[:3] for cls in _classes(thing)))
+        reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
         key = (signature(arguments, lambda cls: cls), reach.digest, lazy, make)
         if key not in _kernels:
-            copies = _StandIns(reach)
+            copies = StandIns(reach)
             for function in copies.functions:
                 learn(function)
             play = device.play_lazily if lazy else device.play_plainly
@@ -104,7 +104,7 @@ def _why(report: str) -> str:
     missing = re.search(r"Unknown attribute '(\w+)' of type Stream", report)
     if missing:
         return f"on a GPU rng has no {missing[1]}(), only {', '.join(VERBS)}"
-    return _reason(report)
+    return reason_of(report)
 
 
 def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
@@ -120,7 +120,7 @@ def _made(expression: str, arguments: str, **names: Any) -> Any:
 
 
 def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
-    return _made(_row_source(rows.types[0], "rows.law"), "rows, place")
+    return _made(row_source(rows.types[0], "rows.law"), "rows, place")
 
 
 def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001

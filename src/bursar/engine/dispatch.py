@@ -48,7 +48,7 @@ def compiled(policy: Any, memory: Any, world: Any) -> Callable[..., None]:
     """
     things = (policy, memory, world)
     with _lock:
-        reach = Reach(*(cls for thing in things for cls in _classes(thing)))
+        reach = Reach(*(cls for thing in things for cls in classes_of(thing)))
         key = (shape(things), reach.digest)
         if key not in _entries:
             _entries[key] = _compile(things, reach), reach
@@ -57,7 +57,7 @@ def compiled(policy: Any, memory: Any, world: Any) -> Callable[..., None]:
 
 def _compile(things: tuple[Any, Any, Any], reach: Reach) -> Callable[..., None]:
     if not reach.portable or _changed(reach):
-        copies = _StandIns(reach)
+        copies = StandIns(reach)
         for function in copies.functions:
             learn(function)
         return _entry(_signature(*things, copies.of))
@@ -88,7 +88,7 @@ def _entry(signature: tuple[Any, ...], **options: Any) -> Callable[..., None]:
             refusal = error
         else:
             return entry
-    raise CannotCompile(_reason(str(refusal))) from refusal
+    raise CannotCompile(reason_of(str(refusal))) from refusal
 
 
 def _signature(policy: Any, memory: Any, world: Any, stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
@@ -114,10 +114,11 @@ def _signature(policy: Any, memory: Any, world: Any, stand_in: Callable[[Any], A
     )
 
 
-def _classes(value: Any) -> list[type]:
+def classes_of(value: Any) -> list[type]:
+    """The class of a record and of every record inside it."""
     if not is_record(value):
         return []
-    return [type(value), *(cls for field in value for cls in _classes(field))]
+    return [type(value), *(cls for field in value for cls in classes_of(field))]
 
 
 def _changed(reach: Reach) -> bool:
@@ -129,7 +130,7 @@ def _changed(reach: Reach) -> bool:
     return stale
 
 
-class _StandIns:
+class StandIns:
     """Copies of classes and of the plain functions they reach: to numba, things it has never seen.
 
     A function that the user gave to njit is replaced by a plain copy of what was given: its own machine code is frozen,
@@ -178,7 +179,7 @@ def _bare_copy(function: Any) -> Any:
     return copy
 
 
-def _reason(report: str) -> str:
+def reason_of(report: str) -> str:
     """Which line of the user's numba stumbled over, and what it said there: one line out of some hundred."""
     report = re.sub(r"\x1b\[[0-9;]*m", "", report)
     place_pattern = r'([^\n]*\S)\s*\n\s*File "([^"]+)", line (\d+):\n(?:(?! *File ")[^\n]*\n)*?([^\n]*)\n *\^'

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bursar.engine.lazy import Race, forget, lazy_best
 from bursar.policies.choose import Now, best_by_sample, best_by_score, log_of
 
-BATCH = 16  # runs handed to one compiled call: short runs would otherwise be bound by the call itself
+BATCH = 8  # runs handed to one compiled call: fewer and short runs are bound by the call, more and it compiles slowly
 
 # Columns of Runs.marks.
 PULLS, PASSED, STRAY = 0, 1, 2

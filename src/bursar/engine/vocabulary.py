@@ -55,7 +55,7 @@ def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, race: Any,
 
 def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
     space: dict[str, Any] = {"rebuilt": _rebuilt}
-    exec(f"def law(rows, place):\n    return {_row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
+    exec(f"def law(rows, place):\n    return {row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
     return space["law"]
 
 
@@ -70,7 +70,7 @@ def _rebuilt(_context: Any, like: Any, values: Any) -> Any:
     return like(like, values), codegen
 
 
-def _row_source(law: Any, like: str) -> str:
+def row_source(law: Any, like: str) -> str:
     """The expression that rebuilds a law, nested ones included, from its row."""
     counts = {"number": 0, "array": 0}
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bursar.engine.batch import _check_finite
+from bursar.engine.batch import check_finite
 from bursar.engine.device_random import key_of
 from bursar.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Outcome
 from bursar.engine.records import coerced, is_record
@@ -173,7 +173,7 @@ class _Chunk:
             limit = max(1, int(limit * min(4.0, max(0.25, _SLICE_SECONDS / seconds))))
         outcome = Outcome(*(array.copy_to_host() for array in self.outcome))
         if not (np.isfinite(outcome.cost).all() and np.isfinite(outcome.reward).all()):
-            _check_finite(task.label, task.first, outcome.cost, outcome.reward)
+            check_finite(task.label, task.first, outcome.cost, outcome.reward)
         for result, mine in zip(task.outcome, outcome, strict=True):
             result[...] = mine
 
@@ -211,7 +211,7 @@ class _Chunk:
             last = task.outcome.pulls.shape[2] - 1
             raise BadParameter(task.label, "the arm that choose returns", f"0 to {last}", int(marks[STRAY, i]))
         for i in going[~np.isfinite(totals[[SPENT, EARNED]][:, going]).all(axis=0)]:
-            _check_finite(task.label, task.first + int(i), totals[[SPENT, EARNED], i][None])
+            check_finite(task.label, task.first + int(i), totals[[SPENT, EARNED], i][None])
         for i in going[marks[PULLS, going] >= task.max_pulls]:
             spent = float(totals[SPENT, i])
             raise RunTooLong(task.label, task.first + int(i), int(marks[PULLS, i]), spent, float(task.budgets[-1]))
