@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint unit soak bench lock clean
+.PHONY: setup demo test lint unit soak bench peers lock clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready
@@ -33,6 +33,9 @@ soak: setup  ## what takes too long for every day: a billion pulls, new random e
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python benchmarks/engine.py
+
+peers: setup  ## bursar's speed next to other bandit packages, which it installs into build/peers
+	$(BIN)/python benchmarks/peers.py
 
 lock:  ## choose versions anew: needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev -o requirements/dev.txt pyproject.toml

@@ -53,7 +53,8 @@ problem = bursar.Problem([bursar.arms.Gaussian(1.0, 0.2 + 0.08 * k, 0.1, 0.1) fo
 policy = bursar.policies.{name}(**problem.second_moments())
 bursar.simulate(problem, policy, budgets=[10.0], runs=1)
 tracemalloc.start()
-result = bursar.simulate(problem, policy, np.geomspace({budget}, {budget} / 10, {budgets})[::-1], runs={runs}, workers=1)
+budgets = np.geomspace({budget}, {budget} / 10, {budgets})[::-1]
+result = bursar.simulate(problem, policy, budgets, runs={runs}, workers=1)
 arrays = (result.pulls, result.cost, result.reward)
 print(tracemalloc.get_traced_memory()[1] / 1e6, sum(array.nbytes for array in arrays) / 1e6)
 """
