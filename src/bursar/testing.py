@@ -34,8 +34,8 @@ class PolicyContract:
     >>> TestUCBB1().test_a_score_never_falls_within_a_phase()
     """
 
-    policy: Any
-    arms: int = 3
+    policy: Any = None
+    arms: int = 10
 
     def test_a_score_never_falls_within_a_phase(self) -> None:
         """The licence to be lazy: while `phase(log_n)` is the same, a larger log_n means no smaller score."""
@@ -59,8 +59,22 @@ class PolicyContract:
         """A phase is a whole number that only grows with log_n: that is how the engine finds where one ends."""
         if self._is_lazy():
             phases = [self.policy.phase(log_n) for log_n in np.linspace(0.0, 40.0, 4001).tolist()]
+            if not all(isinstance(phase, (int, np.integer)) for phase in phases):
+                raise AssertionError(f"a phase of {self.policy!r} is not a whole number")
             if any(after < before for before, after in itertools.pairwise(phases)):
                 raise AssertionError(f"the phase of {self.policy!r} falls as log_n grows")
+
+    def test_pulling_one_arm_leaves_the_beliefs_of_the_others(self) -> None:
+        """The other half of the licence: a memory that discounts changes scores that nobody looks at."""
+        if not self._is_lazy():
+            return
+        for memory in self._memories(np.random.default_rng(1)):
+            before = [self.policy.score(memory.belief(arm), 5.0) for arm in range(self.arms)]
+            if not memory.full():
+                memory.observe(0, 1.5, 2.5)
+                after = [self.policy.score(memory.belief(arm), 5.0) for arm in range(self.arms)]
+                if not np.array_equal(before[1:], after[1:], equal_nan=True):
+                    raise AssertionError(f"pulling one arm changes the scores of others in {self.policy!r}")
 
     def test_lazy_choices_are_those_of_a_full_scan(self) -> None:
         """At every pull of some runs, the arm that the engine finds is the one with the largest score."""
@@ -96,6 +110,8 @@ class PolicyContract:
             raise AssertionError(f"{self.policy!r} makes other pulls when it is run again")
 
     def _is_lazy(self) -> bool:
+        if self.policy is None:
+            raise AssertionError(f"{type(self).__name__} must say which policy it tests: policy = …")
         return callable(getattr(self.policy, "score", None)) and callable(getattr(self.policy, "phase", None))
 
     def _memory(self) -> Any:

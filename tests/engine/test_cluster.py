@@ -247,14 +247,12 @@ def kill_one():
     os.kill(busy[0].pid, signal.SIGKILL)
 
 def interrupt():
-    while not workers():
+    while sum(worker.cpu_times().user for worker in workers()) < 6.0:  # by then they play
         time.sleep(0.05)
-    time.sleep(2.0)
-    began.append(time.monotonic())
     signal.raise_signal(signal.SIGINT)
 
 BACKEND, WHAT = "{backend}", "{what}"
-killed, began = [], []
+killed = []
 if __name__ == "__main__":
     problem = catalogue.load("G")
     settings = dict(problem=problem, policies=policies.UCBB1(**problem.second_moments()), budgets=[1e3, 4e5], runs=16)
@@ -270,7 +268,7 @@ if __name__ == "__main__":
         assert WHAT == "nothing" or killed
         print("equal")
     except KeyboardInterrupt:
-        print("interrupted", time.monotonic() - began[0])
+        print("interrupted")
     assert not workers(), workers()
 """
 
@@ -280,9 +278,7 @@ def test_without_a_cluster_one_is_made_and_closed(fresh_python: Callable[..., Co
 
 
 def test_ctrl_c_ends_the_workers_and_returns(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
-    said = fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "interrupt")).stdout.split()
-    assert said[0] == "interrupted"
-    assert float(said[1]) < 10
+    assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "interrupt")).stdout == "interrupted\n"
 
 
 @pytest.mark.skipif(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numba
 import numpy as np
@@ -118,6 +118,33 @@ def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Gener
         assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
 
 
+class Counting(policies.UCBB1):
+    """UCB-B1 that counts how often it is asked."""
+
+    __slots__ = ()
+    asked: ClassVar[list[int]] = []
+
+    def score(self, belief: Any, log_n: float) -> float:
+        self.asked.append(belief.arm)
+        return super().score(belief, log_n)
+
+
+@pytest.mark.parametrize(("arms", "most"), [(1, 1.1), (2, 1.1), (3, 1.2), (10, 1.5), (100, 4.0)])
+def test_few_arms_are_scored(arms: int, most: float) -> None:
+    """Arms far apart, after some rounds: hardly more than one score a pull, where a full scan has one an arm."""
+    policy, rng = Counting(1e-4, 1e-4, 0.0), np.random.default_rng(0)
+    memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+    forget(race)
+    first, last = 20 * arms, 40 * arms + 1000
+    for n in range(last):
+        if n == first:
+            Counting.asked.clear()
+        arm = lazy_best(policy, memory, pulls, n, race)
+        memory.observe(arm, *(np.array([1.0, arm / arms]) + 0.01 * rng.standard_normal(2)).tolist())
+        pulls[arm] += 1
+    assert len(Counting.asked) / (last - first) < most
+
+
 def test_the_end_of_a_phase_is_found_to_the_pull() -> None:
     policy = policies.UCBM1(0.1, 0.1, 0.0)
     n = 0
@@ -157,6 +184,47 @@ def test_a_score_that_falls_in_spite_of_its_promise_is_caught(policy: Any) -> No
         contract.test_a_score_never_falls_within_a_phase()
 
 
+class Fading(NamedTuple):
+    """Moments whose every pull makes all arms a little more uncertain."""
+
+    stats: Any
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.stats[:, 0] *= 0.9
+        self.stats[arm] += (1.0, reward)
+
+    def belief(self, arm: int) -> Any:
+        return self.stats[arm]
+
+    def full(self) -> bool:
+        return False
+
+
+class Discounting(NamedTuple):
+    """Its score never falls with log_n, and yet changes between pulls of the arm."""
+
+    width: float = 1.0
+
+    def memory(self, arms: int) -> Fading:
+        return Fading(np.zeros((arms, 2)))
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return float(belief[1]) + self.width * math.sqrt(log_n / max(1e-9, float(belief[0])))
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+def test_beliefs_that_change_without_a_pull_are_caught() -> None:
+    contract = PolicyContract()
+    contract.policy = Discounting()
+    contract.test_a_score_never_falls_within_a_phase()
+    with pytest.raises(AssertionError, match="changes the scores of others"):
+        contract.test_pulling_one_arm_leaves_the_beliefs_of_the_others()
+    with pytest.raises(AssertionError, match="should choose arm"):
+        contract.test_lazy_choices_are_those_of_a_full_scan()
+
+
 def test_a_phase_that_falls_is_caught() -> None:
     class Falling(Shrinking):
         __slots__ = ()
@@ -172,6 +240,10 @@ def test_a_phase_that_falls_is_caught() -> None:
 
 class TestUCBB1(PolicyContract):
     policy = policies.UCBB1(1e-4, 1e-4, 5e-5)
+
+
+class TestCertainty(PolicyContract):
+    policy = policies.UCBB1(0.0, 0.0, 0.0)  # no radius at all: a score that never rises
 
 
 class TestUCBM1(PolicyContract):

@@ -535,8 +535,9 @@ def test_a_memory_that_is_none_is_refused() -> None:
 def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:
     with pytest.warns(
         InterpretedWarning, match=r"OnlyPython cannot .* interpreted.*_asdict.* in test_traps.py, line \d+"
-    ):
+    ) as warned:
         assert favourite(OnlyPython()) == 2
+    assert [warning.filename for warning in warned] == [__file__]  # the line that called simulate
 
 
 def test_an_arm_that_does_not_exist_is_refused() -> None:

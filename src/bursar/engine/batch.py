@@ -29,7 +29,7 @@ class Player:
     memory: Callable[[], Any]
 
 
-def player_of(task: Task) -> Player:
+def player_of(task: Task, warn: bool = True) -> Player:
     """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
     from bursar.engine.dispatch import CannotCompile, compiled
 
@@ -42,13 +42,14 @@ def player_of(task: Task) -> Player:
     except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
         reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
         slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
-        warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
+        if warn:
+            warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
         return Player(play, Laws(tuple(task.problem.arms)), task.policy, memory)
 
 
-def batches_of(task: Task) -> "list[Batch]":
+def batches_of(task: Task, warn: bool = True) -> "list[Batch]":
     """Cut a policy's runs into batches: few long runs to a batch, many short ones."""
-    player = player_of(task)
+    player = player_of(task, warn)
     pulls = task.budgets[-1] / task.problem.mean_costs.min()
     size = int(min(BATCH, max(1, _BATCH_PULLS // max(pulls, 1))))
     return [Batch(player, task.part(first, first + size)) for first in range(0, task.runs, size)]

@@ -13,7 +13,7 @@ until then, and a score at an *earlier* ln n is a lower one. From this, two shor
 
 Ties need no special care: arms are compared by (score, fewest pulls, lowest index) and bounds in the same way, so K
 arms at +∞ are played in turn at the cost of one path in the tree. Bounds carry a margin of 1e-9, since rounding may
-let a score fall in its last digits where the formula does not.
+let a score fall in its last digits where the formula does not. A belief must change only when its arm is pulled.
 
 Everything here runs in the interpreter and compiled.
 """
@@ -28,6 +28,7 @@ from bursar.policies.choose import log_of, number, precedes
 
 FAR = 2**60  # no run makes as many pulls
 MARGIN = 1e-9
+SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is guessed anew
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
 
 # Entries of Race.marks: the leader, the first pull that needs a contest, the first pull of the next phase.
@@ -65,7 +66,7 @@ def forget(race: Race) -> None:
 def lazy_best(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
     """`choose.best_by_score` for a policy with `phase`: the same arm, n pulls into the run."""
     leader = int(race.marks[LEADER])
-    if n < race.marks[UNTIL] and policy.score(memory.belief(leader), race.levels[LOG]) > race.levels[RIVAL]:
+    if n < race.marks[UNTIL] and policy.score(memory.belief(leader), float(race.levels[LOG])) > race.levels[RIVAL]:
         return leader
     return contest(policy, memory, pulls, n, race)
 
@@ -87,7 +88,7 @@ def contest(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
         value = float(policy.score(memory.belief(arm), log_n if at == n else log_of(at)))
         settled = False
         if at > n:
-            bound = np.inf if math.isnan(value) else value + MARGIN * abs(value)
+            bound = _with_margin(number(value))
             race.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
             tries -= 1
             if bound < top:
@@ -98,15 +99,14 @@ def contest(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
             settled = True
         else:
             score, scored, tries = number(value), True, 2
-            ahead = race.dues[nobody + arm] - 1 - n
+            ahead = race.dues[nobody + arm] - 1 - n  # how far its bound was to last
             if precedes(score, pulls[arm], arm, top, pulls[best], best):
                 _take_out(race, pulls, arm)
                 race.turns[best] = n + nobody  # a guess: everyone in turn
                 arm, score, best, top = best, top, arm, score
-            elif (
-                ahead > 0 and race.bounds[arm] < np.inf
-            ):  # at the end of its bound it would reach the leader, now it does not
+            elif ahead > 0 and race.bounds[arm] < np.inf:
                 race.turns[arm] = n + _crossing(n, ahead, race.bounds[arm] - score, top - score)
+            race.turns[arm] = max(race.turns[arm], n + SOON)
         if not settled:  # a bound until half-way to its turn, or its score, or else the score is needed first
             at = _look_ahead(race, arm, n)
             if scored and (tries == 0 or at == n or score == np.inf):
@@ -170,11 +170,18 @@ def _look_ahead(race: Race, arm: int, n: int) -> int:
 
 def _crossing(n: int, span: int, rise: float, gap: float) -> int:
     """In how many pulls a score that rises so much in `span` pulls closes the gap: a guess, of no consequence."""
-    if not rise < np.inf:
+    if rise == np.inf:
         return span // 4
-    if gap == np.inf:
+    if gap == np.inf or math.isnan(rise):  # NaN: from −∞, and −∞ still
         return min(4 * span, n + 1)
+    if not gap > 0.0:
+        return 0
     return int(span * gap / rise) if span * gap < rise * n else n + 1
+
+
+def _with_margin(score: float) -> float:
+    """The score and what rounding may hide of a rise; relative, and so no help where a score is 0 by cancellation."""
+    return score + MARGIN * abs(score) if score > -np.inf else score
 
 
 def _first_due(race: Race, arms: int, n: int) -> int:

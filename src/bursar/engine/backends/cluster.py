@@ -13,7 +13,6 @@ import logging
 import os
 import pickle
 import platform
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
@@ -26,7 +25,7 @@ from bursar.engine.backends import threads
 from bursar.engine.batch import player_of
 from bursar.engine.loop import Outcome
 from bursar.engine.task import Task
-from bursar.errors import BursarError, InterpretedWarning
+from bursar.errors import BursarError
 
 _CHUNKS = 4  # of a task, for each slot: enough to balance, and to lose little with a worker
 _FEWEST_PULLS, _MOST_PULLS = 2e5, 5e7  # of a chunk, unless one run makes more: hundredths of a second to some seconds
@@ -93,9 +92,7 @@ def chunks_of(task: Task, slots: int) -> list[Task]:
 
 def play_chunk(place: int, work: bytes, first: int, runs: int) -> tuple[int, tuple[Any, ...]]:
     """In a worker: play these runs and return their outcome, with the place where it belongs."""
-    sent, caller, packed = pickle.loads(work)  # noqa: S301 (from the caller, who runs code here anyway)
-    if os.getpid() != caller:
-        warnings.simplefilter("ignore", InterpretedWarning)  # the caller has been warned; here it would be each chunk
+    sent, packed = pickle.loads(work)  # noqa: S301 (from the caller, who runs code here anyway)
     for name, here in versions().items():
         if sent[name] != here:
             differ = f"a worker has {name} {here} where the caller has {sent[name]}"
@@ -106,7 +103,8 @@ def play_chunk(place: int, work: bytes, first: int, runs: int) -> tuple[int, tup
         where = "install that module on the workers, or define its classes in your script"
         raise BursarError(f"a worker cannot load a class of yours ({error}): {where}") from None
     outcome = Outcome(np.zeros((runs, len(budgets), len(problem)), np.int64), *np.zeros((2, runs, len(budgets))))
-    threads.run([Task(problem, label, policy, budgets, seed, max_pulls, outcome, first)], 1, lambda _: None)
+    task = Task(problem, label, policy, budgets, seed, max_pulls, outcome, first)
+    threads.run([task], 1, lambda _: None, warn=False)  # the caller has been warned; here it would be once a chunk
     return place, tuple(outcome)
 
 
@@ -149,7 +147,7 @@ def packed(task: Task) -> bytes:
         packed = cloudpickle.dumps(parts)
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         raise BursarError(f"{task.label} or the problem cannot be sent to a worker: {error}") from None
-    return pickle.dumps((versions(), os.getpid(), packed))
+    return pickle.dumps((versions(), packed))
 
 
 @contextmanager

@@ -11,17 +11,19 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-from bursar.engine.batch import batches_of
+from bursar.engine.batch import Batch, batches_of
 from bursar.engine.task import Task
 
 _SLICE_SECONDS = 0.03
 _FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a slice
 
 
-def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None]) -> None:
+def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None], warn: bool = True) -> None:
     """Do every task on threads, by default one a core; `report` is told, now and then, how many runs are done."""
     workers = workers or os.cpu_count() or 1
-    batches = [batch for task in tasks for batch in batches_of(task)]
+    batches: list[Batch] = []
+    for task in tasks:
+        batches += batches_of(task, warn)
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for i in range(len(batches)):
         todo.put(i)
