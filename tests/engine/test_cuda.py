@@ -1,13 +1,16 @@
 """The GPU backend: without a GPU its code is compiled and its parts are run on the CPU; with one it is played."""
 
+import contextlib
 import importlib.util
 import math
 import re
+import threading
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 import bursar
@@ -19,6 +22,7 @@ from bursar.engine.backends import threads
 from bursar.engine.device_random import Stream, key_of, philox
 from bursar.engine.loop import Outcome
 from bursar.engine.task import Task
+from bursar.engine.world import Laws
 from bursar.errors import BadParameter, BursarError, RunTooLong
 from bursar.policies.choose import best_by_score, log_of
 
@@ -68,6 +72,108 @@ class Choosy(NamedTuple):
 
     def sample(self, belief: Belief, log_n: float, rng: Any) -> Any:
         return self.x * rng.vonmises(0.0, 1.0)
+
+
+class Blank(NamedTuple):
+    """A promise, and scores that are no numbers at first."""
+
+    after: int
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward + 0.01 * log_n if belief.pulls >= self.after else math.nan
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+class Huge(NamedTuple):
+    """A finite score beyond 32 bits; the others' are ∞ all the time."""
+
+    height: float
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return self.height if belief.arm == 0 else math.inf
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+class Raising(NamedTuple):
+    """A policy that raises."""
+
+    after: int
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        if belief.pulls > self.after:
+            raise ArithmeticError("too many pulls")
+        return belief.mean_reward
+
+
+class Discounted(NamedTuple):
+    """A policy with fields that are called like verbs of the stream and methods."""
+
+    gamma: float
+    full: int
+    uniform: int
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward * self.gamma + self.full + self.uniform
+
+
+class Twofold(NamedTuple):
+    """A memory in a memory."""
+
+    moments: Moments
+    seen: NDArray[np.float64]
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.moments.observe(arm, cost, reward)
+        self.seen[arm] += 1.0
+
+    def belief(self, arm: int) -> Belief:
+        return self.moments.belief(arm)
+
+    def full(self) -> bool:
+        return False
+
+
+class Remembering(NamedTuple):
+    """A policy with such a memory."""
+
+    x: float
+
+    def memory(self, arms: int) -> Twofold:
+        return Twofold(Moments.empty(arms), np.zeros(arms))
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward + self.x
+
+
+class Rooted(NamedTuple):
+    """A policy that takes its root from numpy."""
+
+    x: float
+
+    def score(self, belief: Belief, log_n: float) -> Any:
+        return np.sqrt(self.x + belief.pulls)
+
+
+class OneEnded(NamedTuple):
+    """A policy that gives one end alone."""
+
+    x: float
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> Any:
+        return rng.integers(2)
+
+
+class Holding(NamedTuple):
+    """A policy with anything in it."""
+
+    x: Any
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward
 
 
 class Toll(NamedTuple):
@@ -159,6 +265,14 @@ class TestStream:
         correlations = np.corrcoef(rows)[np.triu_indices(len(rows), 1)]
         assert np.abs(correlations).max() < 4.5 / math.sqrt(3000)  # 15 pairs: a false alarm once in ten thousand
 
+    def test_shapes_that_are_not_positive_numbers(self):
+        stream = Stream.of(seed=1, run=2)
+        shapes = (-1.0, 0.0, math.inf, math.nan)
+        assert [stream.standard_gamma(shape) for shape in shapes[:3]] == [0.0, 0.0, math.inf]
+        assert math.isnan(stream.standard_gamma(math.nan))
+        assert all(math.isnan(stream.beta(a, b)) for a in shapes for b in (*shapes, 0.5, 2.0))
+        assert math.isnan(stream.beta(5e-324, 5e-324))
+
     def test_a_seed_of_any_size(self):
         assert key_of(10**40) != key_of(0)
 
@@ -174,6 +288,33 @@ class TestPlan:
             assert parts[-1][1] == runs
             assert all(stop - start <= backend.MARGIN * free / size for start, stop in parts)
             assert all((stop - start) % backend.THREADS == 0 for start, stop in parts[:-1])
+
+    def test_no_memory_left_is_one_sentence(self, monkeypatch):
+        def full(*_: Any) -> Any:
+            raise OSError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+
+        monkeypatch.setattr(backend, "toolkit", lambda: None)
+        monkeypatch.setattr(backend, "_Plan", full)
+        with pytest.raises(BursarError, match=r"^the GPU's memory is full: fewer runs, or backend='threads'$"):
+            backend.run([task_of(gaussians(2), policies.Fixed(0))], 1, lambda done: None)
+
+    @needs_compiler
+    def test_memories_that_grow_are_given_room(self):
+        manager = SimpleNamespace(deallocations=[1])
+        context = SimpleNamespace(memory_manager=manager, get_memory_info=lambda: (1000, 2000))
+        card = host(current_context=lambda: context)
+        assert backend._Plan(card, task_of(gaussians(2), BUILT_IN["UCBB1"])).free_bytes == 1000
+        assert backend._Plan(card, task_of(gaussians(2), BUILT_IN["UCBM1"])).free_bytes == 250
+        assert manager.deallocations == []
+
+    @needs_compiler
+    def test_a_memory_in_a_memory_is_each_runs_own(self):
+        task = task_of(gaussians(3), Remembering(0.1))
+        plan = backend._Plan(host(), task)
+        memories = backend._Chunk(plan, task).memories
+        assert (memories.moments.stats.shape, memories.seen.shape) == ((3, 8, 384), (3, 384))
+        flat = backend._Plan(host(), task_of(gaussians(3), Greedy(0.1)))
+        assert plan.bytes_a_run == flat.bytes_a_run + 3 * 8
 
     def test_too_little_memory_is_one_sentence(self):
         with pytest.raises(BursarError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):
@@ -193,6 +334,23 @@ class TestErrors:
             backend.run([], 1, lambda done: None)
 
 
+class OnHost(np.ndarray):
+    """An array that has the one method of the device's that is called here."""
+
+    copy_to_host = np.ndarray.copy
+
+
+def host(**rest: Any) -> Any:
+    """What is asked of numba.cuda, in the host's memory."""
+    driver = SimpleNamespace(device_memset=lambda array, value, size: array.fill(value))
+    return SimpleNamespace(
+        to_device=lambda array: array.copy().view(OnHost),
+        device_array=lambda shape, dtype: np.empty(shape, dtype).view(OnHost),
+        cudadrv=SimpleNamespace(driver=driver),
+        **rest,
+    )
+
+
 @pytest.fixture
 def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Compile a task's loop for compute capability 9.0: a function of a task that returns PTX."""
@@ -204,19 +362,17 @@ def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
     monkeypatch.setattr(cuda_paths, "_get_nvrtc_path", lambda: None)
     monkeypatch.setattr(numba.cuda.core.config, "FORCE_CUDA_CC", (9, 0), raising=False)
-    host = SimpleNamespace(to_device=lambda array: array, device_array=np.empty)
-    host.cudadrv = SimpleNamespace(driver=SimpleNamespace(device_memset=lambda array, value, size: None))
 
     def make(play: Any, argument_types: Any, registers: Any) -> str:
         return str(cuda.compile(play, argument_types, cc=(9, 0), device=False, abi="numba")[0])
 
+    code: Any = backend.imported("bursar.engine.device_code")
+    monkeypatch.setattr(code, "_compile", make)
+    monkeypatch.setattr(code, "_kernels", {})
+
     def compiled(task: Task, lazy: bool = True) -> str:
-        plan = backend._Plan(host, task, lazy)
-        chunk = backend._Chunk(plan, task)
-        try:
-            return str(plan.code.kernel_for(chunk.arguments(np.zeros(3, np.int64), 1), plan.lazy, make))
-        except plan.code.CannotCompile as error:
-            raise BursarError(str(error)) from None
+        chunk = backend._Chunk(backend._Plan(host(), task, lazy), task)
+        return str(chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1)))
 
     return compiled
 
@@ -240,8 +396,10 @@ class TestCompiled:
             (MIXED, policies.Uniform()),
             (bursar.Problem([Toll(1.0, 1.0)]), Greedy(0.1)),
             (gaussians(2), Thompson(0.5)),
+            (gaussians(2), Discounted(0.5, 1, 2)),
+            (gaussians(2), Remembering(0.5)),
         ],
-        ids=[*BUILT_IN, "every law", "user's own", "randomised"],
+        ids=[*BUILT_IN, "every law", "user's own", "randomised", "names of verbs", "nested memory"],
     )
     def test_to_ptx_that_calls_nothing_from_outside(self, ptx, problem, policy):
         code = ptx(task_of(problem, policy))
@@ -266,8 +424,25 @@ class TestCompiled:
         assert ptx(task_of(gaussians(2), Mine(1.0))) != before
 
     def test_a_verb_that_the_stream_lacks_is_one_sentence(self, ptx):
-        with pytest.raises(BursarError, match=r"^on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
+        with pytest.raises(BursarError, match=r": on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
             ptx(task_of(gaussians(2), Choosy(0.2)))
+
+    @pytest.mark.parametrize(
+        ("policy", "reason"),
+        [
+            (Rooted(1.0), "on a GPU there is no np.sqrt(), only the functions of math"),
+            (OneEnded(1.0), "numba knows no integers(rng, int64)"),
+            (Holding("name"), "a field is 'name', not a number of 64 bits or an array of such"),
+            (Holding(2**70), "a field is 1180591620717411303424, not a number of 64 bits or an array of such"),
+            (Holding(np.zeros(2, complex)), "a field is an array of complex128, not a number of 64 bits or an array"),
+            (Holding(np.zeros(0)), "it holds an empty array"),
+        ],
+        ids=str,
+    )
+    def test_a_refusal_says_why(self, ptx, policy, reason):
+        start = f"{type(policy).__name__} cannot be compiled for a GPU, backend='threads' can play it: "
+        with pytest.raises(BursarError, match=f"^{re.escape(start + reason)}"):
+            ptx(task_of(gaussians(2), policy))
 
 
 @needs_compiler
@@ -284,6 +459,16 @@ class TestLaziness:
         ],
     )
     def test_changes_no_choice(self, monkeypatch, arms, policy, pulls, seeds):
+        assert self.scores(monkeypatch, arms, policy, pulls, seeds) < pulls * seeds * arms
+
+    @pytest.mark.parametrize("arms", [1, 2, 17])
+    @pytest.mark.parametrize("policy", [Blank(1), Blank(3), Blank(10**6), Huge(1e39), Huge(1e300)], ids=str)
+    def test_scores_out_of_the_ordinary(self, monkeypatch, arms, policy):
+        self.scores(monkeypatch, arms, policy, 100, 1)
+
+    @staticmethod
+    def scores(monkeypatch: Any, arms: int, policy: Any, pulls: int, seeds: int) -> int:
+        """How many scores the contests of some runs take."""
         device: Any = backend.imported("bursar.engine.device")
         monkeypatch.setattr(device, "known_of", device.known_of_there)
         monkeypatch.setattr(device, "pick_up", device.leave)
@@ -303,6 +488,7 @@ class TestLaziness:
                 while not contest.decided:
                     contest = device.step(policy, memory, None, counts, bounds, dues, contest, n)
                     scored += 1
+                    assert scored <= pulls * seeds * arms, "no end"
                 leader, due, log_then, rival = contest.best, contest.due, contest.log_n, contest.bound
                 assert leader == best_by_score(policy, memory, counts, log_of(n)), (seed, n)
                 noise = 0.001 if isinstance(policy, policies.UCBM1) else 0.1
@@ -312,7 +498,113 @@ class TestLaziness:
                     memory = memory.grown()
                 counts[leader] += 1
                 leads = n + 1 < due and policy.score(memory.belief(leader), log_then) > rival
-        assert scored < pulls * seeds * arms
+        return scored
+
+
+class Warp:
+    """Four threads that go through the loop together, in the interpreter."""
+
+    LANES = 4
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self.device: Any = backend.imported("bursar.engine.device")
+        self.local, self.lock = threading.local(), threading.Lock()
+        self.barrier, self.votes = threading.Barrier(self.LANES, timeout=20), [False] * self.LANES
+        self.monkeypatch = monkeypatch
+        stub = SimpleNamespace(
+            grid=lambda _: self.local.lane,
+            local=SimpleNamespace(
+                array=lambda shape, kind: np.full(shape, 123, np.uint64 if kind is np.uint64 else float)
+            ),
+            any_sync=lambda _, vote: any(self.exchange(vote)),
+            ballot_sync=lambda _, vote: sum(voted << i for i, voted in enumerate(self.exchange(vote))),
+            popc=int.bit_count,
+            atomic=SimpleNamespace(add=self.add),
+        )
+        for name, value in {
+            "cuda": stub,
+            "uint64": np.uint64,
+            "of_row": lambda memory, row: type(memory)(row),
+            "of_arm": lambda belief, arm: belief._replace(arm=int(arm)),
+            "of_run": lambda memories, run: backend.each(lambda array: array[..., run], memories),
+            "decide": self.device.decide_by_score,
+        }.items():
+            monkeypatch.setattr(self.device, name, value)
+
+    def exchange(self, vote: Any) -> list[bool]:
+        self.votes[self.local.lane] = bool(vote)
+        self.barrier.wait()
+        votes = list(self.votes)
+        self.barrier.wait()
+        return votes
+
+    def add(self, tally: Any, i: int, value: int) -> None:
+        with self.lock:
+            tally[i] += value
+
+    def launch(self, kernel: Any, arguments: Any) -> None:
+        def thread(lane: int) -> None:
+            self.local.lane = lane
+            with contextlib.suppress(ArithmeticError):  # of a policy; the thread just ends, as on the device
+                kernel(*arguments)
+
+        threads = [threading.Thread(target=thread, args=(lane,)) for lane in range(self.LANES)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+    def play(self, task: Task, lazy: bool, limit: int) -> Task:
+        """Play a task of fewer runs than lanes, at first in slices of `limit` pulls."""
+        with self.monkeypatch.context() as patch:
+            patch.setattr(backend, "THREADS", self.LANES)
+            patch.setattr(backend, "_FIRST_SLICE", limit)
+            chunk = backend._Chunk(backend._Plan(host(), task, lazy), task)
+            if not isinstance(chunk.memories, Moments):
+                for name in ("pick_up", "put_down"):
+                    patch.setattr(self.device, name, self.device.leave)
+                patch.setattr(self.device, "take_in", self.device.take_in_there)
+                patch.setattr(self.device, "known_of", self.device.known_of_there)
+            kernel = self.device.play_lazily if lazy else self.device.play_plainly
+            chunk.plan.world = Laws(tuple(task.problem.arms))
+            chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
+            chunk.play(lambda share: None)
+        return task
+
+
+@needs_compiler
+class TestWarp:
+    @pytest.mark.parametrize(
+        ("arms", "policy", "limit", "budget"),
+        [
+            (1, "UCBB1", 7, 50.0),
+            (3, "UCBB1", 1, 50.0),
+            (3, "UCBB1", 1000, 50.0),
+            (17, "UCBB1", 13, 50.0),
+            (4, "UCBB2", 30, 80.0),
+            (2, "UCBM1", 50, 420.0),  # whose memory grows
+        ],
+    )
+    def test_lazy_and_plain_play_give_the_same_numbers(self, monkeypatch, arms, policy, limit, budget):
+        warp, budgets = Warp(monkeypatch), [1.0, 1.5, budget]
+        lazy, plain = (task_of(gaussians(arms), BUILT_IN[policy], budgets, runs=3) for _ in range(2))
+        warp.play(lazy, True, limit)
+        warp.play(plain, False, 10**6)
+        assert all((mine == theirs).all() for mine, theirs in zip(lazy.outcome, plain.outcome, strict=True))
+        assert (lazy.outcome.cost > budgets).all()
+
+    def test_a_run_that_raises_is_noticed(self, monkeypatch):
+        with pytest.raises(
+            BursarError, match=r"^a run of Raising raised an exception on the GPU; backend='threads' says which$"
+        ):
+            Warp(monkeypatch).play(task_of(gaussians(2), Raising(3), runs=3), False, 10**6)
+
+    def test_a_memory_in_a_memory(self, monkeypatch):
+        warp = Warp(monkeypatch)
+        nested, flat = (
+            warp.play(task_of(gaussians(3), policy, runs=3), False, 10) for policy in (Remembering(0.0), Greedy(0.0))
+        )
+        assert (nested.outcome.cost == flat.outcome.cost).all()
 
 
 def played(task: Task) -> Task:
@@ -365,5 +657,7 @@ class TestOnTheDevice:
             played(task_of(gaussians(2), policies.Fixed(0), max_pulls=50))
         with pytest.raises(BadParameter, match="the arm that choose returns of Lost must be 0 to 1; got 7"):
             played(task_of(gaussians(2), Lost(7)))
+        with pytest.raises(BursarError, match="a run of Raising raised an exception on the GPU"):
+            played(task_of(gaussians(2), Raising(3)))
         with pytest.raises(BursarError, match="met a cost or reward that is not a finite number"):
             played(task_of(bursar.Problem([Toll(1.0, math.inf)]), policies.Fixed(0)))

@@ -25,7 +25,8 @@ from bursar.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_L
 from bursar.policies.choose import Now, best_by_sample, best_by_score, log_of, number, precedes
 
 LEADER = 3  # a row of State.marks beside those of the loop
-OPEN, TROUBLED, SHARE = range(3)  # entries of the tally: runs not done, those that need help, what is done of all
+# Entries of the tally, which a run that raises is not in: runs not done, those that need help, what is done, runs done.
+OPEN, TROUBLED, SHARE, DONE = range(4)
 MILLION = 1_000_000  # the tally counts shares of a run in millionths
 WARP = 0xFFFFFFFF
 PATIENCE = 32  # missed pulls in a warp that are worth a step of a contest (measured)
@@ -36,6 +37,7 @@ LAST = np.int32(2**31 - 1)  # no bound lasts longer; a lazy run makes fewer pull
 NOBODY, UNKNOWN = np.float32(-np.inf), np.float32(np.inf)
 ENDLESS, STEP, MOST_COUNTED = 2.0**127, 2.0**103, 2**23 - 2
 MOST = 2.0**125  # scores above this are not bounded, but scored whenever it matters
+MOST_FINITE = 2.0**126  # where all above it stand; those of ∞ are higher
 MARGIN = 1e-9  # rounding may let a score fall in its last digits where the formula does not
 ROUND_UP, LEAST = 1.2e-7, 1.2e-38  # more than a number can lose in 32 bits, as a share and at least
 REACH = 2.0  # how far ahead in ln n a bound is made at most
@@ -200,7 +202,7 @@ def step(
         start, due = (group - arms) * size, min(due, first_due)
     arm, most, first_due = highest(bounds, dues, start, min(start + size, arms), n)
     bar = place(top, count)
-    decided = most < bar or (most == bar and arm > best and top == math.inf)
+    decided = most == NOBODY or most < bar or (most == bar and arm > best and top == math.inf)
     return Contest(
         best, count, top, top_ahead, arm, most if most < MOST else math.inf, min(due, first_due), log_n, decided
     )
@@ -249,7 +251,7 @@ def line_up(bounds: Any, dues: Any, arms: int) -> None:
 
 def place(score: float, pulls: int) -> float:
     """A score as a bound is compared with it: ∞ becomes numbers above all others that fall with the arm's pulls."""
-    return ENDLESS - STEP * float(1 + min(pulls, MOST_COUNTED)) if score == math.inf else score
+    return ENDLESS - STEP * float(1 + min(pulls, MOST_COUNTED)) if score == math.inf else min(score, MOST_FINITE)
 
 
 def bound_ahead(
@@ -332,6 +334,7 @@ def note(outcome: Any, run: int, passed: int, pulls: Any, spent: float, earned: 
 def count_in(tally: Any, done: bool, troubled: bool, spent: float, earned: float, budget: float) -> None:
     """Add a run to the tally of all: whether it goes on, whether it needs help, and how far it is."""
     if done:
+        cuda.atomic.add(tally, DONE, 1)
         cuda.atomic.add(tally, SHARE, MILLION)
         return
     cuda.atomic.add(tally, OPEN, 1)

@@ -14,7 +14,9 @@ import numpy as np
 from numba import cuda, types
 from numba.core.errors import NumbaError
 from numba.cuda import cgutils, libdevice
+from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
+from numba.cuda.typing.templates import AttributeTemplate
 
 from bursar.beliefs import Moments
 from bursar.engine import device, device_random
@@ -34,25 +36,31 @@ _kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
 _learnt: set[Any] = {law_at}
 
 
-def kernel_for(arguments: tuple[Any, ...], lazy: bool, make: "Callable[..., Kernel] | None" = None) -> Kernel:
+def kernel_for(arguments: tuple[Any, ...], lazy: bool) -> Kernel:
     """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
     """
     with _lock:
-        reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
-        key = (signature(arguments, lambda cls: cls), reach.digest, lazy, make)
-        if key not in _kernels:
-            copies = StandIns(reach)
-            for function in copies.functions:
-                learn(function)
-            play = device.play_lazily if lazy else device.play_plainly
-            registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
-            try:
-                _kernels[key] = (make or _compile)(play, signature(arguments, copies.of), registers), reach
-            except NumbaError as error:
-                raise CannotCompile(_why(str(error))) from error
+        try:
+            reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
+            key = (signature(arguments, lambda cls: cls), reach.digest, lazy)
+            if key not in _kernels:
+                _kernels[key] = _made_for(arguments, lazy, reach), reach
+        except CannotCompile:
+            raise
+        except Exception as error:  # numba fails in many ways on what it does not know
+            raise CannotCompile(_why(error)) from error
         return _kernels[key][0]
+
+
+def _made_for(arguments: tuple[Any, ...], lazy: bool, reach: Reach) -> Kernel:
+    copies = StandIns(reach)
+    for function in copies.functions:
+        learn(function)
+    play = device.play_lazily if lazy else device.play_plainly
+    registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
+    return _compile(play, signature(arguments, copies.of), registers)
 
 
 def _compile(play: Any, argument_types: Any, registers: int | None) -> Kernel:
@@ -60,20 +68,28 @@ def _compile(play: Any, argument_types: Any, registers: int | None) -> Kernel:
 
 
 def signature(arguments: tuple[Any, ...], stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """The numba types of the arguments; any array, of the host or the device, is one of the device."""
+    """The numba types of the arguments; any array, of the host or the device, is one of the device.
+
+    Raises CannotCompile where one holds neither numbers nor arrays of them.
+    """
 
     def type_of(value: Any) -> Any:
         if is_record(value):
             return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         if isinstance(value, tuple):
             return types.BaseTuple.from_types([type_of(item) for item in value])
-        if hasattr(value, "dtype") and getattr(value, "ndim", 0) > 0:
+        if getattr(value, "ndim", 0) > 0 and np.dtype(value.dtype) in types_of:
             return types.Array(types_of[np.dtype(value.dtype)], value.ndim, "C")
         if isinstance(value, np.uint64):
             return types.uint64
         if isinstance(value, (bool, np.bool_)):
             return types.boolean
-        return types.int64 if isinstance(value, (int, np.integer)) else types.float64
+        if isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63:
+            return types.int64
+        if isinstance(value, (float, np.floating)):
+            return types.float64
+        kind = f"an array of {value.dtype}" if getattr(value, "ndim", 0) > 0 else repr(value)
+        raise CannotCompile(f"a field is {kind}, not a number of 64 bits or an array of such")
 
     return tuple(map(type_of, arguments))
 
@@ -94,17 +110,39 @@ def learn(function: Any) -> None:
 def _learn_method(name: str, arguments: str) -> None:
     """Let `x.name(…)` on a tuple be the method of its class; numba reads the signature of what finds the method."""
     space: dict[str, Any] = {}
-    source = f"def find(self, {arguments}): return getattr(getattr(self, 'instance_class', None), {name!r}, None)"
+    source = f"def {name}(self, {arguments}): return getattr(getattr(self, 'instance_class', None), {name!r}, None)"
     exec(source, space)  # noqa: S102
-    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(space["find"])
+    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(space[name])
 
 
-def _why(report: str) -> str:
-    """One line for a refusal; a verb that the stream does not have is the likeliest."""
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    """A field comes before a method of the same name."""
+
+    key, metadata = types.NamedTuple, {"target": "cuda"}
+
+    def generic_resolve(self, record: Any, name: str) -> Any:
+        return record[record.fields.index(name)] if name in record.fields else None
+
+
+class _UniFields(_Fields):
+    key = types.NamedUniTuple
+
+
+def _why(error: Exception) -> str:
+    """One line for a refusal; a function of numpy's or a verb that the stream does not have is the likeliest."""
+    if isinstance(error, KeyError) and isinstance(error.args[0], np.ufunc):
+        return f"on a GPU there is no np.{error.args[0].__name__}(), only the functions of math"
+    if not isinstance(error, NumbaError):
+        return f"{type(error).__name__}: {error}"
+    report = str(error)
     missing = re.search(r"Unknown attribute '(\w+)' of type Stream", report)
     if missing:
         return f"on a GPU rng has no {missing[1]}(), only {', '.join(VERBS)}"
-    return reason_of(report)
+    reason = reason_of(report)
+    calls = re.findall(r">>> (.*)", report)  # that it could not resolve, the innermost last
+    if calls and "nothing helpful" in reason:
+        return f"numba knows no {re.sub(r'Stream[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
+    return reason
 
 
 def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
@@ -124,12 +162,15 @@ def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
 
 
 def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001
-    def part(i: int, kind: Any) -> str:
-        return f"memories[{i}][{':, ' * (kind.ndim - 1)}run]" if isinstance(kind, types.Array) else f"memories[{i}]"
+    def part(path: str, kind: Any) -> str:
+        if isinstance(kind, types.Array):
+            return f"{path}[{':, ' * (kind.ndim - 1)}run]"
+        if not isinstance(kind, types.BaseTuple) or not len(kind):
+            return path
+        parts = f"({', '.join(part(f'{path}[{i}]', item) for i, item in enumerate(kind))},)"
+        return f"rebuilt({path}, {parts})" if isinstance(kind, types.BaseNamedTuple) else parts
 
-    return _made(
-        f"rebuilt(memories, ({', '.join(map(part, range(len(memories.types)), memories.types))},))", "memories, run"
-    )
+    return _made(part("memories", memories), "memories, run")
 
 
 def _of_row(memory: Any, row: Any) -> Any:  # noqa: ARG001
@@ -171,6 +212,8 @@ def _turn(half_turns: float) -> tuple[float, float]:
     return cosine, sine
 
 
+registry.register_attr(_Fields)
+registry.register_attr(_UniFields)
 for _name, _arity in PROTOCOL.items():
     _learn_method(_name, ", ".join("abc"[:_arity]))
 for _name in VERBS:

@@ -82,8 +82,8 @@ class Stream(NamedTuple):
 
     def standard_gamma(self, shape: float) -> float:
         """Marsaglia and Tsang's squeeze; a shape below 1 by way of shape + 1."""
-        if shape <= 0.0:
-            return 0.0
+        if not 0.0 < shape < math.inf:
+            return 0.0 if shape <= 0.0 else shape
         d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
         c = 1.0 / math.sqrt(9.0 * d)
         while True:
@@ -115,6 +115,8 @@ class Stream(NamedTuple):
 
     def beta(self, a: float, b: float) -> float:
         """From two gammas; from powers of uniforms (Jöhnk), by their logarithms, where both shapes are at most 1."""
+        if not (a > 0.0 and b > 0.0 and a + b < math.inf):
+            return math.nan
         if a > 1.0 or b > 1.0:
             x = self.standard_gamma(a)
             return x / (x + self.standard_gamma(b))
@@ -123,7 +125,7 @@ class Stream(NamedTuple):
             y = math.log1p(-self.random()) / b
             most = max(x, y)
             total = most + math.log(math.exp(x - most) + math.exp(y - most))
-            if total <= 0.0:
+            if not total > 0.0:  # not a number for shapes so small that both powers vanish
                 return math.exp(x - total)
 
     def integers(self, low: int, high: int) -> int:

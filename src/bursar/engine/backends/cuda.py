@@ -5,12 +5,13 @@ progress is seen and Ctrl-C is heard. Neither changes any number: a run's stream
 number alone.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -18,14 +19,15 @@ import numpy as np
 
 from bursar.engine.batch import check_finite
 from bursar.engine.device_random import key_of
-from bursar.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Outcome
-from bursar.engine.records import coerced, is_record
+from bursar.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Outcome, decide_lazily, way_to_decide
+from bursar.engine.records import coerced
 from bursar.engine.task import Task, same_types
 from bursar.engine.world import compose
 from bursar.errors import BadParameter, BursarError, RunTooLong
 
 THREADS = 128  # in a block; runs are padded to a multiple
 MARGIN = 0.85  # of the free memory is used
+ROOM_TO_GROW = 4  # memories that grow are planned with this part of it
 MOST_LAZY_PULLS = 2**31 - 2  # beyond which the pulls of a bound do not fit into its 32 bits
 
 _SLICE_SECONDS = 0.08
@@ -37,11 +39,12 @@ def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], No
     cuda = toolkit()
     done = 0
     for task in tasks:
-        plan = _Plan(cuda, task)
-        for start, stop in chunks(task.runs, plan.bytes_a_run, _free_bytes(cuda)):
-            _Chunk(plan, task.part(start, stop)).play(lambda share, done=done: report(done + share))  # type: ignore[misc]
-            done += stop - start
-            report(done)
+        with _limited_memory():
+            plan = _Plan(cuda, task)
+            for start, stop in chunks(task.runs, plan.bytes_a_run, plan.free_bytes):
+                _Chunk(plan, task.part(start, stop)).play(lambda share, done=done: report(done + share))  # type: ignore[misc]
+                done += stop - start
+                report(done)
 
 
 def chunks(runs: int, bytes_a_run: int, free: int) -> list[tuple[int, int]]:
@@ -80,7 +83,7 @@ def imported(name: str) -> ModuleType:
         return importlib.import_module(name)
     finally:
         if missing:
-            del names["row_stack"]
+            names.pop("row_stack", None)  # another thread may have been faster
 
 
 class _Plan:
@@ -93,11 +96,13 @@ class _Plan:
         self.memory = task.memory()
         self.first = self.memory()
         self.lazy = lazy and task.max_pulls <= MOST_LAZY_PULLS and _may_be_lazy(task.policy)
+        policy = coerced(task.policy)
+        if any(array.size == 0 for array in arrays_in(policy)):
+            raise BursarError(_refusal(task.label, "it holds an empty array"))
         try:
-            self.world = self.on_device(compose(task.problem.arms))
-        except TypeError as error:
+            self.world, self.policy = self.on_device(compose(task.problem.arms)), self.on_device(policy)
+        except (TypeError, ValueError) as error:
             raise BursarError(_refusal(task.label, str(error))) from None
-        self.policy = self.on_device(coerced(task.policy))
         self.budgets = cuda.to_device(np.ascontiguousarray(task.budgets))
         self.key = np.uint64(key_of(task.seed))
 
@@ -112,19 +117,29 @@ class _Plan:
     def bytes_a_run(self) -> int:
         """What a run takes of the device's memory."""
         _, budgets, arms = self.task.outcome.pulls.shape
-        held = sum(int(array.nbytes) for array in self.first if isinstance(array, np.ndarray))
+        held = sum(array.nbytes for array in arrays_in(self.first))
         return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + budgets * (arms + 2)))
+
+    @property
+    def free_bytes(self) -> int:
+        """The device's free memory that a chunk may be planned with: a part of it, where runs need more as they go."""
+        context = self.cuda.current_context()
+        with contextlib.suppress(AttributeError):  # of another allocator than numba's, which frees late
+            context.memory_manager.deallocations.clear()
+        free = int(context.get_memory_info()[0])
+        return free // ROOM_TO_GROW if hasattr(self.first, "grown") else free
 
     def on_device(self, value: Any) -> Any:
         """The same value with its arrays on the device."""
-        if isinstance(value, tuple):
-            items = (self.on_device(item) for item in value)
-            return tuple.__new__(type(value), items) if is_record(value) else tuple(items)
-        if isinstance(value, np.ndarray):  # an empty array has no address: one number stands for it, and is not read
-            return self.cuda.to_device(
-                np.ascontiguousarray(value) if value.size else np.zeros([1] * value.ndim, value.dtype)
-            )
-        return value
+
+        def moved(item: Any) -> Any:
+            if not isinstance(item, np.ndarray):
+                return item
+            if item.size == 0:  # it has no address: one number stands for it, and is not read
+                item = np.zeros([1] * item.ndim, item.dtype)
+            return self.cuda.to_device(np.ascontiguousarray(item))
+
+        return each(moved, value)
 
     def zeros(self, *shape: int, dtype: Any = np.float64) -> Any:
         """Zeros, made on the device."""
@@ -179,13 +194,17 @@ class _Chunk:
 
     def advance(self, limit: int) -> tuple[int, int, int]:
         """Make at most `limit` pulls in each run; returns the tally: runs going, troubled, millionths of runs done."""
-        tally = self.plan.zeros(3, dtype=np.int64)
+        tally = self.plan.zeros(4, dtype=np.int64)
         arguments = self.arguments(tally, limit)
         self._kernel = self._kernel or self._compiled(arguments)
         with warnings.catch_warnings():  # few runs leave the card idle; that is no mistake
             warnings.simplefilter("ignore")
             self._kernel[self.lanes // THREADS, THREADS](*arguments)
-        going, troubled, share = map(int, tally.copy_to_host())
+        going, troubled, share, finished = map(int, tally.copy_to_host())
+        if going + finished != self.lanes:  # a thread that raises just ends
+            raise BursarError(
+                f"a run of {self.task.label} raised an exception on the GPU; backend='threads' says which"
+            )
         return going, troubled, share
 
     def arguments(self, tally: Any, limit: int) -> tuple[Any, ...]:
@@ -222,12 +241,13 @@ class _Chunk:
         kind: Any = type(self.plan.first)
         if not hasattr(kind, "grown"):
             raise BursarError(f"a {kind.__name__} is full and has no method grown() to go on with")
-        held = [array.copy_to_host() if hasattr(array, "copy_to_host") else array for array in self.memories]
+        held = each(lambda item: item.copy_to_host() if hasattr(item, "copy_to_host") else item, self.memories)
         self.memories = None
-        parts = [
-            tuple.__new__(kind, [np.ascontiguousarray(a[..., i]) if isinstance(a, np.ndarray) else a for a in held])
-            for i in range(self.lanes)
-        ]
+
+        def of_run(i: int) -> Any:
+            return each(lambda item: np.ascontiguousarray(item[..., i]) if isinstance(item, np.ndarray) else item, held)
+
+        parts = [of_run(i) for i in range(self.lanes)]
         grown = [same_types(part.grown(), part) for part in parts]
         if any(memory.full() for memory in grown):
             raise BursarError(f"{self.task.label} makes no progress")
@@ -236,7 +256,7 @@ class _Chunk:
     def _spread(self, memories: list[Any]) -> Any:
         """One memory per run, or one for all, as arrays on the device whose last axis is the run."""
 
-        def spread(fields: Sequence[Any]) -> Any:
+        def spread(*fields: Any) -> Any:
             if not isinstance(fields[0], np.ndarray):
                 return fields[0]
             if len(fields) == 1 and not fields[0].any():
@@ -246,16 +266,41 @@ class _Chunk:
                 np.ascontiguousarray(np.broadcast_to(stacked, (*stacked.shape[:-1], self.lanes)))
             )
 
-        return tuple.__new__(type(memories[0]), map(spread, zip(*memories, strict=True)))
+        return each(spread, *memories)
+
+
+def each(function: Callable[..., Any], *values: Any) -> Any:
+    """A value like the first, of tuples in tuples, with `function` of what the values have in each innermost place.
+
+    >>> each(max, (1, (5, 2)), (3, (4, 6)))
+    (3, (5, 6))
+    """
+    if not isinstance(values[0], tuple):
+        return function(*values)
+    return tuple.__new__(type(values[0]), (each(function, *parts) for parts in zip(*values, strict=True)))
+
+
+def arrays_in(value: Any) -> list[Any]:
+    """The arrays of a value of tuples in tuples."""
+    if isinstance(value, tuple):
+        return [array for item in value for array in arrays_in(item)]
+    return [value] if isinstance(value, np.ndarray) else []
 
 
 def _may_be_lazy(policy: Any) -> bool:
-    return all(callable(getattr(type(policy), name, None)) for name in ("score", "phase"))
+    return way_to_decide(type(policy)) is decide_lazily
 
 
 def _refusal(label: str, reason: str) -> str:
     return f"{label} cannot be compiled for a GPU, backend='threads' can play it: {reason}"
 
 
-def _free_bytes(cuda: Any) -> int:
-    return int(cuda.current_context().get_memory_info()[0])
+@contextlib.contextmanager
+def _limited_memory() -> Iterator[None]:
+    """One sentence, where the driver has no memory left."""
+    try:
+        yield
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+        raise BursarError("the GPU's memory is full: fewer runs, or backend='threads'") from error
