@@ -90,7 +90,7 @@ def speeds(cuda: Any, share: float) -> Table:
             same = (task.outcome.pulls[: slow.runs] == slow.outcome.pulls).all(axis=(1, 2)).mean()
             row[2] = f"{100 * same:.3f} %"
         size = backend._Plan(cuda, task).bytes_a_run * runs / 2**30
-        table.add_row(name, f"{arms}", f"{budget:.0e}", f"{runs:.0e}", *row, f"{size:.1f}")
+        table.add_row(name, f"{arms}", f"{budget:,.0f}", f"{runs:,}", *row, f"{size:.1f}")
     return table
 
 

@@ -189,6 +189,19 @@ class Toll(NamedTuple):
         return self.cost, 0.5 * self.reward, self.cost**2, self.reward**2 / 12.0, 0.0
 
 
+class Unsteady(NamedTuple):
+    """A law that claims finite moments and pays without end."""
+
+    cost: float
+    reward: float
+
+    def draw(self, rng: Any) -> tuple[float, float]:
+        return self.cost, self.reward if rng.random() < 0.9 else math.inf
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return self.cost, self.reward, 0.0, 0.0, 0.0
+
+
 def gaussians(count: int) -> bursar.Problem:
     return bursar.Problem([arms.Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, count).tolist()])
 
@@ -599,6 +612,11 @@ class TestWarp:
         ):
             Warp(monkeypatch).play(task_of(gaussians(2), Raising(3), runs=3), False, 10**6)
 
+    def test_a_reward_that_is_not_finite_is_refused(self, monkeypatch):
+        task = task_of(bursar.Problem([Unsteady(1.0, 1.0)]), BUILT_IN["UCBB1"], [500.0], runs=3)
+        with pytest.raises(BursarError, match=r"run 0 of .* met a cost or reward that is not a finite number"):
+            Warp(monkeypatch).play(task, False, 100)
+
     def test_a_memory_in_a_memory(self, monkeypatch):
         warp = Warp(monkeypatch)
         nested, flat = (
@@ -660,4 +678,4 @@ class TestOnTheDevice:
         with pytest.raises(BursarError, match="a run of Raising raised an exception on the GPU"):
             played(task_of(gaussians(2), Raising(3)))
         with pytest.raises(BursarError, match="met a cost or reward that is not a finite number"):
-            played(task_of(bursar.Problem([Toll(1.0, math.inf)]), policies.Fixed(0)))
+            played(task_of(bursar.Problem([Unsteady(1.0, 1.0)]), policies.Fixed(0)))

@@ -42,7 +42,8 @@ MARGIN = 1e-9  # rounding may let a score fall in its last digits where the form
 ROUND_UP, LEAST = 1.2e-7, 1.2e-38  # more than a number can lose in 32 bits, as a share and at least
 REACH = 2.0  # how far ahead in ln n a bound is made at most
 NEARER = 0.25  # and what of that is tried next where the score jumps to ∞
-AHEAD = 0.25  # how far into the gap to the winner a new bound may reach
+# How far into the gap to the winner a new bound may reach: of few arms, and of many (measured).
+AHEAD, AHEAD_OF_MANY = 0.4, 0.25
 
 
 class State(NamedTuple):
@@ -194,7 +195,8 @@ def step(
             settle(bounds, dues, arms, size, arm, NOBODY, LAST)
             loser, loser_score, loser_pulls, best, top, count = best, top, count, arm, score, loser_pulls
             ahead, top_ahead = top_ahead, ahead
-        bound, until = bound_ahead(policy, belief, n, log_n, loser_score, top, reach, ahead, loser_pulls)
+        share = AHEAD_OF_MANY if len(bounds) > arms else AHEAD
+        bound, until = bound_ahead(policy, belief, n, log_n, loser_score, top, reach, ahead, loser_pulls, share)
         settle(bounds, dues, arms, size, loser, bound, until)
     start, due = 0, n + max(1, int(n * reach))
     if len(bounds) > arms:
@@ -255,8 +257,9 @@ def place(score: float, pulls: int) -> float:
 
 
 def bound_ahead(
-    policy: Any, belief: Any, n: int, log_n: float, score: float, top: float, reach: float, ahead: float, pulls: int
-) -> tuple[Any, Any]:
+    policy: Any, belief: Any, n: int, log_n: float, score: float, top: float, reach: float, ahead: float, pulls: int,
+    share: float,
+) -> tuple[Any, Any]:  # fmt: skip
     """A bound of a loser's score and the pull at which it runs out: as far ahead as it stays below the winner's.
 
     As ln(n + x·n) ≤ ln n + x, a score at the latter bounds all pulls up to the former. `ahead` is that for `reach`.
@@ -268,8 +271,8 @@ def bound_ahead(
         return NOBODY, np.int32(n + 1)
     gap = top - score
     bound = upper(ahead)
-    if not (bound < top and bound - score <= AHEAD * gap):
-        reach *= NEARER if bound == math.inf else AHEAD * gap / (bound - score)
+    if not (bound < top and bound - score <= share * gap):
+        reach *= NEARER if bound == math.inf else share * gap / (bound - score)
         bound = math.inf
         while reach * n >= 1.0 and not bound < top:
             bound = upper(policy.score(belief, log_n + reach))
