@@ -53,4 +53,6 @@ def pair_moments(cost: float, reward: float, cost_sd: float, reward_sd: float, c
 
 def correlated(correlation: float, z: float, w: float) -> float:
     """A standard normal that has this correlation with z, made of z and an independent w."""
+    if correlation == 0.0:  # the same number, without a root
+        return w
     return correlation * z + math.sqrt((1.0 - correlation) * (1.0 + correlation)) * w
