@@ -227,10 +227,8 @@ def _climb(race: Race, pulls: Any, node: int, arm: int) -> None:
 
 def _upper(race: Race, pulls: Any, arm: int, other: int) -> int:
     """Which of two arms has the bound that comes first; either may be nobody."""
-    if race.bounds[arm] > race.bounds[other]:
-        return arm
-    if race.bounds[other] > race.bounds[arm] or arm == len(pulls):
+    if arm == len(pulls):
         return other
-    if other == len(pulls) or pulls[arm] < pulls[other] or (pulls[arm] == pulls[other] and arm < other):
+    if other == len(pulls) or precedes(race.bounds[arm], pulls[arm], arm, race.bounds[other], pulls[other], other):
         return arm
     return other

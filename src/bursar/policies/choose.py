@@ -27,7 +27,7 @@ def best_by_score(policy: Any, memory: Any, pulls: Counts, log_n: float) -> int:
     """Find the arm with the largest `policy.score`; `pulls` counts the pulls of each arm."""
     best, top = 0, -math.inf
     for arm in range(len(pulls)):
-        score = score_of(policy, memory, arm, log_n)
+        score = number(policy.score(memory.belief(arm), log_n))
         if precedes(score, pulls[arm], arm, top, pulls[best], best):
             best, top = arm, score
     return best
@@ -41,11 +41,6 @@ def best_by_sample(policy: Any, memory: Any, pulls: Counts, log_n: float, rng: n
         if precedes(score, pulls[arm], arm, top, pulls[best], best):
             best, top = arm, score
     return best
-
-
-def score_of(policy: Any, memory: Any, arm: int, log_n: float) -> float:
-    """An arm's score; −∞ where the formula gives NaN."""
-    return number(policy.score(memory.belief(arm), log_n))
 
 
 def number(score: float) -> float:

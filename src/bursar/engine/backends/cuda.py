@@ -93,8 +93,7 @@ class _Plan:
         self.cuda, self.task = cuda, task
         self.code: Any = imported("bursar.engine.device_code")
         self.device: Any = imported("bursar.engine.device")
-        self.memory = task.memory()
-        self.first = self.memory()
+        self.first = task.memory()()
         self.lazy = lazy and task.max_pulls <= MOST_LAZY_PULLS and _may_be_lazy(task.policy)
         policy = coerced(task.policy)
         if any(array.size == 0 for array in arrays_in(policy)):
