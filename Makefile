@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint unit soak bench peers lock clean
+.PHONY: setup demo test lint unit soak bench peers leaderboard leaderboard-long lock clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready
@@ -36,6 +36,13 @@ bench: setup  ## pulls per second, as ratios to the bare sampling floor measured
 
 peers: setup  ## bursar's speed next to other bandit packages, which it installs into build/peers
 	$(BIN)/python benchmarks/peers.py
+
+leaderboard: setup  ## which policy is best where: plays what build/leaderboard does not hold yet; BURSAR_DATA adds real problems
+	$(BIN)/python -m benchmarks.leaderboard
+
+leaderboard-long: setup  ## the same at 100 000 mean costs, and at a million in fewer runs: hours
+	$(BIN)/python -m benchmarks.leaderboard --budgets 100000
+	$(BIN)/python -m benchmarks.leaderboard --budgets 1000000 --runs 100
 
 lock:  ## choose versions anew: needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev -o requirements/dev.txt pyproject.toml

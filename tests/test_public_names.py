@@ -29,7 +29,10 @@ def test_every_law_and_policy_is_exported() -> None:
         "Bernoulli Beta Constant Discrete Empirical Exponential Gamma Gaussian Linear Lognormal Pareto StudentT Uniform"
     )
     assert set(laws.split()) <= set(arms.__all__)
-    assert list(policies.BUILT_IN) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"]
+    assert list(policies.BUILT_IN) == [
+        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"),
+        *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate"),
+    ]
     assert set(policies.BUILT_IN) <= set(policies.__all__)
 
 

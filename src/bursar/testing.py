@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from bursar.arms import Gaussian, Pareto, Problem
-from bursar.engine import simulate
+from bursar.engine import certificate, simulate
 from bursar.engine.lazy import MARGIN, Race, forget, lazy_best
 from bursar.engine.task import memory_of
-from bursar.policies.choose import best_by_score, log_of, number
+from bursar.policies.choose import best_by_excess, best_by_score, leader_of, log_of, number
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
 
@@ -76,9 +76,28 @@ class PolicyContract:
                 if not np.array_equal(before[1:], after[1:], equal_nan=True):
                     raise AssertionError(f"pulling one arm changes the scores of others in {self.policy!r}")
 
+    def test_an_excess_is_bounded_between_two_leads(self) -> None:
+        """`excess(belief, low, high)` is at most the excess for any lead between low and high."""
+        if not self._has_excess():
+            return
+        rng = np.random.default_rng(2)
+        for memory in self._memories(rng):
+            pulls = np.array([memory.belief(arm).pulls for arm in range(self.arms)])
+            if not pulls.all():
+                continue
+            leader, runner_up = leader_of(memory, pulls)
+            low, high = certificate.box_around(memory.lead(leader), runner_up, float(rng.choice([0.001, 0.02, 0.5])))
+            for arm, _ in itertools.product(range(self.arms), range(8)):
+                weights = rng.choice([0.0, 1.0, rng.random()], len(low))
+                lead = type(low)(*(np.array(low) + weights * (np.array(high) - np.array(low))).tolist())
+                bound, value = (self.policy.excess(memory.belief(arm), *two) for two in ((low, high), (lead, lead)))
+                if not bound <= value + certificate.MARGIN:
+                    between = f"{lead!r}, which is between {low!r} and {high!r}"
+                    raise AssertionError(f"the excess of {self.policy!r} is {value!r}, below {bound!r}, for {between}")
+
     def test_lazy_choices_are_those_of_a_full_scan(self) -> None:
-        """At every pull of some runs, the arm that the engine finds is the one with the largest score."""
-        if not self._is_lazy():
+        """At every pull of some runs, the arm that the engine finds is that of a full scan."""
+        if not (self._is_lazy() or self._has_excess()):
             return
         for seed in range(12):
             rng = np.random.default_rng(seed)
@@ -86,8 +105,12 @@ class PolicyContract:
             forget(race)
             means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed % len(_SCALES)]
             for n in range(400):
-                arm = best_by_score(self.policy, memory, pulls, log_of(n))
-                lazy = lazy_best(self.policy, memory, pulls, n, race)
+                if self._has_excess():
+                    arm = best_by_excess(self.policy, memory, pulls)
+                    lazy = certificate.lazy_against(self.policy, memory, pulls, race)
+                else:
+                    arm = best_by_score(self.policy, memory, pulls, log_of(n))
+                    lazy = lazy_best(self.policy, memory, pulls, n, race)
                 if arm != lazy:
                     raise AssertionError(
                         f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
@@ -113,6 +136,9 @@ class PolicyContract:
         if self.policy is None:
             raise AssertionError(f"{type(self).__name__} must say which policy it tests: policy = …")
         return callable(getattr(self.policy, "score", None)) and callable(getattr(self.policy, "phase", None))
+
+    def _has_excess(self) -> bool:
+        return callable(getattr(self.policy, "excess", None))
 
     def _memory(self) -> Any:
         return memory_of(self.policy, self.arms)

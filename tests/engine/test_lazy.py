@@ -15,11 +15,12 @@ from bursar.engine.records import coerced
 from bursar.engine.task import memory_of
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.engine.world import World, compose
+from bursar.policies import baselines
 from bursar.policies.choose import best_by_score, log_of
 from bursar.testing import PolicyContract
 from tests.arms.conftest import LAWS
 
-RUNS = 2_000  # of each policy
+RUNS = 1_250  # of each policy
 EVERYTHING = compose(LAWS)
 
 
@@ -97,15 +98,64 @@ def ucb_b2c(rng: np.random.Generator, arms: int) -> Any:
     return policies.UCBB2C(spread(rng, 1e-4, 0.3), spread(rng, 1e-4, 0.3), rng.uniform(0, 2), rng.uniform(2.01, 6.0))
 
 
+def fieller_known(rng: np.random.Generator, arms: int) -> Any:
+    var_cost, var_reward = rng.exponential(spread(rng, 1e-6, 1.0), (2, arms))
+    cov = rng.uniform(-1, 1, arms) * np.sqrt(var_cost * var_reward)
+    return policies.FiellerKnown(var_cost, var_reward, cov, spread(rng, 0.1, 4.0))
+
+
+def fieller(rng: np.random.Generator, arms: int) -> Any:
+    return policies.Fieller(spread(rng, 0.1, 4.0), form=str(rng.choice(["student", "plugin"])))
+
+
+def bernstein_rate(rng: np.random.Generator, arms: int) -> Any:
+    return policies.BernsteinRate(spread(rng, 1e-4, 0.3), spread(rng, 1e-4, 0.3), spread(rng, 0.1, 4.0))
+
+
+def median_rate(rng: np.random.Generator, arms: int) -> Any:
+    return policies.MedianRate(spread(rng, 0.02, 1.0), float(rng.choice([1.5, 2.0])))
+
+
+def catoni_rate(rng: np.random.Generator, arms: int) -> Any:
+    known = (*rng.exponential(spread(rng, 1e-6, 1.0), (2, arms)), np.zeros(arms)) if rng.random() < 0.3 else ()
+    return policies.CatoniRate(spread(rng, 0.02, 1.0), *known)
+
+
 def steps(rng: np.random.Generator, arms: int) -> Any:
     return Steps(spread(rng, 0.01, 1.0))
 
 
-@pytest.mark.parametrize("make", [ucb_b1, ucb_m1, ucb_b2, ucb_b2c, steps])
+def bounds(rng: np.random.Generator) -> dict[str, float]:
+    return {"cost_bound": spread(rng, 0.5, 10), "reward_bound": spread(rng, 0.5, 10)}
+
+
+def omega_star_ucb(rng: np.random.Generator, arms: int) -> Any:
+    return baselines.OmegaStarUCB(spread(rng, 0.05, 4), int(rng.choice([0, 30])), **bounds(rng))
+
+
+def ucb_sc_plus(rng: np.random.Generator, arms: int) -> Any:
+    return baselines.UCBSCPlus(**bounds(rng))
+
+
+def b_kl_ucb(rng: np.random.Generator, arms: int) -> Any:
+    return baselines.BKLUCB(rng.uniform(0.5, 2.0, arms), spread(rng, 0.5, 10), rng.uniform(0, 4))
+
+
+def robust_median(rng: np.random.Generator, arms: int) -> Any:
+    return baselines.RobustUCBMedian(spread(rng, 1e-7, 1e-2), spread(rng, 1e-7, 1e-2))
+
+
+RIVALS = [omega_star_ucb, ucb_sc_plus, b_kl_ucb, robust_median]  # with a quarter of the runs
+
+
+INVERTED = [fieller_known, fieller, bernstein_rate, median_rate, catoni_rate]  # with half of the runs
+
+
+@pytest.mark.parametrize("make", [ucb_b1, ucb_m1, ucb_b2, ucb_b2c, steps, *INVERTED, *RIVALS])
 def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any]) -> None:
     """RUNS random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
     play = compiled(make(np.random.default_rng(0), 1))
-    for seed in range(RUNS):
+    for seed in range(RUNS // 4 if make in RIVALS else RUNS // 2 if make in INVERTED else RUNS):
         rng = np.random.default_rng(seed)
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng, arms))
@@ -256,6 +306,30 @@ class TestUCBB2(PolicyContract):
 
 class TestUCBB2C(PolicyContract):
     policy = policies.UCBB2C(1e-3, 1e-3, 1.0)
+
+
+class TestFiellerKnown(PolicyContract):
+    policy = policies.FiellerKnown(0.04, 0.09, 0.03)
+
+
+class TestFiellerStudent(PolicyContract):
+    policy = policies.Fieller()
+
+
+class TestFiellerPlugin(PolicyContract):
+    policy = policies.Fieller(0.25, form="plugin")
+
+
+class TestBernsteinRate(PolicyContract):
+    policy = policies.BernsteinRate(0.1, 0.1, 0.5)
+
+
+class TestMedianRate(PolicyContract):
+    policy = policies.MedianRate(0.5)
+
+
+class TestCatoniRate(PolicyContract):
+    policy = policies.CatoniRate(0.5)
 
 
 class TestUniform(PolicyContract):

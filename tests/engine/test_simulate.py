@@ -269,8 +269,8 @@ BAD = [
     ({"policies": [policies.Fixed(0), policies.Fixed(1)]}, "a dict from label to policy"),
     ({"policies": {"": policies.Fixed(0)}}, "a label in policies of simulate must be a string that is not empty"),
     ({"policies": {1: policies.Fixed(0)}}, "a label in policies of simulate must be a string"),
-    ({"policies": "UCBB1"}, "exactly one of the methods score, sample and choose"),
-    ({"policies": [policies.UCBB1]}, "exactly one of the methods score, sample and choose"),
+    ({"policies": "UCBB1"}, "exactly one of the methods score, sample, excess and choose"),
+    ({"policies": [policies.UCBB1]}, "exactly one of the methods score, sample, excess and choose"),
     ({"policies": policies.Fixed(3)}, "arm of Fixed"),
     (
         {"policies": policies.UCBB1([1, 2], 3, 0)},

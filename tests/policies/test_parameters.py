@@ -14,7 +14,19 @@ import pytest
 
 from bursar import policies
 from bursar.errors import BadParameter
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+from bursar.policies import (
+    UCBB1,
+    UCBB2,
+    UCBB2C,
+    UCBM1,
+    BernsteinRate,
+    CatoniRate,
+    Fieller,
+    FiellerKnown,
+    Fixed,
+    MedianRate,
+    Uniform,
+)
 
 EXAMPLES = [
     UCBB1(0.04, 0.09, 0.05),
@@ -24,6 +36,13 @@ EXAMPLES = [
     UCBB2C(1.0, 2.0, 0.5, factor=1.78),
     Fixed(3),
     Uniform(),
+    FiellerKnown([0.04, 0.1], 0.09, [0.0, 0.01], alpha=0.25),
+    Fieller(),
+    Fieller(0.25, form="plugin"),
+    BernsteinRate(1, 2.5, alpha=0.5),
+    MedianRate(2, tail=1.5),
+    CatoniRate(0.25),
+    CatoniRate(1, [0.04, 0.1], 0.09, 0.0),
 ]
 ANYTHING: dict[str, Any] = {"text": "2.5", "nothing": None, "half": 1.5}  # what types forbid and users pass
 REFUSED: list[tuple[Callable[[], Any], str]] = [
@@ -54,6 +73,23 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: UCBB2C(0, 1, 0.5), "cost_bound of UCBB2C must be > 0; got 0"),
     (lambda: UCBB2C(1, 1, 0.5, min_cost=ANYTHING["nothing"]),
      "min_cost of UCBB2C must be a finite number > 0; got None"),
+    (lambda: FiellerKnown(0.04, 0.09, 0.05, alpha=0), "alpha of FiellerKnown must be > 0; got 0"),
+    (lambda: FiellerKnown(1, 1, 1.5), "cov of FiellerKnown must be within ±√(var_cost·var_reward) = ±1; got 1.5"),
+    (lambda: FiellerKnown([1, 1], 1, 0).check(3),
+     "var_cost of FiellerKnown must be one number or 3 numbers, one per arm; got 2 numbers"),
+    (lambda: Fieller(alpha=-1), "alpha of Fieller must be > 0; got -1"),
+    (lambda: Fieller(form="Student"), "form of Fieller must be one of student, plugin; got 'Student'"),
+    (lambda: Fieller(form=ANYTHING["half"]), "form of Fieller must be one of student, plugin; got 1.5"),
+    (lambda: BernsteinRate(-1, 1), "cost_bound of BernsteinRate must be ≥ 0; got -1"),
+    (lambda: BernsteinRate(1, float("inf")), "reward_bound of BernsteinRate must be a finite number ≥ 0; got inf"),
+    (lambda: BernsteinRate(1, 1, 0), "alpha of BernsteinRate must be > 0; got 0"),
+    (lambda: MedianRate(0), "alpha of MedianRate must be > 0; got 0"),
+    (lambda: MedianRate(tail=1), "tail of MedianRate must be > 1 and ≤ 2; got 1"),
+    (lambda: MedianRate(tail=2.5), "tail of MedianRate must be > 1 and ≤ 2; got 2.5"),
+    (lambda: CatoniRate(0), "alpha of CatoniRate must be > 0; got 0"),
+    (lambda: CatoniRate(1, 0.04, 0.09), "cov of CatoniRate must be given where other second moments are; got None"),
+    (lambda: CatoniRate(1, [1, 1], 1, 0).check(3),
+     "var_cost of CatoniRate must be one number or 3 numbers, one per arm; got 2 numbers"),
     (lambda: Fixed(-1), "arm of Fixed must be a whole number ≥ 0; got -1"),
     (lambda: Fixed(ANYTHING["half"]), "arm of Fixed must be a whole number ≥ 0; got 1.5"),
     (lambda: UCBB1([1, 1], 1, 0).check(3),
@@ -76,6 +112,9 @@ def test_number_of_arms_accepted() -> None:
     UCBB1([1, 1], 1, 0).check(2)
     UCBM1([1, 1], 1, 0).check(2)
     Fixed(2).check(3)
+    FiellerKnown([1, 1], 1, 0).check(2)
+    CatoniRate().check(7)
+    CatoniRate(1, [1, 1], 1, 0).check(2)
 
 
 def test_rounding_may_push_the_covariance_to_its_limit() -> None:
@@ -116,6 +155,17 @@ def test_a_variance_factor_left_open_is_chosen_anew() -> None:
     given = UCBB1(0.04, 0.09, 0.05, variance_factor=0.5)
     assert given._replace(cost_bound=1.0).variance_factor == 0.5
     assert "variance_factor=0.5" in repr(given)
+
+
+def test_a_form_is_spoken_of_by_its_name() -> None:
+    assert repr(Fieller()) == "Fieller(alpha=1.0, form='student')"
+    assert Fieller()._replace(form="plugin") == Fieller(form="plugin") != Fieller()
+    assert Fieller(form="plugin")._replace(alpha=2.0).arguments() == {"alpha": 2.0, "form": "plugin"}
+
+
+def test_second_moments_of_catoni_may_be_left_open() -> None:
+    assert repr(CatoniRate()) == "CatoniRate(alpha=1.0, var_cost=None, var_reward=None, cov=None)"
+    assert CatoniRate()._replace(var_cost=1, var_reward=2, cov=0) == CatoniRate(1.0, 1, 2, 0) != CatoniRate()
 
 
 NO_NUMBERS: list[Any] = [
@@ -166,5 +216,8 @@ def test_given_arrays_are_copied() -> None:
 
 
 def test_built_in_policies_by_name() -> None:
-    assert list(policies.BUILT_IN) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"]
+    assert list(policies.BUILT_IN) == [
+        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"),
+        *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate"),
+    ]
     assert all(getattr(policies, name) is policy for name, policy in policies.BUILT_IN.items())

@@ -12,7 +12,7 @@ from tests.beliefs.compiled import compiled
 from tests.policies import slow
 
 from bursar.beliefs import Belief, Moments, residual_variance
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, BernsteinRate, Fieller, FiellerKnown
 
 MOMENT_POLICIES: list[Any] = [
     UCBB1(0.04, 0.09, 0.05),
@@ -23,6 +23,12 @@ MOMENT_POLICIES: list[Any] = [
     UCBB2(1e-3, 1e-3, alpha=2.5, min_cost=0.01, factor=1.78),
     UCBB2C(1.0, 1.0, 0.5),
     UCBB2C(1e-3, 1e-3, 0.0, alpha=2.5, min_cost=0.01, factor=1.78),
+    FiellerKnown(0.04, 0.09, 0.05),
+    FiellerKnown([0.0, 1.0, 2.0], 1.0, [0.0, 0.5, -1.0], alpha=0.25),
+    Fieller(),
+    Fieller(alpha=0.25, form="plugin"),
+    BernsteinRate(1.0, 2.0),
+    BernsteinRate(1e-3, 0.0, alpha=0.25),
 ]
 EDGES = [0.0, -0.0, 5e-324, 1e-310, 1e-154, 1e-12, 0.3, 1.0, 1e8, 1e154, 1e300, 1.7e308]
 

@@ -26,7 +26,7 @@ FIRST_STRETCH = 4  # entries of the page table an arm starts with
 # the stretch has room for, and the (groups, size) its remembered medians belong to.
 PULLS, START, ROOM, GROUPS, SIZE = range(5)
 # Columns of `Blocks.sums`: the shift, the prefix sums with what rounding has lost of them, the remembered medians and
-# the min_cost they belong to.
+# the min_cost they belong to (or −rank, for a remembered `block_rate`).
 FIRST_COST, FIRST_REWARD, COST, COST_LOST, REWARD, REWARD_LOST, MEDIAN_RATE, MEDIAN_COST, MIN_COST = range(9)
 # Entries of `Blocks.state`: pages and table entries in use, whether full, the bound on groups.
 PAGES_USED, TABLE_USED, FULL, MOST_GROUPS = range(4)
@@ -125,22 +125,9 @@ def block_medians(belief: BlockBelief, groups: int, min_cost: float) -> tuple[fl
         return 0.0, 0.0
     size = belief.pulls // groups
     if index[arm, GROUPS] != groups or index[arm, SIZE] != size or sums[arm, MIN_COST] != min_cost:
-        first_cost = float(sums[arm, FIRST_COST])
-        first_reward = float(sums[arm, FIRST_REWARD])
-        start = int(index[arm, START])
-        cost_before = 0.0
-        reward_before = 0.0
+        write_means(belief, groups, size)
         for j in range(groups):
-            last = (j + 1) * size - 1
-            page = int(blocks.table[start + last // PAGE])
-            cost_after = float(blocks.pages[page, last % PAGE, 0])
-            reward_after = float(blocks.pages[page, last % PAGE, 1])
-            cost = _number(first_cost + (cost_after - cost_before) / size)
-            reward = _number(first_reward + (reward_after - reward_before) / size)
-            scratch[0, j] = max(0.0, reward) / max(min_cost, cost)
-            scratch[1, j] = cost
-            cost_before = cost_after
-            reward_before = reward_after
+            scratch[0, j] = max(0.0, float(scratch[0, j])) / max(min_cost, float(scratch[1, j]))
         sums[arm, MEDIAN_RATE] = median(scratch, 0, groups)
         sums[arm, MEDIAN_COST] = median(scratch, 1, groups)
         sums[arm, MIN_COST] = min_cost
@@ -149,7 +136,27 @@ def block_medians(belief: BlockBelief, groups: int, min_cost: float) -> tuple[fl
     return float(sums[arm, MEDIAN_RATE]), float(sums[arm, MEDIAN_COST])
 
 
-def _number(value: float) -> float:
+def write_means(belief: BlockBelief, groups: int, size: int) -> None:
+    """Write the blocks' means into the scratch space, rewards into its first row and costs into its second."""
+    arm, blocks = belief.arm, belief.blocks
+    sums, scratch = blocks.sums, blocks.scratch
+    first_cost = float(sums[arm, FIRST_COST])
+    first_reward = float(sums[arm, FIRST_REWARD])
+    start = int(blocks.arms[arm, START])
+    cost_before = 0.0
+    reward_before = 0.0
+    for j in range(groups):
+        last = (j + 1) * size - 1
+        page = int(blocks.table[start + last // PAGE])
+        cost_after = float(blocks.pages[page, last % PAGE, 0])
+        reward_after = float(blocks.pages[page, last % PAGE, 1])
+        scratch[0, j] = number(first_reward + (reward_after - reward_before) / size)
+        scratch[1, j] = number(first_cost + (cost_after - cost_before) / size)
+        cost_before = cost_after
+        reward_before = reward_after
+
+
+def number(value: float) -> float:
     """`value`, or 0 for the NaN that overflowing sums leave: selection needs an order."""
     return 0.0 if math.isnan(value) else value
 

@@ -53,43 +53,51 @@ class Moments(NamedTuple):
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
-        s = self.stats
-        pulls = float(s[arm, PULLS]) + 1.0
-        if pulls == 1.0:
-            s[arm, FIRST_COST] = cost
-            s[arm, FIRST_REWARD] = reward
-        s[arm, PULLS] = pulls
-        mean_cost = float(s[arm, MEAN_COST])
-        mean_reward = float(s[arm, MEAN_REWARD])
-        step_cost = cost - float(s[arm, FIRST_COST]) - mean_cost
-        step_reward = reward - float(s[arm, FIRST_REWARD]) - mean_reward
-        weight = 1.0 / pulls
-        s[arm, MEAN_COST] = mean_cost + step_cost * weight
-        s[arm, MEAN_REWARD] = mean_reward + step_reward * weight
-        rest = (pulls - 1.0) * weight
-        s[arm, SQUARES_COST] = float(s[arm, SQUARES_COST]) + step_cost * step_cost * rest
-        s[arm, SQUARES_REWARD] = float(s[arm, SQUARES_REWARD]) + step_reward * step_reward * rest
-        s[arm, SQUARES_CROSS] = float(s[arm, SQUARES_CROSS]) + step_cost * step_reward * rest
+        take_in(self.stats, arm, cost, reward)
 
     def belief(self, arm: int) -> Belief:
         """Tell what is known of `arm`."""
-        s = self.stats
-        pulls = float(s[arm, PULLS])
-        if pulls == 0.0:
-            return Belief(arm, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        return Belief(
-            arm,
-            int(pulls),
-            float(s[arm, FIRST_COST]) + float(s[arm, MEAN_COST]),
-            float(s[arm, FIRST_REWARD]) + float(s[arm, MEAN_REWARD]),
-            float(s[arm, SQUARES_COST]) / pulls,
-            float(s[arm, SQUARES_REWARD]) / pulls,
-            float(s[arm, SQUARES_CROSS]) / pulls,
-        )
+        return belief_of(self.stats, arm)
 
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""
         return False
+
+
+def take_in(s: Vector, row: int, cost: float, reward: float) -> None:
+    """Take one sample into a row of sums."""
+    pulls = float(s[row, PULLS]) + 1.0
+    if pulls == 1.0:
+        s[row, FIRST_COST] = cost
+        s[row, FIRST_REWARD] = reward
+    s[row, PULLS] = pulls
+    mean_cost = float(s[row, MEAN_COST])
+    mean_reward = float(s[row, MEAN_REWARD])
+    step_cost = cost - float(s[row, FIRST_COST]) - mean_cost
+    step_reward = reward - float(s[row, FIRST_REWARD]) - mean_reward
+    weight = 1.0 / pulls
+    s[row, MEAN_COST] = mean_cost + step_cost * weight
+    s[row, MEAN_REWARD] = mean_reward + step_reward * weight
+    rest = (pulls - 1.0) * weight
+    s[row, SQUARES_COST] = float(s[row, SQUARES_COST]) + step_cost * step_cost * rest
+    s[row, SQUARES_REWARD] = float(s[row, SQUARES_REWARD]) + step_reward * step_reward * rest
+    s[row, SQUARES_CROSS] = float(s[row, SQUARES_CROSS]) + step_cost * step_reward * rest
+
+
+def belief_of(s: Vector, row: int) -> Belief:
+    """Tell what a row of sums says."""
+    pulls = float(s[row, PULLS])
+    if pulls == 0.0:
+        return Belief(row, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return Belief(
+        row,
+        int(pulls),
+        float(s[row, FIRST_COST]) + float(s[row, MEAN_COST]),
+        float(s[row, FIRST_REWARD]) + float(s[row, MEAN_REWARD]),
+        float(s[row, SQUARES_COST]) / pulls,
+        float(s[row, SQUARES_REWARD]) / pulls,
+        float(s[row, SQUARES_CROSS]) / pulls,
+    )
 
 
 def slope(belief: Belief) -> float:

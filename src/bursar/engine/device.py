@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bursar.engine.device_random import BLOCK, KEEPS, KEEPS_NORMAL, KEPT, KEY, NORMAL, RUN, Stream
 from bursar.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, STRAY
-from bursar.policies.choose import Now, best_by_sample, best_by_score, log_of, number, precedes
+from bursar.policies.choose import Now, best_by_excess, best_by_sample, best_by_score, log_of, number, precedes
 
 LEADER = 3  # a row of State.marks beside those of the loop
 # Entries of the tally, which a run that raises is not in: runs not done, those that need help, what is done, runs done.
@@ -299,7 +299,7 @@ def reach_of_phase(policy: Any, log_n: float) -> float:
 
 
 def decide(policy: Any, memory: Any, pulls: Any, spent: float, n: int, rng: Any) -> int:
-    """The arm to pull next: one of the three below, by what the policy has."""
+    """The arm to pull next: one of the four below, by what the policy has."""
     raise NotImplementedError("only compiled code decides on the device")
 
 
@@ -311,6 +311,11 @@ def decide_by_score(policy: Any, memory: Any, pulls: Any, spent: float, n: int, 
 def decide_by_sample(policy: Any, memory: Any, pulls: Any, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001
     """`decide` for a policy with `sample`."""
     return best_by_sample(policy, memory, pulls, log_of(n), rng)
+
+
+def decide_by_excess(policy: Any, memory: Any, pulls: Any, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001
+    """`decide` for a policy with `excess`."""
+    return best_by_excess(policy, memory, pulls)
 
 
 def decide_by_choose(policy: Any, memory: Any, pulls: Any, spent: float, n: int, rng: Any) -> int:  # noqa: ARG001

@@ -146,9 +146,10 @@ def _why(error: Exception) -> str:
 
 
 def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
-    if hasattr(policy.instance_class, "score"):
-        return device.decide_by_score
-    return device.decide_by_sample if hasattr(policy.instance_class, "sample") else device.decide_by_choose
+    for kind in ("score", "sample", "excess"):
+        if hasattr(policy.instance_class, kind):
+            return getattr(device, f"decide_by_{kind}")
+    return device.decide_by_choose
 
 
 def _made(expression: str, arguments: str, **names: Any) -> Any:
@@ -238,6 +239,7 @@ for _function in Reach(
     device.play_lazily,
     device.decide_by_score,
     device.decide_by_sample,
+    device.decide_by_excess,
     device.decide_by_choose,
     Stream.standard_normal,
     Stream.random,

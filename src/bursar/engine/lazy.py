@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs import Lead
 from bursar.policies.choose import log_of, number, precedes
 
 FAR = 2**60  # no run makes as many pulls
@@ -49,12 +50,14 @@ class Race(NamedTuple):
     dues: NDArray[np.int64]  # [node]: the first pull at which a bound below has run out
     marks: NDArray[np.int64]
     levels: NDArray[np.float64]
+    box: NDArray[np.float64]  # [low or high, number of a lead]: see `certificate`
 
     @staticmethod
     def start(arms: int) -> "Race":
         """Room for this many arms."""
         tops, dues = np.zeros((2, 2 * arms), np.int64)
-        return Race(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2))
+        box = np.zeros((2, len(Lead._fields)))
+        return Race(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2), box)
 
 
 def forget(race: Race) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.engine.certificate import lazy_against
 from bursar.engine.lazy import Race, forget, lazy_best
 from bursar.policies.choose import Now, best_by_sample, best_by_score, log_of
 
@@ -57,7 +58,7 @@ class Outcome(NamedTuple):
 
 
 def decide(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:
-    """The arm to pull next, by whichever of score, sample and choose the policy has."""
+    """The arm to pull next, by whichever of score, sample, excess and choose the policy has."""
     arm: int = way_to_decide(type(policy))(policy, memory, pulls, spent, n, race, rng)
     return arm
 
@@ -66,6 +67,8 @@ def way_to_decide(policy: Any) -> Any:
     """The function below that serves a class of policies: the interpreter and the compiler agree on it here."""
     if hasattr(policy, "score"):
         return decide_lazily if callable(getattr(policy, "phase", None)) else decide_by_score
+    if hasattr(policy, "excess"):
+        return decide_by_excess
     return decide_by_sample if hasattr(policy, "sample") else decide_by_choose
 
 
@@ -82,6 +85,11 @@ def decide_by_score(policy: Any, memory: Any, pulls: Any, spent: float, n: int, 
 def decide_by_sample(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
     """`decide` for a policy with `sample`."""
     return best_by_sample(policy, memory, pulls, log_of(n), rng)
+
+
+def decide_by_excess(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+    """`decide` for a policy with `excess`."""
+    return lazy_against(policy, memory, pulls, race)
 
 
 def decide_by_choose(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001

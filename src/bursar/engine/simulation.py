@@ -19,7 +19,7 @@ from bursar.errors import BadParameter
 from bursar.parameters import Vector, real, vector, whole
 from bursar.policies import Fixed
 
-_KINDS = ("score", "sample", "choose")
+_KINDS = ("score", "sample", "excess", "choose")
 _BACKENDS = {  # and where each is, imported when it is used
     "threads": ("threads", "run"),
     "dask": ("cluster", "run_on_dask"),
@@ -147,7 +147,7 @@ def _labelled(policies: Any, arms: int) -> dict[str, Any]:
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
         kinds = [kind for kind in _KINDS if callable(getattr(type(policy), kind, None))]
         if not is_record(policy) or len(kinds) != 1:
-            allowed = "a NamedTuple with exactly one of the methods score, sample and choose"
+            allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
             raise BadParameter("simulate", f"policy {label!r}", allowed, policy)
         if inspect.isfunction(getattr(type(policy), "check", None)):
             policy.check(arms)

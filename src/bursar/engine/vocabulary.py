@@ -14,6 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 from bursar.engine import loop
+from bursar.engine.certificate import lazy_against
 from bursar.engine.fingerprint import PROTOCOL, Reach
 from bursar.engine.lazy import forget, lazy_best
 from bursar.engine.world import law_at
@@ -104,5 +105,5 @@ overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
 # counts the references of what Python passed, the loop can do without.
 register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
 register_jitable(**OPTIONS)(_counting_advance)
-for _function in Reach(best_by_score, best_by_sample, forget, lazy_best).functions:
+for _function in Reach(best_by_score, best_by_sample, forget, lazy_best, lazy_against).functions:
     learn(_function)

@@ -5,15 +5,29 @@ rng)` for each arm with randomness, or `choose(memory, now, rng)` over all arms.
 one.
 """
 
+from bursar.policies import baselines
+from bursar.policies.bernstein_rate import BernsteinRate
+from bursar.policies.catoni_rate import CatoniRate
 from bursar.policies.choose import Now, best_by_sample, best_by_score
+from bursar.policies.fieller import Fieller
+from bursar.policies.fieller_known import FiellerKnown
 from bursar.policies.fixed import Fixed
+from bursar.policies.frugal import Frugal
+from bursar.policies.kl_rate import KLRate
+from bursar.policies.median_rate import MedianRate
 from bursar.policies.ucb_b1 import UCBB1
 from bursar.policies.ucb_b2 import UCBB2
 from bursar.policies.ucb_b2c import UCBB2C
 from bursar.policies.ucb_m1 import UCBM1
 from bursar.policies.uniform import Uniform
 
-BUILT_IN = {policy.__name__: policy for policy in (UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, Uniform)}
+BUILT_IN = {
+    policy.__name__: policy
+    for policy in (
+        *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, Uniform),
+        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate),
+    )
+}
 
 __all__ = [
     "BUILT_IN",
@@ -21,9 +35,17 @@ __all__ = [
     "UCBB2",
     "UCBB2C",
     "UCBM1",
+    "BernsteinRate",
+    "CatoniRate",
+    "Fieller",
+    "FiellerKnown",
     "Fixed",
+    "Frugal",
+    "KLRate",
+    "MedianRate",
     "Now",
     "Uniform",
+    "baselines",
     "best_by_sample",
     "best_by_score",
 ]

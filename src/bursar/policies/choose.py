@@ -1,5 +1,8 @@
 """From scores to an arm: the largest score, ties to the arm with the fewest pulls, then to the lowest index.
 
+A policy that compares every arm with the leader has `excess` in place of a score: by how much the evidence against the
+arm exceeds what would be enough. The leader is pulled unless somebody's excess is ≤ 0; then whoever has the least.
+
 Ties matter most at +∞, where every policy of the paper starts: if the lowest index won them, arm 0 would be pulled
 until its confidence interval is stable, whatever it costs, and the result would depend on the order of the arms.
 
@@ -11,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bursar.beliefs import Lead, price_of
 
 Counts = NDArray[np.int64]
 
@@ -41,6 +46,64 @@ def best_by_sample(policy: Any, memory: Any, pulls: Counts, log_n: float, rng: n
         if precedes(score, pulls[arm], arm, top, pulls[best], best):
             best, top = arm, score
     return best
+
+
+def best_by_excess(policy: Any, memory: Any, pulls: Counts) -> int:
+    """Find the arm to pull for a policy with `excess`: the leader, or the arm with the least excess, if that is ≤ 0."""
+    free = without_price(memory, pulls)
+    if free < len(pulls):
+        return free
+    leader, _ = leader_of(memory, pulls)
+    lead = memory.lead(leader)
+    arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
+    return arm if excess <= 0.0 else leader
+
+
+PATIENCE = 30  # pulls after which an arm is compared with the others though it has cost nothing
+
+
+def without_price(memory: Any, pulls: Counts) -> int:
+    """The arm with the fewest pulls of those that have cost nothing in all, or K: an arm never pulled is one of them.
+
+    A free arm, or one that refunds, would be pulled for ever: PATIENCE pulls are enough.
+    """
+    found, fewest = len(pulls), PATIENCE
+    for arm in range(len(pulls)):
+        if pulls[arm] < fewest and memory.belief(arm).mean_cost <= 0.0:
+            found, fewest = arm, pulls[arm]
+    return found
+
+
+def leader_of(memory: Any, pulls: Counts) -> tuple[int, float]:
+    """The arm with the largest rate so far, ties to the least spend, and the largest rate of the others."""
+    best, top, runner_up = 0, memory.lead(0), -math.inf
+    for arm in range(1, len(pulls)):
+        lead = memory.lead(arm)
+        if leads(lead.rate, lead.spend, pulls[arm], top.rate, top.spend, pulls[best]):
+            best, top, runner_up = arm, lead, top.rate
+        else:
+            runner_up = max(runner_up, lead.rate)
+    return best, runner_up
+
+
+def least_excess(policy: Any, memory: Any, pulls: Counts, leader: int, low: Lead, high: Lead) -> tuple[int, float]:
+    """The arm with the least excess but for the leader, ties to the least spend; the least of bounds if low ≠ high."""
+    best, least, spend = leader, math.inf, math.inf
+    for arm in range(len(pulls)):
+        if arm != leader:
+            belief = memory.belief(arm)
+            excess = -number(-policy.excess(belief, low, high))
+            mine = belief.pulls * price_of(belief, low.cost_min, low.cost_max)
+            if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]):
+                best, least, spend = arm, excess, mine
+    return best, least
+
+
+def leads(value: float, spend: float, pulls: int, other: float, other_spend: float, other_pulls: int) -> bool:
+    """Whether an arm comes before another of lower index: by value, then by least spend, then by fewest pulls."""
+    if value != other:
+        return value > other
+    return spend < other_spend or (spend == other_spend and pulls < other_pulls)
 
 
 def number(score: float) -> float:

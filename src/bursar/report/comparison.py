@@ -36,7 +36,7 @@ def paper_policies(problem: Problem) -> dict[str, Any]:
     UCB-B1 is for arms all Gaussian or all bounded, UCB-B2 and UCB-B2C for bounded ones that are never negative.
     """
     chosen = {}
-    for name in (*_KNOWING, "Uniform"):
+    for name in (*_PAPER, "Uniform"):
         if name == "UCBB1" and not _light_tailed(problem):
             continue
         try:
@@ -72,7 +72,7 @@ def policy_for(problem: Problem, name: str) -> Any:
         return kind(problem.best) if name == "Fixed" else kind()
     try:
         known = _KNOWING[name](problem)
-        return kind(min_cost=float(problem.mean_costs.min()) / 2, **known)
+        return kind(**known, **({"min_cost": float(problem.mean_costs.min()) / 2} if name in _PAPER else {}))
     except NotCovered as need:
         raise NotCovered(f"{name} needs {need}") from None
     except BadParameter as error:
@@ -152,6 +152,16 @@ def _positive_bounds(problem: Problem) -> dict[str, Any]:
     return bounds
 
 
+def _widths(problem: Problem) -> dict[str, Any]:
+    """The lengths of the intervals in which costs and rewards of every arm lie."""
+    _bounds(problem)
+    boxes = [support_of(law) for law in problem.arms]
+    return {
+        "cost_bound": max(box.cost_high - box.cost_low for box in boxes),
+        "reward_bound": max(box.reward_high - box.reward_low for box in boxes),
+    }
+
+
 def _moments_and_bounds(problem: Problem) -> dict[str, Any]:
     """Second moments, with the bounds where there are any: UCB-B1 takes their absence as Gaussian."""
     try:
@@ -169,12 +179,15 @@ def _light_tailed(problem: Problem) -> bool:
     return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
 
 
-# What the paper's policies know about a problem, beside its smallest mean cost.
+# The paper's policies, which know the problem's smallest mean cost, and what else policies know about it.
+_PAPER = ("UCBB1", "UCBM1", "UCBB2", "UCBB2C")
 _KNOWING: dict[str, Callable[[Problem], dict[str, Any]]] = {
     "UCBB1": _moments_and_bounds,
     "UCBM1": _moments,
     "UCBB2": _positive_bounds,
     "UCBB2C": _bounds_and_slope,
+    "FiellerKnown": _moments,
+    "BernsteinRate": _widths,
 }
 
 

@@ -1,0 +1,1 @@
+"""Measurements: how fast the engine is, and how good the policies are."""

@@ -1,0 +1,96 @@
+"""The rival policies on one problem: regret of ten Bernoulli arms at budget 5000, and how fast each is.
+
+`python benchmarks/baselines.py`, or `--runs 200` for rough figures; docs/baselines.md shows what it prints.
+"""
+
+import argparse
+import sys
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar import Problem
+from bursar.arms import catalogue
+from bursar.engine.backends import threads
+from bursar.engine.loop import Outcome
+from bursar.engine.regret import pseudo
+from bursar.engine.task import Task
+from bursar.policies import baselines as b
+
+BUDGET = 5000.0
+SLOW = 400  # runs of a policy that makes less than two million pulls a second
+
+
+class Row(NamedTuple):
+    """Regret of each run, and pulls in a CPU second."""
+
+    regret: NDArray[np.float64]
+    speed: float
+
+
+def rivals(problem: Problem) -> dict[str, Any]:
+    """Each policy with what it must be told, the truth; both bounds are 1."""
+    least = float(problem.mean_costs.min())
+    variances = [float(problem.second_moments()[name].max()) for name in ("var_cost", "var_reward")]
+    squares = [float(means.max()) for means in (problem.mean_costs, problem.mean_rewards)]  # E[X²] = E[X] of a coin
+    return {
+        "BKLUCB, loglog=0": b.BKLUCB(problem.mean_costs, loglog=0.0),
+        "BKLUCB": b.BKLUCB(problem.mean_costs),
+        "OmegaUCB, rho=1/4": b.OmegaUCB(),
+        "OmegaStarUCB, rho=1/4": b.OmegaStarUCB(),
+        "OmegaStarUCB, wait=0": b.OmegaStarUCB(wait=0),
+        "BTS": b.BTS(),
+        "UCBSCPlus": b.UCBSCPlus(),
+        "FractionalKUBE": b.FractionalKUBE(),
+        "KUBE": b.KUBE(budget=BUDGET),
+        "GaussianThompson": b.GaussianThompson(),
+        "OmegaUCB, rho=1": b.OmegaUCB(rho=1.0),
+        "EpsilonFirst, 0.1": b.EpsilonFirst(0.1, budget=BUDGET),
+        "BGreedy": b.BGreedy(),
+        "PDBwK": b.PDBwK(budget=BUDGET),
+        "MUCB": b.MUCB(),
+        "CUCB": b.CUCB(),
+        "IUCB": b.IUCB(),
+        "Greedy": b.Greedy(),
+        "BudgetUCB": b.BudgetUCB(least),
+        "RobustUCBTruncated": b.RobustUCBTruncated(*squares),
+        "UCBBV1": b.UCBBV1(least),
+        "UCBBV2": b.UCBBV2(),
+        "RobustUCBMedian": b.RobustUCBMedian(*variances),
+    }
+
+
+def played(problem: Problem, policy: Any, runs: int) -> Row:
+    """A policy alone, on one thread."""
+    arms, budgets = len(problem), np.array([BUDGET])
+    outcome = Outcome(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+    task = Task(problem, type(policy).__name__, policy, budgets, 0, 10**9, outcome)
+    start = time.process_time()
+    threads.run([task], 1, report=lambda _: None)
+    speed = float(outcome.pulls.sum()) / (time.process_time() - start)
+    return Row(pseudo(outcome.pulls[:, 0], problem.mean_costs, problem.gaps), speed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--only", default="", help="names that contain this")
+    options = parser.parse_args()
+    problem = catalogue.load("H")
+    print("| policy | regret ± s.e. | median | q90 | worst | runs | M pulls/s |\n|---|---|---|---|---|---|---|")
+    for name, policy in rivals(problem).items():
+        if options.only in name:
+            played(problem, policy, 8)  # compiles
+            tried = played(problem, policy, 8)
+            regret, speed = played(problem, policy, min(options.runs, SLOW) if tried.speed < 2e6 else options.runs)
+            error = regret.std(ddof=1) / np.sqrt(len(regret))
+            middle, high = np.quantile(regret, [0.5, 0.9])
+            numbers = f"{middle:.0f} | {high:.0f} | {regret.max():.0f} | {len(regret)} | {speed / 1e6:.1f}"
+            print(f"| {name} | {regret.mean():.1f} ± {error:.1f} | {numbers} |")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

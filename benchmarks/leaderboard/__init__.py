@@ -1,0 +1,14 @@
+"""Which policy should people run? Problems × policies × budgets, every run kept, and tables of what came of it.
+
+    problems.py     what is played: synthetic problems, and real ones where their data is at hand
+    real.py         problems from logs of (arm, instance, cost, reward)
+    contenders.py   who plays: a line for each policy, with what it is told
+    store.py        where results are kept, each named by everything it depends on
+    play.py         what is not kept yet is played
+    cells.py        a policy in a cell (problem × budget): regret, its tail, ratios
+    summary.py      a policy over all cells
+    tables.py       both, for a terminal and in Markdown
+    page.py         the tables of docs/leaderboard.md
+
+`make leaderboard` plays and prints; docs/leaderboard.md says how to read it.
+"""

@@ -1,0 +1,139 @@
+"""Who plays: a line for each policy, with what it is told about a problem.
+
+A policy that is told nothing, bounds or the budget can be run by anyone who knows those; true means and variances of
+the arms are known to nobody, so whoever is told them is shown beside the others and never counts as the best of a cell.
+
+Left out, though the library has them: KUBE, whose knapsack takes time in the square of the arms at every pull, and
+RobustUCBTruncated, which is RobustUCBMedian's twin.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from bursar import Problem, policies
+from bursar.arms import support_of
+from bursar.policies import baselines
+from bursar.policies.kl_rate import SCHEDULES
+from bursar.report.comparison import paper_policies
+
+Told = Literal["nothing", "bounds", "budget", "moments"]
+
+
+class Contender(NamedTuple):
+    """What a policy is told, and the policy for a problem: None where the problem violates its assumptions."""
+
+    told: Told
+    make: Callable[[Problem], Any]
+    slow: bool = False  # then it plays only where it is asked for by name
+
+
+def of_the_paper(name: str) -> Callable[[Problem], Any]:
+    """A policy of the paper, told what its theorem needs."""
+    return lambda problem: paper_policies(problem).get(name)
+
+
+def always(policy: Any) -> Callable[[Problem], Any]:
+    """A policy that plays any problem as it is."""
+    return lambda _: policy
+
+
+def with_bounds(policy: Callable[..., Any], **parameters: Any) -> Callable[[Problem], Any]:
+    """A policy for costs and rewards in [0, bound], told the true bounds."""
+    return lambda problem: policy(**problem.bounds(), **parameters) if _boxed(problem) else None
+
+
+def with_bounds_and_least(policy: Callable[..., Any]) -> Callable[[Problem], Any]:
+    """The same, told the smallest mean cost too."""
+    return lambda problem: with_bounds(policy, min_cost=float(problem.mean_costs.min()))(problem)
+
+
+def with_reward_bound(policy: Callable[..., Any], **parameters: Any) -> Callable[[Problem], Any]:
+    """A policy for rewards up to a bound and costs of any size that are not negative, told the bound."""
+
+    def make(problem: Problem) -> Any:
+        boxes = [support_of(law) for law in problem.arms]
+        most = max(box.reward_high for box in boxes)
+        played = np.isfinite(most) and most > 0 and all(box.cost_low >= 0 and box.reward_low >= 0 for box in boxes)
+        return policy(reward_bound=most, **parameters) if played else None
+
+    return make
+
+
+def with_moments(policy: Callable[..., Any], **parameters: Any) -> Callable[[Problem], Any]:
+    """A policy that is told the true second moments of every arm, where they are finite."""
+
+    def make(problem: Problem) -> Any:
+        moments: dict[str, Any] = {**problem.second_moments()}
+        return policy(**moments, **parameters) if np.isfinite([*moments.values()]).all() else None
+
+    return make
+
+
+def with_largest_variances(problem: Problem) -> Any:
+    """Medians of means, told the largest variances."""
+    largest = [float(problem.second_moments()[side].max()) for side in ("var_cost", "var_reward")]
+    return baselines.RobustUCBMedian(*largest) if np.isfinite(largest).all() and min(largest) > 0 else None
+
+
+def with_mean_costs(problem: Problem) -> Any:
+    """KL-UCB over the mean costs, told them."""
+    return with_reward_bound(baselines.BKLUCB, costs=problem.mean_costs)(problem)
+
+
+def _boxed(problem: Problem) -> bool:
+    """Whether nothing is negative or without bound."""
+    boxes = np.array([support_of(law) for law in problem.arms])
+    return bool(np.isfinite(boxes).all() and (boxes >= 0).all())
+
+
+CONTENDERS: dict[str, Contender] = {
+    # the paper's
+    "UCBB1": Contender("moments", of_the_paper("UCBB1")),
+    "UCBM1": Contender("moments", of_the_paper("UCBM1")),
+    "UCBB2": Contender("bounds", of_the_paper("UCBB2")),
+    "UCBB2C": Contender("bounds", of_the_paper("UCBB2C")),
+    # bursar's
+    "FiellerKnown": Contender("moments", with_moments(policies.FiellerKnown)),
+    "Fieller:student": Contender("nothing", always(policies.Fieller())),
+    "Fieller:student:0.25": Contender("nothing", always(policies.Fieller(alpha=0.25))),
+    "Fieller:plugin": Contender("nothing", always(policies.Fieller(form="plugin"))),
+    "Fieller:plugin:0.25": Contender("nothing", always(policies.Fieller(form="plugin", alpha=0.25))),
+    "MedianRate": Contender("nothing", always(policies.MedianRate())),
+    "CatoniRate": Contender("nothing", always(policies.CatoniRate())),
+    "BernsteinRate": Contender("bounds", with_bounds(policies.BernsteinRate)),
+    "Frugal": Contender("nothing", always(policies.Frugal())),
+    "Frugal:bound": Contender("bounds", with_reward_bound(policies.Frugal)),
+    **{
+        f"KLRate:{schedule}:{evidence}": Contender("nothing", always(policies.KLRate(schedule, evidence)), slow)
+        for schedule in SCHEDULES
+        for evidence, slow in (("closed", False), ("sample", True))
+    },
+    **{
+        f"KLRate:{schedule}:closed:bound": Contender("bounds", with_reward_bound(policies.KLRate, schedule=schedule))
+        for schedule in SCHEDULES
+    },
+    # other papers'
+    "OmegaUCB:0.25": Contender("bounds", with_bounds(baselines.OmegaUCB, rho=0.25)),
+    "OmegaUCB:1": Contender("bounds", with_bounds(baselines.OmegaUCB, rho=1.0)),
+    "OmegaStarUCB:0.25": Contender("bounds", with_bounds(baselines.OmegaStarUCB, rho=0.25)),
+    "OmegaStarUCB:0.25:0": Contender("bounds", with_bounds(baselines.OmegaStarUCB, rho=0.25, wait=0)),
+    "BTS": Contender("bounds", with_bounds(baselines.BTS)),
+    "GaussianThompson": Contender("nothing", always(baselines.GaussianThompson())),
+    "UCBSCPlus": Contender("bounds", with_bounds(baselines.UCBSCPlus)),
+    "BudgetUCB": Contender("bounds", with_bounds_and_least(baselines.BudgetUCB)),
+    "UCBBV1": Contender("bounds", with_bounds_and_least(baselines.UCBBV1)),
+    "UCBBV2": Contender("bounds", with_bounds(baselines.UCBBV2)),
+    "CUCB": Contender("bounds", with_bounds(baselines.CUCB)),
+    "IUCB": Contender("bounds", with_bounds(baselines.IUCB)),
+    "MUCB": Contender("bounds", with_bounds(baselines.MUCB)),
+    "FractionalKUBE": Contender("bounds", with_reward_bound(baselines.FractionalKUBE)),
+    "PDBwK": Contender("budget", with_bounds(baselines.PDBwK)),
+    "EpsilonFirst": Contender("budget", always(baselines.EpsilonFirst())),
+    "BKLUCB": Contender("moments", with_mean_costs),
+    "RobustUCBMedian": Contender("moments", with_largest_variances),
+    "BGreedy": Contender("nothing", always(baselines.BGreedy())),
+    "Greedy": Contender("nothing", always(baselines.Greedy())),
+    "Uniform": Contender("nothing", always(policies.Uniform())),
+}

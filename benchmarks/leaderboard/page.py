@@ -1,0 +1,24 @@
+"""The tables of docs/leaderboard.md, between two markers that name their budgets."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.leaderboard.store import Setting
+from benchmarks.leaderboard.tables import Grid
+from bursar.errors import BadFile
+from bursar.files import reading, writing
+
+
+def rewrite(path: Path, setting: Setting, grids: Sequence[Grid], about: str) -> None:
+    """Replace what stands between the markers for these budgets; the rest of the page stays as it is."""
+    begin = f"<!-- leaderboard {' '.join(f'{budget:.0f}' for budget in setting.budgets)} -->"
+    end = "<!-- end of leaderboard -->"
+    with reading(path):
+        page = path.read_text(encoding="utf-8")
+    block = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
+    if len(block.findall(page)) != 1:
+        raise BadFile(f"{path} has no place for these tables: it lacks the line {begin}, or {end} after it")
+    text = "\n".join(["", about, "", *(grid.in_markdown() for grid in grids)])
+    with writing(path):
+        path.write_text(block.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page), encoding="utf-8")

@@ -1,0 +1,70 @@
+"""Where results are kept: a file for each, named by everything that the result depends on.
+
+That is the problem, the policy, the budgets, the runs, the seed, and the code that all of them reach, the loop's
+included. So a kept result is never stale, interrupted work goes on where it stopped, and a new policy alone is played.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar import Problem, __version__
+from bursar.engine import loop
+from bursar.engine.fingerprint import Reach
+from bursar.engine.task import memory_of
+from bursar.errors import BadFile, BursarError
+from bursar.files import writing
+
+Floats = NDArray[np.float64]
+
+
+class Setting(NamedTuple):
+    """How every cell is played."""
+
+    budgets: tuple[float, ...]  # in mean costs of the problem, rising
+    runs: int
+    seed: int
+
+
+class Kept(NamedTuple):
+    """A result: the regret of every run at every budget, and the seconds it took."""
+
+    regret: Floats  # [run, budget]
+    seconds: float
+
+
+def key_of(problem: Problem, policy: Any, setting: Setting) -> str:
+    """A name for all that a result depends on: values, and the code of the loop, the policy and the laws."""
+    reach = Reach(loop.play, policy, memory_of(policy, len(problem)), problem.arms, tuple(setting), __version__)
+    if not reach.portable:
+        raise BursarError(f"results of {type(policy).__name__} cannot be kept: its code is not that of a module")
+    return reach.digest
+
+
+def keep(folder: Path, key: str, kept: Kept, **about: Any) -> None:
+    """Write a result, all or nothing; `about` is for whoever opens the file."""
+    path = folder / f"{key}.json"
+    part = path.with_suffix(f".{os.getpid()}")
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(about | {"seconds": kept.seconds, "regret": kept.regret.tolist()}), encoding="utf-8")
+        part.replace(path)
+
+
+def kept_at(folder: Path, key: str, setting: Setting) -> Kept | None:
+    """The result of this name, None where there is none; `BadFile` for a file that is broken."""
+    path = folder / f"{key}.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        kept = Kept(np.array(content["regret"], dtype=np.float64), float(content["seconds"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadFile(f"{path} is not a kept result") from None
+    if kept.regret.shape != (setting.runs, len(setting.budgets)) or not np.isfinite(kept.regret).all():
+        raise BadFile(f"{path} does not hold {setting.runs} runs for {len(setting.budgets)} budgets")
+    return kept

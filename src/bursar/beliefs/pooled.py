@@ -1,0 +1,122 @@
+"""Moments of each arm and of all pulls together, for policies that compare every arm with the leader.
+
+The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bursar.beliefs.moments import PULLS, Belief, belief_of, take_in
+from bursar.parameters import Vector
+
+REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
+
+
+class Lead(NamedTuple):
+    """What an arm is compared with: the leader, and all pulls together. Numbers only, so that two leads span a box."""
+
+    rate: float  # of the leader: its mean reward by its mean cost
+    spend: float  # on the leader
+    price: float  # of the leader: its mean cost
+    arms: float
+    reward_max: float  # the extremes over all pulls
+    cost_min: float
+    cost_max: float
+    mean_cost: float  # and their moments, variances with 1/n
+    mean_reward: float
+    var_cost: float
+    var_reward: float
+    cov: float
+
+
+class PooledBelief(NamedTuple):
+    """A `Belief` with the arm's first samples, as many as the memory keeps: a row (cost, reward) for each."""
+
+    arm: int
+    pulls: int
+    mean_cost: float
+    mean_reward: float
+    var_cost: float
+    var_reward: float
+    cov: float
+    pairs: Vector
+
+
+class Pooled(NamedTuple):
+    """Moments of each arm, and in one more row those of all pulls, with the largest reward and the extreme costs.
+
+    The first samples of each arm are kept as well where a policy wants to weigh them one by one.
+
+    >>> memory = Pooled.empty(2)
+    >>> memory.observe(0, 2.0, 1.0)
+    >>> memory.observe(1, 4.0, 4.0)
+    >>> memory.belief(1).mean_cost, memory.lead(1).rate, memory.lead(1).mean_cost, memory.lead(1).cost_min
+    (4.0, 1.0, 3.0, 2.0)
+    """
+
+    stats: Vector
+    extremes: Vector
+    pairs: Vector  # [arm, sample, cost or reward]
+
+    @staticmethod
+    def empty(arms: int, keep: int = 1) -> "Pooled":
+        """Make the memory before the first pull; it keeps the first `keep` samples of each arm, at least one."""
+        return Pooled(np.zeros((arms + 1, 8)), np.zeros(3), np.zeros((arms, keep, 2)))
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        """Take in one sample of `arm`."""
+        everything = len(self.stats) - 1
+        extremes = self.extremes
+        first = self.stats[everything, PULLS] == 0.0
+        extremes[REWARD_MAX] = reward if first else max(reward, float(extremes[REWARD_MAX]))
+        extremes[COST_MIN] = cost if first else min(cost, float(extremes[COST_MIN]))
+        extremes[COST_MAX] = cost if first else max(cost, float(extremes[COST_MAX]))
+        pulls = int(self.stats[arm, PULLS])
+        if pulls < self.pairs.shape[1]:
+            self.pairs[arm, pulls, 0] = cost
+            self.pairs[arm, pulls, 1] = reward
+        take_in(self.stats, arm, cost, reward)
+        take_in(self.stats, everything, cost, reward)
+
+    def belief(self, arm: int) -> PooledBelief:
+        """Tell what is known of `arm`."""
+        b = belief_of(self.stats, arm)
+        return PooledBelief(arm, b.pulls, b.mean_cost, b.mean_reward, b.var_cost, b.var_reward, b.cov, self.pairs[arm])
+
+    def lead(self, leader: int) -> Lead:
+        """Tell what the others are compared with when this arm leads."""
+        belief = belief_of(self.stats, leader)
+        total = belief_of(self.stats, len(self.stats) - 1)
+        least, most = float(self.extremes[COST_MIN]), float(self.extremes[COST_MAX])
+        price = price_of(belief, least, most)
+        return Lead(
+            belief.mean_reward / price,
+            belief.pulls * price,
+            price,
+            float(len(self.stats) - 1),
+            float(self.extremes[REWARD_MAX]),
+            least,
+            most,
+            total.mean_cost,
+            total.mean_reward,
+            total.var_cost,
+            total.var_reward,
+            total.cov,
+        )
+
+    def full(self) -> bool:
+        """Never: moments take the same room whatever the number of pulls."""
+        return False
+
+
+def price_of(belief: Belief | PooledBelief, cost_min: float, cost_max: float) -> float:
+    """The arm's mean cost; where its costs sum to 0 or less, the largest cost of any pull, either sign, over T.
+
+    >>> price_of(Belief(0, 4, -1.0, 0.0, 0.0, 0.0, 0.0), cost_min=-8.0, cost_max=2.0)
+    2.0
+    """
+    if belief.mean_cost > 0.0:
+        return belief.mean_cost
+    largest = max(abs(cost_min), abs(cost_max))
+    return (largest if largest > 0.0 else 1.0) / max(1, belief.pulls)

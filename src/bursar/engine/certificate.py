@@ -1,0 +1,103 @@
+"""`choose.best_by_excess` without comparing every arm: exact, ties included.
+
+Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
+`excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so one round of
+bounds certifies the leader for as long as the lead stays in a box: its rate above the others', its spend not much
+larger, the extremes as they are. Until then a pull costs one lead and no logarithm, whatever the number of arms.
+
+The box is widened when a certificate is had and narrowed when it is refused. Bounds carry a margin, since rounding may
+put an excess a little below where the formula has it. Everything here runs in the interpreter and compiled.
+"""
+
+import math
+from typing import Any
+
+from bursar.beliefs import Lead
+from bursar.engine.lazy import LEADER, UNTIL, Race
+from bursar.policies.choose import leader_of, least_excess, without_price
+
+MARGIN = 1e-6  # of evidence, in natural units: an excess is not known better where arms have a billion pulls
+FIRST, NARROWEST, WIDEST = 0.02, 1e-6, 0.5  # how far a box reaches, as a share of each number
+REACH = 0  # the entry of Race.levels that holds it
+
+
+def lazy_against(policy: Any, memory: Any, pulls: Any, race: Race) -> int:
+    """`choose.best_by_excess`: the same arm."""
+    leader = int(race.marks[LEADER])
+    if race.marks[UNTIL] > 0 and inside(memory.lead(leader), race.box):
+        return leader
+    return compare_all(policy, memory, pulls, race)
+
+
+def compare_all(policy: Any, memory: Any, pulls: Any, race: Race) -> int:
+    """`choose.best_by_excess`, and a certificate for what follows where there is one."""
+    before = race.marks[LEADER]
+    race.marks[UNTIL] = 0
+    free = without_price(memory, pulls)
+    if free < len(pulls):
+        return free
+    leader, runner_up = leader_of(memory, pulls)
+    lead = memory.lead(leader)
+    arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
+    if excess <= 0.0:
+        return arm
+    if before < 0:
+        race.levels[REACH] = FIRST
+    race.marks[LEADER] = leader
+    # Whoever has just taken the lead will lose it, often as not.
+    if leader == before and lead.rate > runner_up:
+        reach = float(race.levels[REACH])
+        low, high = box_around(lead, runner_up, reach)
+        _, least = least_excess(policy, memory, pulls, leader, low, high)
+        if least > MARGIN:
+            race.marks[UNTIL] = 1
+            for i in range(len(low)):
+                race.box[0, i] = low[i]
+                race.box[1, i] = high[i]
+        race.levels[REACH] = min(WIDEST, 2.0 * reach) if least > MARGIN else max(NARROWEST, 0.5 * reach)
+    return leader
+
+
+def box_around(lead: Lead, runner_up: float, reach: float) -> tuple[Lead, Lead]:
+    """Two leads between which the leader leads, the extremes are what they are, and the rest may move a little."""
+    step = reach * abs(lead.rate)
+    joint = reach * math.sqrt(lead.var_cost * lead.var_reward)
+    cost, reward = reach * abs(lead.mean_cost), reach * abs(lead.mean_reward)
+    less, more = 1.0 - reach, 1.0 + reach
+    low = Lead(
+        max(lead.rate - step, lead.rate - 0.5 * (lead.rate - runner_up)),
+        less * lead.spend,
+        less * lead.price,
+        lead.arms,
+        lead.reward_max,
+        lead.cost_min,
+        lead.cost_max,
+        lead.mean_cost - cost,
+        lead.mean_reward - reward,
+        less * lead.var_cost,
+        less * lead.var_reward,
+        lead.cov - joint,
+    )
+    high = Lead(
+        lead.rate + step,
+        more * lead.spend,
+        more * lead.price,
+        lead.arms,
+        lead.reward_max,
+        lead.cost_min,
+        lead.cost_max,
+        lead.mean_cost + cost,
+        lead.mean_reward + reward,
+        more * lead.var_cost,
+        more * lead.var_reward,
+        lead.cov + joint,
+    )
+    return low, high
+
+
+def inside(lead: Lead, box: Any) -> bool:
+    """Whether every number of the lead is between those of the box."""
+    for i in range(len(lead)):  # noqa: SIM110 (compiled: no generators)
+        if not box[0, i] <= lead[i] <= box[1, i]:
+            return False
+    return True

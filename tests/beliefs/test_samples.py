@@ -1,0 +1,61 @@
+"""The memory of all samples: what was put in lies there in order, whatever moved and grew in between."""
+
+import numpy as np
+import pytest
+from tests.beliefs.compiled import compiled
+
+from bursar.beliefs import Samples
+from bursar.beliefs.samples import LEVEL, SIZE, START
+
+
+def stored(memory: Samples, arm: int) -> list[list[float]]:
+    start = memory.arms[arm, START]
+    pairs: list[list[float]] = memory.pool[start : start + memory.belief(arm).pulls].tolist()
+    return pairs
+
+
+@pytest.mark.parametrize("arms", [1, 2, 30])
+def test_samples_survive_moving_and_growing(arms: int) -> None:
+    rng = np.random.default_rng(arms)
+    memory, observe, grew = Samples.empty(arms), compiled(Samples.observe), 0
+    expected: list[list[list[float]]] = [[] for _ in range(arms)]
+    often = rng.dirichlet(np.full(arms, 0.3))
+    for n in range(5000):
+        if memory.full():
+            memory, grew = memory.grown(), grew + 1
+        arm, pair = int(rng.choice(arms, p=often)), rng.normal(size=2).tolist()
+        expected[arm].append(pair)
+        (observe if n % 2 else Samples.observe)(memory, arm, *pair)
+    assert 3 < grew < 40
+    assert [stored(memory, arm) for arm in range(arms)] == expected
+    assert [memory.belief(arm).pulls for arm in range(arms)] == [len(pairs) for pairs in expected]
+
+
+def test_room_stays_in_proportion() -> None:
+    memory = Samples.empty(1)
+    for pulls in range(1, 20_000):
+        if memory.full():
+            memory = memory.grown()
+        memory.observe(0, 1.0, 2.0)
+        assert pulls < 1000 or 16 * len(memory.pool) <= 41 * pulls
+
+
+def test_a_full_memory_refuses() -> None:
+    memory = Samples.empty(1)
+    while not memory.full():
+        memory.observe(0, 1.0, 2.0)
+    with pytest.raises(IndexError, match=r"go on with memory\.grown\(\)"):
+        memory.observe(0, 1.0, 2.0)
+    grown = memory.grown()
+    assert not grown.full()
+    assert stored(grown, 0) == stored(memory, 0)
+
+
+def test_growing_keeps_what_is_remembered() -> None:
+    memory = Samples.empty(2)
+    memory.arms[1, SIZE], memory.arms[1, LEVEL], memory.remembered[1] = 7, 3, 0.25
+    grown = memory.grown()
+    assert grown.arms[1, [SIZE, LEVEL]].tolist() == [7, 3]
+    assert grown.remembered.tolist() == [0.0, 0.25]
+    grown.remembered[1] = 1.0
+    assert memory.remembered[1] == 0.25

@@ -1,0 +1,137 @@
+"""Choices by certificate against the comparison of every arm, bit for bit, and how a false bound is caught."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+import pytest
+
+from bursar import policies
+from bursar.engine.certificate import lazy_against
+from bursar.engine.fingerprint import Reach
+from bursar.engine.lazy import Race, forget
+from bursar.engine.records import coerced
+from bursar.engine.task import memory_of
+from bursar.engine.vocabulary import OPTIONS, learn
+from bursar.engine.world import World
+from bursar.policies.choose import best_by_excess
+from bursar.testing import PolicyContract
+from tests.arms.conftest import LAWS
+from tests.engine.test_lazy import EVERYTHING, spread
+
+
+def first_difference(
+    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, race: Any, end: int, rest: int, scales: Any
+) -> int:
+    """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
+    forget(race)
+    for n in range(end):
+        if n % rest == 0:
+            forget(race)
+        arm = best_by_excess(policy, memory, pulls)
+        if lazy_against(policy, memory, pulls, race) != arm:
+            return -1 - n
+        cost, reward = world.pull(arm, rng)
+        memory.observe(arm, scales[0] * cost + scales[2], scales[1] * reward + scales[3])
+        pulls[arm] += 1
+    return end
+
+
+def compiled(policy: Any) -> Callable[..., int]:
+    """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
+    for function in Reach(type(policy), type(memory_of(policy, 1)), World, *map(type, LAWS), best_by_excess).functions:
+        learn(function)
+    inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
+    outer: Callable[..., int] = numba.njit(**OPTIONS)(
+        lambda rng, world, policy, memory, pulls, race, end, rest, scales: inner(
+            rng, world, policy, memory, pulls, race, end, rest, scales
+        )
+    )
+    return outer
+
+
+def kl_rate(rng: np.random.Generator) -> Any:
+    evidence = "sample" if rng.random() < 0.1 else "closed"
+    bound = None if rng.random() < 0.6 else spread(rng, 0.1, 1e3)
+    return policies.KLRate(str(rng.choice(["plus", "half", "one"])), evidence, bound)
+
+
+def frugal(rng: np.random.Generator) -> Any:
+    bound = None if rng.random() < 0.6 else spread(rng, 0.1, 1e3)
+    return policies.Frugal(rng.uniform(0.05, 1.0), rng.uniform(0.0, 9.0), bound)
+
+
+@pytest.mark.parametrize("make", [kl_rate, frugal])
+def test_choices_by_certificate_are_those_of_the_full_comparison(make: Callable[[np.random.Generator], Any]) -> None:
+    """2000 random runs: 1 to 300 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0."""
+    play = compiled(make(np.random.default_rng(0)))
+    for seed in range(2_000):
+        rng = np.random.default_rng(seed)
+        arms = int(spread(rng, 1, 301))
+        policy = coerced(make(rng))
+        world = World(EVERYTHING.groups, rng.integers(len(LAWS), size=arms))
+        memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+        end, rest = int(spread(rng, 30, 3000)), int(spread(rng, 20, 1e5))
+        scales = np.concatenate([10.0 ** rng.choice([-15, 0, 0, 0, 3, 15], 2), np.zeros(2)])
+        scales[2:] = scales[:2] * rng.choice([0.0, 0.0, 0.0, -1.0, 1.0], 2)
+        n = play(rng, world, policy, memory, pulls, race, end, rest, scales)
+        assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
+
+
+class Counting(policies.Frugal):
+    """Frugal that counts how often it is asked."""
+
+    __slots__ = ()
+    asked: ClassVar[list[int]] = []
+
+    def excess(self, belief: Any, low: Any, high: Any) -> float:
+        self.asked.append(belief.arm)
+        return super().excess(belief, low, high)
+
+
+def test_few_arms_are_compared() -> None:
+    """Ten arms far apart, after some rounds: less than one comparison in two pulls, not nine a pull."""
+    policy, rng, arms = Counting(), np.random.default_rng(0), 10
+    memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+    forget(race)
+    first, last = 2_000, 6_000
+    for n in range(last):
+        if n == first:
+            Counting.asked.clear()
+        arm = lazy_against(policy, memory, pulls, race)
+        memory.observe(arm, *(np.array([1.0, arm / arms]) + 0.01 * rng.standard_normal(2)).tolist())
+        pulls[arm] += 1
+    assert len(Counting.asked) / (last - first) < 0.5
+
+
+class Bold(policies.Frugal):
+    """Promises a bound, and gives the excess of the lower lead."""
+
+    __slots__ = ()
+
+    def excess(self, belief: Any, low: Any, high: Any) -> float:
+        return super().excess(belief, low, low)
+
+
+def test_a_bound_that_is_none_is_caught() -> None:
+    contract = PolicyContract()
+    contract.policy = Bold()
+    with pytest.raises(AssertionError, match=r"the excess of Bold\(.*\) is .*, below .*, for Lead\(.*"):
+        contract.test_an_excess_is_bounded_between_two_leads()
+
+
+class TestFrugal(PolicyContract):
+    policy = policies.Frugal()
+
+
+class TestFrugalWithABound(PolicyContract):
+    policy = policies.Frugal(reward_bound=4.0)
+
+
+class TestKLRate(PolicyContract):
+    policy = policies.KLRate()
+
+
+class TestKLRateOfSamples(PolicyContract):
+    policy = policies.KLRate("half", "sample")

@@ -1,0 +1,58 @@
+"""What every policy must keep to; compiled runs are on the Bernoulli problem that the reference figures share."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bursar import simulate
+from bursar.arms import catalogue
+from bursar.policies import baselines as b
+from bursar.testing import PolicyContract
+
+H = catalogue.load("H")
+BOUNDS: dict[str, float] = {"cost_bound": 2.0, "reward_bound": 3.0}
+LAZY: list[Any] = [
+    *(b.Greedy(), b.FractionalKUBE(3.0), b.UCBBV1(0.5, **BOUNDS), b.BudgetUCB(1e-3, **BOUNDS)),
+    *(b.IUCB(**BOUNDS), b.CUCB(**BOUNDS), b.MUCB(1.0, **BOUNDS), b.UCBSCPlus(**BOUNDS), b.OmegaUCB(1.0, **BOUNDS)),
+    *(b.OmegaStarUCB(0.25, 30, **BOUNDS), b.OmegaStarUCB(1.0, 0, **BOUNDS), b.BKLUCB(0.5, reward_bound=3.0)),
+    *(b.RobustUCBMedian(1e-5, 1e-5), b.RobustUCBTruncated(3e-3, 3e-3)),
+]
+PLAYED: list[Any] = [
+    *(b.OmegaUCB(), b.BTS(), b.UCBSCPlus(), b.BudgetUCB(0.25), b.BGreedy()),
+    *(b.EpsilonFirst(), b.KUBE(), b.UCBBV2(), b.PDBwK(), b.GaussianThompson()),
+]
+
+
+def contract_of(policy: Any) -> PolicyContract:
+    contract = PolicyContract()
+    contract.policy = policy
+    return contract
+
+
+@pytest.mark.parametrize("policy", LAZY, ids=repr)
+def test_a_score_never_falls_within_a_phase(policy: Any) -> None:
+    contract_of(policy).test_a_score_never_falls_within_a_phase()
+    contract_of(policy).test_a_phase_never_falls()
+
+
+@pytest.mark.parametrize("policy", LAZY, ids=repr)
+def test_lazy_choices_are_those_of_a_full_scan(policy: Any) -> None:
+    contract_of(policy).test_pulling_one_arm_leaves_the_beliefs_of_the_others()
+    contract_of(policy).test_lazy_choices_are_those_of_a_full_scan()
+
+
+@pytest.mark.parametrize("policy", PLAYED, ids=lambda policy: type(policy).__name__)
+def test_it_compiles_and_repeats_itself(policy: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first, second = (simulate(H, policy, [50.0, 100.0], runs=4, workers=k) for k in (1, 2))
+    assert np.array_equal(first.pulls, second.pulls)
+
+
+def test_a_policy_that_looks_at_the_budget_is_told_each() -> None:
+    """ε-first explores with half of each budget, so the best arm gets about half of the pulls at each."""
+    result = simulate(H, b.EpsilonFirst(0.5), [100.0, 400.0], runs=40)
+    least = result.pulls[0].min(axis=-1).mean(axis=0)
+    assert least == pytest.approx([100 * 0.5 / H.mean_costs.sum(), 400 * 0.5 / H.mean_costs.sum()], rel=0.1)
