@@ -25,7 +25,8 @@ def lines() -> list[str]:
     laws = [name for name in arms.__all__ if hasattr(getattr(arms, name), "draw") and name != "AnyLaw"]
     page += section("bursar.arms: laws of (cost, reward)", arms, laws)
     page += section("bursar.arms.catalogue", catalogue, ["names", "load", "describe"])
-    page += section("bursar.policies", policies, list(policies.BUILT_IN))
+    page += section("bursar.policies", policies, [*policies.BUILT_IN, "default", "recommend"])
+    page += section("bursar.policies.baselines", policies.baselines, policies.baselines.__all__)
     page += section("bursar.theory", theory, sorted(theory.__all__))
     page += section("bursar.report", report, sorted(report.__all__))
     page += section("bursar.testing", testing, ["PolicyContract"])

@@ -202,9 +202,9 @@ def test_names_choose_problems_groups_and_policies() -> None:
     assert command.selected([], [COINS, other], PLAYERS) == ([COINS, other], PLAYERS)
     assert command.selected(["tiny", "W*"], [COINS, other], PLAYERS) == ([COINS], {"Worst": PLAYERS["Worst"]})
     assert command.selected(["d*"], [COINS, other], PLAYERS) == ([other], PLAYERS)
-    slow = {"Slow": Contender("nothing", always(Uniform()), slow=True)}
-    assert command.selected([], [COINS], PLAYERS | slow) == ([COINS], PLAYERS)
-    assert command.selected(["S*"], [COINS], PLAYERS | slow) == ([COINS], slow)
+    reserve = {"Slow": Contender("nothing", always(Uniform()), reserve=True)}
+    assert command.selected([], [COINS], PLAYERS | reserve) == ([COINS], PLAYERS)
+    assert command.selected(["S*"], [COINS], PLAYERS | reserve) == ([COINS], reserve)
 
 
 def test_names_are_unlike_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

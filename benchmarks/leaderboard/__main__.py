@@ -61,7 +61,7 @@ def command(chosen: argparse.Namespace) -> None:
         for entry in entries:
             print(f"{entry.name:<20} {entry.group:<10} {len(entry.problem)} arms")
         for label, contender in (contenders if chosen.only else CONTENDERS).items():
-            print(f"{label:<28} told {contender.told}{', slow: only by name' if contender.slow else ''}")
+            print(f"{label:<28} told {contender.told}{', reserve: only by name' if contender.reserve else ''}")
         return
     jobs = jobs_of(entries, contenders, setting)
     played = (read_all if chosen.page else play_all)(jobs, setting, chosen.folder, say)
@@ -91,7 +91,7 @@ def selected(
 ) -> tuple[list[Entry], dict[str, Contender]]:
     """The problems and policies with these names or of these groups.
 
-    All problems where none is named; all policies but the slow ones where none is.
+    All problems where none is named; all policies but the reserve where none is.
     """
     some: list[Entry] = []
     few: dict[str, Contender] = {}
@@ -103,7 +103,7 @@ def selected(
             raise BadParameter("leaderboard", "only", f"a problem of --list, or one of {known}", name)
         some += [entry for entry in here if entry not in some]
         few |= there
-    return some or entries, few or {label: one for label, one in contenders.items() if not one.slow}
+    return some or entries, few or {label: one for label, one in contenders.items() if not one.reserve}
 
 
 def say(sentence: str) -> None:

@@ -61,9 +61,9 @@ def many_gaussian(arms: int, correlation: float = 0.0) -> Problem:
 def bounded_problems() -> dict[str, Problem]:
     """Bernoulli and Beta arms of random means, and a mix."""
     found = {"H": catalogue.load("H")}
-    for i in range(1, 6):
+    for i in range(1, 4):
         found[f"bernoulli10:{i}"] = random_bernoulli(10, i)
-    for i in range(1, 6):
+    for i in range(1, 4):
         found[f"beta10:{i}"] = random_beta(10, i)
     return found | {"bounded": catalogue.load("bounded"), "bernoulli100": random_bernoulli(100, 0)}
 

@@ -28,7 +28,7 @@ from bursar.arms import (
 )
 from bursar.cli import commands
 from bursar.errors import NotCovered
-from bursar.policies import BUILT_IN
+from bursar.policies import BY_NAME
 from bursar.report import comparison
 
 QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
@@ -73,7 +73,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     result = ask("compare", "G", *QUICK, "--save", "x.parquet")
     assert result.exit_code == 0, result.output
     assert "Regret at budget 300, 4 runs, seed 0" in result.stdout
-    for policy in ("UCBB1", "UCBM1", "Uniform"):
+    for policy in ("UCBB1", "UCBM1", "Frugal", "Uniform"):
         assert policy in result.stdout
     assert "UCBB2" not in result.stdout
     assert "lower bound as B grows: " in result.stdout
@@ -83,7 +83,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     assert (folder / "regret.png").read_bytes().startswith(b"\x89PNG")
     saved = bursar.load("x.parquet")
     assert saved.runs == 4
-    assert saved.labels == ["UCBB1", "UCBM1", "Uniform"]
+    assert saved.labels == ["UCBB1", "UCBM1", "Frugal", "Uniform"]
     assert saved.problem == catalogue.load("G")
     assert all("\x1b" not in line for line in result.stdout.splitlines())
 
@@ -225,21 +225,22 @@ def _ascii() -> dict[str, str]:
 
 def test_paper_policies_know_what_they_may():
     bounded = comparison.paper_policies(catalogue.load("H"))
-    assert list(bounded) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Uniform"]
+    assert list(bounded) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C"]
     assert bounded["UCBB1"].variance_factor == 2.0
     assert bounded["UCBB2"].cost_bound == 1.0
     assert bounded["UCBB2"].min_cost == pytest.approx(0.125)
     assert bounded["UCBB2C"].slope_bound == 0.0
     gaussian = comparison.paper_policies(catalogue.load("G"))
-    assert list(gaussian) == ["UCBB1", "UCBM1", "Uniform"]
+    assert list(gaussian) == ["UCBB1", "UCBM1"]
     assert gaussian["UCBB1"].variance_factor == 0.5
     wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
-    assert comparison.paper_policies(wild) == {"Uniform": policies.Uniform()}
+    assert comparison.paper_policies(wild) == {}
+    assert comparison.usual_policies(wild) == {"Frugal": policies.default(), "Uniform": policies.Uniform()}
 
 
 def test_bounded_policies_are_for_what_is_never_negative():
     negative = Problem([Uniform(-0.5, 1.5, 0.0, 1.0), Bernoulli(0.5, 0.5)], names=["dips", "b"])
-    assert list(comparison.paper_policies(negative)) == ["UCBB1", "UCBM1", "Uniform"]
+    assert list(comparison.paper_policies(negative)) == ["UCBB1", "UCBM1"]
     for name in ("UCBB2", "UCBB2C"):
         with pytest.raises(NotCovered) as refused:
             comparison.named_policies(negative, [name])
@@ -275,14 +276,14 @@ def test_the_note_is_printed(ask, stand_in):
 
 def test_policies_that_cannot_be_made_are_left_out():
     worthless = Problem([Constant(1.0, 0.0), Uniform(0.5, 1.0, 0.0, 0.0)])
-    assert list(comparison.paper_policies(worthless)) == ["UCBB1", "UCBM1", "Uniform"]
+    assert list(comparison.paper_policies(worthless)) == ["UCBB1", "UCBM1"]
     with pytest.raises(NotCovered, match=r"^UCBB2 cannot play this problem: reward_bound of UCBB2 must be > 0; got 0"):
         comparison.named_policies(worthless, ["UCBB2"])
 
 
 def test_every_policy_can_be_named():
-    chosen = comparison.named_policies(catalogue.load("bounded"), BUILT_IN)
-    assert {name: type(policy) for name, policy in chosen.items()} == BUILT_IN
+    chosen = comparison.named_policies(catalogue.load("bounded"), BY_NAME)
+    assert {name: type(policy) for name, policy in chosen.items()} == BY_NAME
     assert chosen["Fixed"].arm == catalogue.load("bounded").best
     correlated = Problem([Gaussian(1.0, 1.0, 0.5, 0.5, 0.5)])
     assert list(comparison.named_policies(correlated, ["ucb_m1", "UCBM1"])) == ["UCBM1"]

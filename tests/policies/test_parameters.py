@@ -218,6 +218,6 @@ def test_given_arrays_are_copied() -> None:
 def test_built_in_policies_by_name() -> None:
     assert list(policies.BUILT_IN) == [
         *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"),
-        *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate"),
+        *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate", "KLRate", "Frugal"),
     ]
     assert all(getattr(policies, name) is policy for name, policy in policies.BUILT_IN.items())

@@ -23,11 +23,8 @@ class Lead(NamedTuple):
     reward_max: float  # the extremes over all pulls
     cost_min: float
     cost_max: float
-    mean_cost: float  # and their moments, variances with 1/n
-    mean_reward: float
-    var_cost: float
-    var_reward: float
-    cov: float
+    spread: float  # the variance over all pulls, 1/n, of R − rX with r the leader's rate
+    size: float  # the mean square of all rewards
 
 
 class PooledBelief(NamedTuple):
@@ -51,8 +48,8 @@ class Pooled(NamedTuple):
     >>> memory = Pooled.empty(2)
     >>> memory.observe(0, 2.0, 1.0)
     >>> memory.observe(1, 4.0, 4.0)
-    >>> memory.belief(1).mean_cost, memory.lead(1).rate, memory.lead(1).mean_cost, memory.lead(1).cost_min
-    (4.0, 1.0, 3.0, 2.0)
+    >>> memory.belief(1).mean_cost, memory.lead(1).rate, memory.lead(1).size, memory.lead(1).cost_min
+    (4.0, 1.0, 8.5, 2.0)
     """
 
     stats: Vector
@@ -90,19 +87,17 @@ class Pooled(NamedTuple):
         total = belief_of(self.stats, len(self.stats) - 1)
         least, most = float(self.extremes[COST_MIN]), float(self.extremes[COST_MAX])
         price = price_of(belief, least, most)
+        rate = belief.mean_reward / price
         return Lead(
-            belief.mean_reward / price,
+            rate,
             belief.pulls * price,
             price,
             float(len(self.stats) - 1),
             float(self.extremes[REWARD_MAX]),
             least,
             most,
-            total.mean_cost,
-            total.mean_reward,
-            total.var_cost,
-            total.var_reward,
-            total.cov,
+            max(0.0, total.var_reward - 2.0 * rate * total.cov + rate * rate * total.var_cost),
+            total.mean_reward * total.mean_reward + total.var_reward,
         )
 
     def full(self) -> bool:

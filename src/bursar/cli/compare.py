@@ -31,7 +31,7 @@ def compare(
 ) -> None:
     """Compare policies on PROBLEM: a name from the catalogue or a TOML file.
 
-    Without --policy: those of the paper that the problem admits, and Uniform.
+    Without --policy: those of the paper that the problem admits, the default policy, and Uniform.
     """
     if listing:
         _list()

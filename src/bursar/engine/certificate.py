@@ -9,7 +9,6 @@ The box is widened when a certificate is had and narrowed when it is refused. Bo
 put an excess a little below where the formula has it. Everything here runs in the interpreter and compiled.
 """
 
-import math
 from typing import Any
 
 from bursar.beliefs import Lead
@@ -17,7 +16,8 @@ from bursar.engine.lazy import LEADER, UNTIL, Race
 from bursar.policies.choose import leader_of, least_excess, without_price
 
 MARGIN = 1e-6  # of evidence, in natural units: an excess is not known better where arms have a billion pulls
-FIRST, NARROWEST, WIDEST = 0.02, 1e-6, 0.5  # how far a box reaches, as a share of each number
+FIRST, WIDEST = 0.02, 0.5  # how far a box reaches, as a share of each number: at first, and at most
+WORTHWHILE = 3.0  # pulls that a certificate must be expected to serve
 REACH = 0  # the entry of Race.levels that holds it
 
 
@@ -44,54 +44,30 @@ def compare_all(policy: Any, memory: Any, pulls: Any, race: Race) -> int:
     if before < 0:
         race.levels[REACH] = FIRST
     race.marks[LEADER] = leader
-    # Whoever has just taken the lead will lose it, often as not.
-    if leader == before and lead.rate > runner_up:
-        reach = float(race.levels[REACH])
+    # What is enough grows with the logarithm of the leader's spend: a box wider than the least excess is too wide. And
+    # whoever has just taken the lead will lose it, often as not.
+    level = max(float(race.levels[REACH]), WORTHWHILE / pulls[leader])
+    reach = min(level, excess)
+    if leader == before and lead.rate > runner_up and reach * pulls[leader] >= WORTHWHILE and reach <= WIDEST:
         low, high = box_around(lead, runner_up, reach)
         _, least = least_excess(policy, memory, pulls, leader, low, high)
+        race.levels[REACH] = min(WIDEST, 2.0 * level) if least > MARGIN else 0.5 * level
         if least > MARGIN:
             race.marks[UNTIL] = 1
             for i in range(len(low)):
                 race.box[0, i] = low[i]
                 race.box[1, i] = high[i]
-        race.levels[REACH] = min(WIDEST, 2.0 * reach) if least > MARGIN else max(NARROWEST, 0.5 * reach)
     return leader
 
 
 def box_around(lead: Lead, runner_up: float, reach: float) -> tuple[Lead, Lead]:
     """Two leads between which the leader leads, the extremes are what they are, and the rest may move a little."""
     step = reach * abs(lead.rate)
-    joint = reach * math.sqrt(lead.var_cost * lead.var_reward)
-    cost, reward = reach * abs(lead.mean_cost), reach * abs(lead.mean_reward)
+    least, most = max(lead.rate - step, lead.rate - 0.5 * (lead.rate - runner_up)), lead.rate + step
+    fixed = lead.arms, lead.reward_max, lead.cost_min, lead.cost_max
     less, more = 1.0 - reach, 1.0 + reach
-    low = Lead(
-        max(lead.rate - step, lead.rate - 0.5 * (lead.rate - runner_up)),
-        less * lead.spend,
-        less * lead.price,
-        lead.arms,
-        lead.reward_max,
-        lead.cost_min,
-        lead.cost_max,
-        lead.mean_cost - cost,
-        lead.mean_reward - reward,
-        less * lead.var_cost,
-        less * lead.var_reward,
-        lead.cov - joint,
-    )
-    high = Lead(
-        lead.rate + step,
-        more * lead.spend,
-        more * lead.price,
-        lead.arms,
-        lead.reward_max,
-        lead.cost_min,
-        lead.cost_max,
-        lead.mean_cost + cost,
-        lead.mean_reward + reward,
-        more * lead.var_cost,
-        more * lead.var_reward,
-        lead.cov + joint,
-    )
+    low = Lead(least, less * lead.spend, less * lead.price, *fixed, less * lead.spread, less * lead.size)
+    high = Lead(most, more * lead.spend, more * lead.price, *fixed, more * lead.spread, more * lead.size)
     return low, high
 
 

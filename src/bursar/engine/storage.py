@@ -137,7 +137,7 @@ def _result(table: pa.Table, notes: dict[str, Any]) -> Result:
 
 def _described(label: str, policy: Any) -> dict[str, Any]:
     """A policy as data; its name is None when bursar cannot make it again."""
-    name = next((name for name, kind in policies.BUILT_IN.items() if kind is type(policy)), None)
+    name = next((name for name, kind in policies.BY_NAME.items() if kind is type(policy)), None)
     parameters = {key: _plain(value) for key, value in policy.arguments().items()} if name else {}
     text = policy if isinstance(policy, str) else repr(policy)
     return {"label": label, "name": name, "parameters": parameters, "repr": text}
@@ -146,7 +146,7 @@ def _described(label: str, policy: Any) -> dict[str, Any]:
 def _remade(entry: dict[str, Any]) -> Any:
     """The policy again where this version of bursar can make it, else its repr."""
     try:
-        return policies.BUILT_IN[entry["name"]](**entry["parameters"])
+        return policies.BY_NAME[entry["name"]](**entry["parameters"])
     except (KeyError, TypeError, BadParameter):
         return entry["repr"]
 

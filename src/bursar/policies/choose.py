@@ -76,13 +76,16 @@ def without_price(memory: Any, pulls: Counts) -> int:
 
 def leader_of(memory: Any, pulls: Counts) -> tuple[int, float]:
     """The arm with the largest rate so far, ties to the least spend, and the largest rate of the others."""
-    best, top, runner_up = 0, memory.lead(0), -math.inf
+    first = memory.lead(0)
+    best, top, spend, runner_up = 0, first.rate, first.spend, -math.inf
     for arm in range(1, len(pulls)):
-        lead = memory.lead(arm)
-        if leads(lead.rate, lead.spend, pulls[arm], top.rate, top.spend, pulls[best]):
-            best, top, runner_up = arm, lead, top.rate
+        belief = memory.belief(arm)
+        price = price_of(belief, first.cost_min, first.cost_max)
+        rate, mine = belief.mean_reward / price, belief.pulls * price
+        if leads(rate, mine, pulls[arm], top, spend, pulls[best]):
+            best, top, spend, runner_up = arm, rate, mine, top
         else:
-            runner_up = max(runner_up, lead.rate)
+            runner_up = max(runner_up, rate)
     return best, runner_up
 
 

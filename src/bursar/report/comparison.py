@@ -13,6 +13,7 @@ from bursar.engine import simulate
 from bursar.engine.result import Result
 from bursar.errors import BadParameter, NotCovered
 from bursar.files import check_writable, place, reading, writing
+from bursar.parameters import signature_of
 from bursar.theory import rates
 
 
@@ -29,14 +30,20 @@ def find_problem(text: str, owner: str = "compare") -> Problem:
     return Problem.load(path)
 
 
+def usual_policies(problem: Problem) -> dict[str, Any]:
+    """What is played where no policy is named: those of the paper that `problem` admits, the default, and Uniform."""
+    chosen = policies.default()
+    return paper_policies(problem) | {type(chosen).__name__: chosen, "Uniform": policies.Uniform()}
+
+
 def paper_policies(problem: Problem) -> dict[str, Any]:
-    """The paper's policies that `problem` admits, told what they may know, and Uniform to compare with.
+    """The paper's policies that `problem` admits, told what they may know.
 
     UCB-B1 and UCB-M1 know the second moments, UCB-B2 and UCB-B2C the bounds, all of them half the smallest mean cost.
     UCB-B1 is for arms all Gaussian or all bounded, UCB-B2 and UCB-B2C for bounded ones that are never negative.
     """
     chosen = {}
-    for name in (*_PAPER, "Uniform"):
+    for name in _PAPER:
         if name == "UCBB1" and not _light_tailed(problem):
             continue
         try:
@@ -48,11 +55,11 @@ def paper_policies(problem: Problem) -> dict[str, Any]:
 
 def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
     """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot."""
-    keys = {_key(name): name for name in policies.BUILT_IN}
+    keys = {_key(name): name for name in policies.BY_NAME}
     chosen = {}
     for asked in names:
         if _key(asked) not in keys:
-            raise BadParameter("compare", "policy", f"one of {', '.join(policies.BUILT_IN)}", asked)
+            raise BadParameter("compare", "policy", f"one of {', '.join(policies.BY_NAME)}", asked)
         name = keys[_key(asked)]
         chosen[name] = policy_for(problem, name)
     return chosen
@@ -67,11 +74,11 @@ def notes(problem: Problem, names: Iterable[str]) -> list[str]:
 
 def policy_for(problem: Problem, name: str) -> Any:
     """One policy with the knowledge of `problem` that it asks for; `Fixed` plays the best arm."""
-    kind: Callable[..., Any] = policies.BUILT_IN[name]
-    if name not in _KNOWING:
+    kind: Callable[..., Any] = policies.BY_NAME[name]
+    if name in policies.BUILT_IN and name not in _KNOWING:
         return kind(problem.best) if name == "Fixed" else kind()
     try:
-        known = _KNOWING[name](problem)
+        known = _KNOWING[name](problem) if name in _KNOWING else _asked(problem, kind)
         return kind(**known, **({"min_cost": float(problem.mean_costs.min()) / 2} if name in _PAPER else {}))
     except NotCovered as need:
         raise NotCovered(f"{name} needs {need}") from None
@@ -90,12 +97,12 @@ def compare(
     out: Path,
     save: Path | None = None,
 ) -> tuple[Result, list[Path]]:
-    """Play the policies called `names` (the paper's without any) on a problem, write the report: the result, the files.
+    """Play the policies called `names` (else the usual ones) on a problem, write the report: the result, the files.
 
     Bad places for the files are found before the work begins.
     """
     arms = find_problem(problem)
-    chosen = named_policies(arms, names) if names else paper_policies(arms)
+    chosen = named_policies(arms, names) if names else usual_policies(arms)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
     for path in (*report_files(out), *([save] if save else [])):
@@ -179,6 +186,27 @@ def _light_tailed(problem: Problem) -> bool:
     return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
 
 
+def _asked(problem: Problem, kind: Callable[..., Any]) -> dict[str, Any]:
+    """What a rival is told about the problem, by the names of its parameters."""
+    return {name: _TOLD[name](problem) for name in signature_of(kind) if name in _TOLD}
+
+
+def _largest(problem: Problem, side: str, squares: Any = 0.0) -> float:
+    """The largest variance of cost or reward, or, with the squares of the means, the largest mean square."""
+    return float((_moments(problem)[side] + squares).max())
+
+
+# What a parameter of a rival asks for.
+_TOLD: dict[str, Callable[[Problem], Any]] = {
+    "cost_bound": lambda problem: _positive_bounds(problem)["cost_bound"],
+    "reward_bound": lambda problem: _positive_bounds(problem)["reward_bound"],
+    "min_cost": lambda problem: float(problem.mean_costs.min()),
+    "costs": lambda problem: problem.mean_costs,
+    "var_cost": lambda problem: _largest(problem, "var_cost"),
+    "var_reward": lambda problem: _largest(problem, "var_reward"),
+    "cost_moment": lambda problem: _largest(problem, "var_cost", problem.mean_costs**2),
+    "reward_moment": lambda problem: _largest(problem, "var_reward", problem.mean_rewards**2),
+}
 # The paper's policies, which know the problem's smallest mean cost, and what else policies know about it.
 _PAPER = ("UCBB1", "UCBM1", "UCBB2", "UCBB2C")
 _KNOWING: dict[str, Callable[[Problem], dict[str, Any]]] = {

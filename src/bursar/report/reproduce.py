@@ -53,4 +53,7 @@ def _policy_code(policy: Any) -> str:
     """The call that makes it; a saved policy from elsewhere is its repr already."""
     if isinstance(policy, str):
         return policy
-    return f"policies.{policy.call()}" if type(policy) in policies.BUILT_IN.values() else repr(policy)
+    name = type(policy).__name__
+    if policies.BY_NAME.get(name) is not type(policy):
+        return repr(policy)
+    return f"policies.{'' if name in policies.BUILT_IN else 'baselines.'}{policy.call()}"

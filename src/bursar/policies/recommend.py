@@ -1,0 +1,96 @@
+"""Which policy to run, from what is known: docs/choose-a-policy.md in code."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from bursar.beliefs import Belief
+from bursar.errors import BadParameter
+from bursar.parameters import real
+from bursar.policies.bernstein_rate import BernsteinRate
+from bursar.policies.catoni_rate import CatoniRate
+from bursar.policies.fieller_known import FiellerKnown
+from bursar.policies.frugal import Frugal
+
+Tails = Literal["light", "heavy"]
+
+
+class Recommendation(NamedTuple):
+    """A policy to run, and why, in a sentence."""
+
+    policy: Any
+    reason: str
+
+
+def default() -> Frugal:
+    """The policy to run when nothing is known: it has no parameter that must be chosen.
+
+    >>> default()
+    Frugal(slope=0.3, delay=7.0, reward_bound=None)
+    """
+    return Frugal()
+
+
+def recommend(
+    beliefs: Iterable[Belief] = (),
+    *,
+    guarantee: bool = False,
+    costs_can_be_negative: bool = False,
+    cost_bound: float | None = None,
+    reward_bound: float | None = None,
+    second_moments: Mapping[str, Any] | None = None,
+    tails: Tails | None = None,
+) -> Recommendation:
+    """Recommend a policy, with the reason in a sentence.
+
+    Args:
+        beliefs: what a log says about the arms, if there is one; it may contradict what is said to be known.
+        guarantee: whether a proof that holds from the first pull is worth more than the smallest mean regret.
+        costs_can_be_negative: whether a pull can refund money.
+        cost_bound: the largest |cost| that is possible, where known.
+        reward_bound: the largest reward that is possible, where known.
+        second_moments: var_cost, var_reward and cov of the arms, where truly known, not estimated.
+        tails: "light" for costs and rewards close to Gaussian, "heavy" where a few pulls carry most of the sum.
+
+    >>> recommend().policy
+    Frugal(slope=0.3, delay=7.0, reward_bound=None)
+    >>> print(recommend(guarantee=True, reward_bound=1.0).reason)
+    rewards are at most 1 and no cost is negative: its bound then holds for costs of any size and tail
+    """
+    cost_bound, reward_bound = (
+        None if bound is None else real("recommend", name, bound, above=0)
+        for name, bound in (("cost_bound", cost_bound), ("reward_bound", reward_bound))
+    )
+    if tails not in (None, "light", "heavy"):
+        raise BadParameter("recommend", "tails", '"light", "heavy" or None', tails)
+    for belief in beliefs:
+        _agree(belief, costs_can_be_negative, cost_bound, reward_bound)
+    if second_moments is not None and tails == "light":
+        known = "the second moments are known and the tails light"
+        return Recommendation(FiellerKnown(**second_moments), f"{known}: it meets the sharp lower bound")
+    if not guarantee:
+        best = "no other policy that is told no true moments has a smaller mean regret over the leaderboard"
+        return Recommendation(default(), best)
+    if reward_bound is not None and not costs_can_be_negative:
+        known = f"rewards are at most {reward_bound:g} and no cost is negative"
+        bound = "its bound then holds for costs of any size and tail"
+        return Recommendation(Frugal(reward_bound=reward_bound), f"{known}: {bound}")
+    if second_moments is not None:
+        bound = "its bound holds for every law that has them, whatever its tails"
+        return Recommendation(CatoniRate(**second_moments), f"the second moments are known: {bound}")
+    if cost_bound is not None and reward_bound is not None:
+        bound = "its bound needs nothing else, not even the sign of costs"
+        return Recommendation(BernsteinRate(cost_bound, reward_bound), f"costs and rewards are bounded: {bound}")
+    missing = "no bound can be proved from what is known: give reward_bound with costs ≥ 0, or second_moments"
+    return Recommendation(default(), f"{missing}; this one has the smallest mean regret without")
+
+
+def _agree(belief: Belief, negative: bool, cost_bound: float | None, reward_bound: float | None) -> None:
+    """Refuse what the samples of an arm contradict."""
+    arm = f"at least what arm {belief.arm} has had on average"
+    if cost_bound is not None and abs(belief.mean_cost) > cost_bound:
+        raise BadParameter("recommend", "cost_bound", f"{arm}, {abs(belief.mean_cost):g}", cost_bound)
+    if reward_bound is not None and belief.mean_reward > reward_bound:
+        raise BadParameter("recommend", "reward_bound", f"{arm}, {belief.mean_reward:g}", reward_bound)
+    if belief.pulls > 0 and belief.mean_cost < 0.0 and not negative:
+        allowed = f"True: arm {belief.arm} has cost {belief.mean_cost:g} on average"
+        raise BadParameter("recommend", "costs_can_be_negative", allowed, negative)
