@@ -3,6 +3,7 @@
 The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -106,12 +107,14 @@ class Pooled(NamedTuple):
 
 
 def price_of(belief: Belief | PooledBelief, cost_min: float, cost_max: float) -> float:
-    """The arm's mean cost; where its costs sum to 0 or less, the largest cost of any pull, either sign, over T.
+    """The arm's mean cost; where its costs sum to 0 or less, the largest cost of any pull, either sign, by √T.
+
+    So an arm that is free has a spend that grows, if slowly, and is not pulled for ever.
 
     >>> price_of(Belief(0, 4, -1.0, 0.0, 0.0, 0.0, 0.0), cost_min=-8.0, cost_max=2.0)
-    2.0
+    4.0
     """
     if belief.mean_cost > 0.0:
         return belief.mean_cost
     largest = max(abs(cost_min), abs(cost_max))
-    return (largest if largest > 0.0 else 1.0) / max(1, belief.pulls)
+    return (largest if largest > 0.0 else 1.0) / math.sqrt(max(1, belief.pulls))

@@ -1,5 +1,7 @@
 """Numbers that a comparison with the leader needs, bounded over all leads between two; exact where the two are one."""
 
+import math
+
 from bursar.beliefs import Lead, PooledBelief
 
 
@@ -23,8 +25,12 @@ def usual_spread(belief: PooledBelief, low: Lead, high: Lead) -> float:
 
 
 def largest_seen(reward_max: float, low: Lead, high: Lead) -> float:
-    """M: no R − rX is larger, by the largest reward and the extreme costs that have been seen."""
-    most = reward_max
+    """M: no R − rX is larger, by the largest reward and the extreme costs that have been seen; 0 if that is ≤ 0.
+
+    Between two leads, 0 also where it is ≤ 0 for one of those between.
+    """
+    least, most = reward_max if low.rate < 0.0 < high.rate else math.inf, 0.0
     for rate in (low.rate, high.rate):
-        most = max(most, reward_max + (rate * max(0.0, -low.cost_min) if rate >= 0.0 else -rate * low.cost_max))
-    return most
+        bound = reward_max + (rate * max(0.0, -low.cost_min) if rate >= 0.0 else -rate * low.cost_max)
+        least, most = min(least, bound), max(most, bound)
+    return most if least > 0.0 else 0.0

@@ -26,8 +26,8 @@ class Frugal(Record, _FrugalFields):
         D = max(closed_evidence(m, v, M), ½·ln(1 + m²/v)),  M = R_max + r̂·(−X_min)⁺
 
     s² is the variance of R − r̂X over all pulls, in proportion to the size of the arm's rewards: as if two more samples
-    had been seen. The first term is strong where costs have heavy tails, which can only lower Z; the second where
-    cost and reward are correlated and Z varies little.
+    had been seen. A large cost can only lower Z, which the first term knows and the second does not; the second is the
+    larger where cost and reward are correlated and Z varies little. Where M is not positive the second counts alone.
 
     Guarantee with `reward_bound` given and costs ≥ 0, where D is the first term alone with M = reward_bound: that of
     `KLRate`. Without, there is none, only the figures of docs/leaderboard.md. Scaling all costs or all rewards changes
@@ -80,6 +80,8 @@ class Frugal(Record, _FrugalFields):
             return -enough
         variance = own_spread(belief, low, high) + 2.0 * usual_spread(belief, low, high) / pulls
         bound = largest_seen(max(self.reward_bound, low.reward_max), low, high)
+        if not bound > 0.0 and low.spend < high.spend:
+            return -math.inf  # it may be positive for some of the leads: nothing is certain
         evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
         if not (bound > 0.0 and self.reward_bound > 0.0):
             evidence = max(evidence, gaussian_evidence(shortfall, variance))

@@ -30,15 +30,17 @@ class KLRate(Record, _KLRateFields):
 
         closed: D = the least of all laws with this mean, variance and bound (`closed_evidence`)
         sample: D = the largest mean of ln(1 − λ·min(Z_i, M)) over λ (`sample_evidence`), up to 1000 samples an arm
-        M = min(R_max + r̂·(−X_min)⁺, √T·σ), with the extremes seen so far and σ² = (T·v + 4s²)/(T + 4)
+        M = min(R_max + r̂·(−X_min)⁺, √T·σ), with the extremes seen so far and σ² = (T·v + 4s²)/(T + 4); where r̂ < 0 the
+            first is R_max + |r̂|·X_max, and where it is not positive only the second counts
         g(l) = ln(1 + e^l/K) (plus), max(l/2, l − 5) (half) or l (one)
 
     s² is the variance of R − r̂X over all pulls, in proportion to the size of the arm's rewards: what a few samples that
     happen to be alike cannot deny.
 
     Guarantee with `reward_bound` given, where M = reward_bound + r̂·(−X_min)⁺, and costs ≥ 0: for an arm whose rate is
-    at least r, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r. No bound on costs, no moments
-    are needed. With M learnt from the samples there is none. Scaling all costs or all rewards changes no choice.
+    at least r ≥ 0, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r; for all such r at once.
+    No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs or all
+    rewards changes no choice.
 
     Parameters
     ----------
@@ -87,6 +89,8 @@ class KLRate(Record, _KLRateFields):
             return -enough
         variance = own_spread(belief, low, high)
         bound = largest_seen(max(self.reward_bound, low.reward_max), low, high)
+        if not bound > 0.0 and low.spend < high.spend:
+            return -math.inf  # it may be positive for some of the leads: nothing is certain
         if not (bound > 0.0 and self.reward_bound > 0.0):
             usual = math.sqrt(pulls * ((pulls * variance + 4.0 * usual_spread(belief, low, high)) / (pulls + 4)))
             bound = min(bound, usual) if bound > 0.0 else usual
