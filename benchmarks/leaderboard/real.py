@@ -65,15 +65,10 @@ def subset(log: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def real_problems(folder: Path) -> dict[str, Problem]:
-    """The whole sets, their halves, and subsets of the arms of swebench."""
-    found: dict[str, Problem] = {}
-    for name, file in LOGS.items():
-        log = read_log(folder / file)
-        found[name] = from_log(log)
-        for which in HALVES:
-            part = half(log, which)
-            found[f"{name}-{which}"] = from_log(part)
-            if name == "swebench":
-                first = 1 + SUBSETS * HALVES.index(which)
-                found |= {f"{name}-{which}:{i}": from_log(subset(part, i)) for i in range(first, first + SUBSETS)}
+    """The whole sets, and subsets of the arms of swebench on half of its instances."""
+    logs = {name: read_log(folder / file) for name, file in LOGS.items()}
+    found = {name: from_log(log) for name, log in logs.items()}
+    for which in HALVES:
+        part, first = half(logs["swebench"], which), 1 + SUBSETS * HALVES.index(which)
+        found |= {f"swebench-{which}:{i}": from_log(subset(part, i)) for i in range(first, first + SUBSETS)}
     return found

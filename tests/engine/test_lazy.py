@@ -133,29 +133,14 @@ def omega_star_ucb(rng: np.random.Generator, arms: int) -> Any:
     return baselines.OmegaStarUCB(spread(rng, 0.05, 4), int(rng.choice([0, 30])), **bounds(rng))
 
 
-def ucb_sc_plus(rng: np.random.Generator, arms: int) -> Any:
-    return baselines.UCBSCPlus(**bounds(rng))
-
-
-def b_kl_ucb(rng: np.random.Generator, arms: int) -> Any:
-    return baselines.BKLUCB(rng.uniform(0.5, 2.0, arms), spread(rng, 0.5, 10), rng.uniform(0, 4))
-
-
-def robust_median(rng: np.random.Generator, arms: int) -> Any:
-    return baselines.RobustUCBMedian(spread(rng, 1e-7, 1e-2), spread(rng, 1e-7, 1e-2))
-
-
-RIVALS = [omega_star_ucb, ucb_sc_plus, b_kl_ucb, robust_median]  # with a quarter of the runs
-
-
 INVERTED = [fieller_known, fieller, bernstein_rate, median_rate, catoni_rate]  # with half of the runs
 
 
-@pytest.mark.parametrize("make", [ucb_b1, ucb_m1, ucb_b2, ucb_b2c, steps, *INVERTED, *RIVALS])
+@pytest.mark.parametrize("make", [ucb_b1, ucb_m1, ucb_b2, ucb_b2c, steps, *INVERTED, omega_star_ucb])
 def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any]) -> None:
     """RUNS random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
     play = compiled(make(np.random.default_rng(0), 1))
-    for seed in range(RUNS // 4 if make in RIVALS else RUNS // 2 if make in INVERTED else RUNS):
+    for seed in range(RUNS // 2 if make in INVERTED else RUNS):
         rng = np.random.default_rng(seed)
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng, arms))

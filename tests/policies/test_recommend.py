@@ -1,0 +1,69 @@
+"""What is known → which policy, with a reason of one sentence, and what contradicts the samples is refused."""
+
+from typing import Any
+
+import pytest
+
+from bursar import policies
+from bursar.beliefs import Belief
+from bursar.errors import BadParameter
+
+MOMENTS = {"var_cost": [0.04, 0.05], "var_reward": 0.09, "cov": 0.01}
+SEEN = Belief(0, 10, 0.5, 0.8, 0.1, 0.1, 0.0)
+
+
+def test_the_default_needs_nothing() -> None:
+    assert policies.default() == policies.Frugal() == policies.recommend().policy
+
+
+@pytest.mark.parametrize(
+    ("known", "policy"),
+    [
+        ({}, policies.Frugal()),
+        ({"reward_bound": 1.0, "cost_bound": 2.0}, policies.Frugal()),
+        ({"tails": "heavy"}, policies.Frugal()),
+        ({"second_moments": MOMENTS, "tails": "light"}, policies.FiellerKnown(**MOMENTS)),
+        ({"second_moments": MOMENTS, "tails": "heavy"}, policies.Frugal()),
+        ({"guarantee": True}, policies.Frugal()),
+        ({"guarantee": True, "reward_bound": 2.0}, policies.Frugal(reward_bound=2.0)),
+        ({"guarantee": True, "second_moments": MOMENTS}, policies.CatoniRate(**MOMENTS)),
+        (
+            {"guarantee": True, "reward_bound": 2.0, "cost_bound": 3.0, "costs_can_be_negative": True},
+            policies.BernsteinRate(3.0, 2.0),
+        ),
+        ({"guarantee": True, "reward_bound": 2.0, "costs_can_be_negative": True}, policies.Frugal()),
+    ],
+    ids=str,
+)
+def test_what_is_known_decides(known: dict[str, Any], policy: Any) -> None:
+    found = policies.recommend([SEEN], **known)
+    assert found.policy == policy
+    assert found.reason
+    assert "\n" not in found.reason
+    assert not found.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"tails": "fat"}, 'tails of recommend must be "light", "heavy" or None; got \'fat\''),
+        ({"cost_bound": -1.0}, "cost_bound of recommend must be > 0; got -1.0"),
+        ({"reward_bound": "x"}, "reward_bound of recommend must be a finite number > 0; got 'x'"),
+        ({"cost_bound": 0.4}, "cost_bound of recommend must be at least what arm 0 has had on average, 0.5; got 0.4"),
+        (
+            {"reward_bound": 0.7},
+            "reward_bound of recommend must be at least what arm 0 has had on average, 0.8; got 0.7",
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        policies.recommend([SEEN], **wrong)
+    assert str(caught.value) == sentence
+
+
+def test_samples_that_contradict_the_sign_of_costs() -> None:
+    with pytest.raises(BadParameter, match=r"costs_can_be_negative .* True: arm 0 has cost -0.5 on average; got False"):
+        policies.recommend([SEEN._replace(mean_cost=-0.5)])
+    assert policies.recommend([SEEN._replace(mean_cost=-0.5)], costs_can_be_negative=True).policy == policies.default()
