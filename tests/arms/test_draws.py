@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from bursar.arms import Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
 from bursar.arms.beta_table import beta_coupling, beta_quantile, beta_table
@@ -116,6 +116,15 @@ def test_the_beta_table_is_the_quantile_function(a, b):
     lower, upper = stats.beta.ppf(stats.norm.cdf(z), a, b), stats.beta.isf(stats.norm.sf(z), a, b)
     exact = np.where(z < 0, lower, upper)
     assert np.abs([beta_quantile(table, value) for value in z.tolist()] - exact).max() < 1e-9
+
+
+def test_a_beta_whose_quantile_scipy_does_not_know_everywhere():
+    a, b = 1.0031236314796312, 0.10679098731470694
+    assert np.isnan(special.betaincinv(a, b, special.ndtr(-8.5)))
+    table = beta_table(a, b)
+    for z in (-7.0, -1.0, 0.3, 7.0):
+        assert beta_quantile(table, z) == pytest.approx(stats.beta.ppf(special.ndtr(z), a, b), abs=1e-9)
+    assert 0.0 < beta_quantile(table, -8.5) < 1e-15
 
 
 def test_the_beta_table_is_clamped_beyond_its_ends():

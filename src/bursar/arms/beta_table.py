@@ -64,7 +64,10 @@ def _log_quantile(a: float, b: float, z: Vector) -> Vector:
 
     x = np.where(z < 0.0, betaincinv(a, b, ndtr(z)), betainccinv(a, b, ndtr(-z)))
     log_tiny = (log_ndtr(z) + math.log(a) + betaln(a, b)) / a
-    log_x: Vector = np.where(log_tiny < -40.0 - math.log1p(b), log_tiny, np.log(np.maximum(x, 1e-300)))
+    # For some shapes scipy has no quantile (NaN) within 1e-15 of either end.
+    x = np.where(np.isnan(x) & (z > 0.0), 1.0, x)
+    is_tiny = (log_tiny < -40.0 - math.log1p(b)) | (np.isnan(x) & (log_tiny < -30.0))
+    log_x: Vector = np.where(is_tiny, log_tiny, np.log(np.maximum(x, 1e-300)))
     return log_x
 
 
