@@ -31,7 +31,8 @@ from bursar.engine.fingerprint import Reach
 from bursar.engine.loop import Outcome
 from bursar.engine.task import Task
 from bursar.engine.vocabulary import OPTIONS, learn
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, Uniform
+from bursar.policies.choose import best_by_excess
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
@@ -86,15 +87,34 @@ def policies_for(problem: Problem) -> dict[str, Any]:
         "UCBM1": UCBM1(**moments),
         "UCBB2": UCBB2(cost_bound=1.5, reward_bound=1.5),
         "UCBB2C": UCBB2C(cost_bound=1.5, reward_bound=1.5, slope_bound=1.0),
+        "Fieller": Fieller(),
+        "KLRate": KLRate(),
+        "Frugal": Frugal(),
         "Fixed": Fixed(problem.best),
         "Uniform": Uniform(),
     }
 
 
 def full_scan(policy: Any) -> Any:
-    """The same policy without its licence to be lazy: every arm is scored before every pull."""
+    """The same policy without its licence to be lazy: every arm is scored or compared before every pull."""
     cls = type(policy)
+    if hasattr(cls, "excess"):
+        return Compared(policy)
     return tuple.__new__(type(cls.__name__, (cls,), {"__slots__": (), "phase": None}), policy)
+
+
+class Compared(NamedTuple):
+    """A policy that compares with the leader, and does so with every arm before every pull."""
+
+    policy: Any
+
+    def memory(self, arms: int) -> Any:
+        """That of the policy."""
+        return self.policy.memory(arms)
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:  # noqa: ARG002 (it looks at the memory alone)
+        """Return the arm, found by comparing them all."""
+        return best_by_excess(self.policy, memory, memory.stats[:-1, 0])
 
 
 def sample(rng: Any, law: Any, memory: Any, pulls: int) -> None:
@@ -178,7 +198,7 @@ class Bench:
         """What not scoring every arm gains, at the start of a run and later."""
         cases = [(10, 1e4), (10, 1e6), (100, 1e4), (100, 1e5), (100, 1e6), (1000, 1e5)]
         table = columns("policy", *(f"K = {k}, to {budget:,.0f}" for k, budget in cases))
-        for name in ("UCBB1", "UCBM1", "UCBB2", "UCBB2C"):
+        for name in ("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fieller", "KLRate", "Frugal"):
             gains = []
             for k, budget in cases:
                 problem = problem_of(k)
