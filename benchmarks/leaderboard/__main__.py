@@ -81,7 +81,9 @@ def command(chosen: argparse.Namespace) -> None:
 def checked_setting(chosen: argparse.Namespace) -> Setting:
     """The budgets, runs and seed that were asked for."""
     budgets = vector("leaderboard", "budgets", chosen.budgets or (QUICK if chosen.quick else BUDGETS), above=0)
-    runs = whole("leaderboard", "runs", chosen.runs or (20 if chosen.quick else 500), at_least=2)
+    runs = whole(
+        "leaderboard", "runs", (20 if chosen.quick else 500) if chosen.runs is None else chosen.runs, at_least=2
+    )
     seed = whole("leaderboard", "seed", chosen.seed, at_least=0)
     return Setting(tuple(sorted(set(budgets.tolist()))), runs, seed)
 

@@ -1,7 +1,7 @@
 """Who plays: a line for each policy, with what it is told about a problem.
 
-A policy that is told nothing, bounds or the budget can be run by anyone who knows those; true means and variances of
-the arms are known to nobody, so whoever is told them is shown beside the others and never counts as the best of a cell.
+A policy that is told nothing, bounds or the budget can be run by anyone who knows those; true means, variances and
+slopes of the arms are known to nobody, so whoever is told them is shown beside the others and never counts as the best.
 
 Left out, though the library has them: KUBE, whose knapsack takes time in the square of the arms at every pull, and
 RobustUCBTruncated, which is RobustUCBMedian's twin.
@@ -93,7 +93,7 @@ CONTENDERS: dict[str, Contender] = {
     "UCBB1": Contender("moments", of_the_paper("UCBB1")),
     "UCBM1": Contender("moments", of_the_paper("UCBM1")),
     "UCBB2": Contender("bounds", of_the_paper("UCBB2")),
-    "UCBB2C": Contender("bounds", of_the_paper("UCBB2C")),
+    "UCBB2C": Contender("moments", of_the_paper("UCBB2C")),
     # bursar's
     "FiellerKnown": Contender("moments", with_moments(policies.FiellerKnown)),
     "Fieller": Contender("nothing", always(policies.Fieller())),

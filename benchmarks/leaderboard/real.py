@@ -19,7 +19,7 @@ from bursar.files import reading
 COLUMNS = ("arm", "instance", "cost", "reward")
 LOGS = {"swebench": "swebench.csv.gz", "tsp": "aslib_tsp-lion2015.csv.gz", "ads": "kag_facebook_ads.csv.gz"}
 HALVES = ("train", "test")
-SUBSETS = 3  # of the many arms of swebench, for each half
+SUBSETS = 2  # of the many arms of swebench, for each half
 
 
 def read_log(path: Path) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Where results are kept: a file for each, named by everything that the result depends on.
 
-That is the problem, the policy, the budgets, the runs, the seed, and the code that all of them reach, the loop's
-included. So a kept result is never stale, interrupted work goes on where it stopped, and a new policy alone is played.
+That is the problem with its exact moments, the policy, the budgets, the runs, the seed, the versions of bursar, numpy
+and numba, and the code that the loop, the policy, its memory and the laws reach. So interrupted work goes on where it
+stopped, and a new policy alone is played.
 """
 
 import json
@@ -9,13 +10,15 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from bursar import Problem, __version__
-from bursar.engine import loop
+from bursar.engine import loop, regret
 from bursar.engine.fingerprint import Reach
 from bursar.engine.task import memory_of
+from bursar.engine.world import compose
 from bursar.errors import BadFile, BursarError
 from bursar.files import writing
 
@@ -39,7 +42,10 @@ class Kept(NamedTuple):
 
 def key_of(problem: Problem, policy: Any, setting: Setting) -> str:
     """A name for all that a result depends on: values, and the code of the loop, the policy and the laws."""
-    reach = Reach(loop.play, policy, memory_of(policy, len(problem)), problem.arms, tuple(setting), __version__)
+    memory = memory_of(policy, len(problem))
+    code = (loop.play, compose(problem.arms), regret.pseudo, getattr(type(memory), "grown", None))
+    values = (problem.mean_costs, problem.gaps, tuple(setting), __version__, np.__version__, numba.__version__)
+    reach = Reach(*code, policy, memory, problem.arms, *values)
     if not reach.portable:
         raise BursarError(f"results of {type(policy).__name__} cannot be kept: its code is not that of a module")
     return reach.digest

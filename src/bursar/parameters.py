@@ -8,7 +8,7 @@ call that makes it; `real`, `whole` and `vector` turn what a user passed into wh
 import inspect
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Self
 
@@ -113,6 +113,17 @@ def whole(owner: str, name: str, value: object, **limits: float) -> int:
     if number != int(number) or not _within(number, limits):
         raise BadParameter(owner, name, allowed, value)
     return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def place_of(owner: str, name: str, value: object, words: Sequence[str]) -> int:
+    """The place of a word among those that are allowed: compiled code has no strings.
+
+    >>> place_of("Fieller", "form", "plugin", ("student", "plugin"))
+    1
+    """
+    if not isinstance(value, str) or value not in words:
+        raise BadParameter(owner, name, f"one of {', '.join(words)}", value)
+    return words.index(value)
 
 
 def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:

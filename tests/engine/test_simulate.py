@@ -261,6 +261,29 @@ def test_max_pulls_is_not_reached_by_a_run_that_ends_there() -> None:
         bursar.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1, max_pulls=10)
 
 
+class Bare(NamedTuple):
+    """Compares with the leader, and has no memory for it."""
+
+    x: float = 1.0
+
+    def excess(self, belief: Any, low: Any, high: Any) -> float:
+        return self.x
+
+
+class Named(NamedTuple):
+    """Has a field with the name of a method."""
+
+    excess: float = 1.0
+    sample: float = 2.0
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return int(now.pulls % 2)
+
+
+def test_a_field_may_have_the_name_of_a_method() -> None:
+    assert bursar.simulate(PROBLEMS["G"], Named(), [20.0], runs=1).pulls[0, 0, 0, 2] == 0
+
+
 GOOD: dict[str, Any] = {"problem": PROBLEMS["G"], "policies": policies.Fixed(0), "budgets": [10.0]}
 BAD = [
     ({"problem": "G"}, "problem of simulate must be a bursar.Problem; got 'G'"),
@@ -271,6 +294,7 @@ BAD = [
     ({"policies": {1: policies.Fixed(0)}}, "a label in policies of simulate must be a string"),
     ({"policies": "UCBB1"}, "exactly one of the methods score, sample, excess and choose"),
     ({"policies": [policies.UCBB1]}, "exactly one of the methods score, sample, excess and choose"),
+    ({"policies": Bare()}, "memory of Bare must be one with a method lead, such as Pooled, for a policy with excess"),
     ({"policies": policies.Fixed(3)}, "arm of Fixed"),
     (
         {"policies": policies.UCBB1([1, 2], 3, 0)},

@@ -94,15 +94,16 @@ def kl_rate(schedule: str, evidence: str, reward_bound: float | None) -> Excess:
 def frugal(slope: float, delay: float, reward_bound: float | None) -> Excess:
     def excess(at: Standing, arm: int) -> float:
         T, r, dearer = len(at.arms[arm]), at.rate(at.leader), at.prices[arm] / at.prices[at.leader]
-        ahead = math.log(at.spend(at.leader) / at.spend(arm)) + 0.5 * max(0, math.log(dearer))
+        ahead = math.log(at.spend(at.leader) / at.spend(arm)) + 0.75 * max(0, math.log(dearer))
         if ahead <= 0:
             return math.inf
         g = max(slope * ahead, ahead - delay)
         m = r * at.prices[arm] - mean_reward(at.arms[arm])
         if m <= 0:
             return -g
-        v = float(np.var([reward - r * cost for cost, reward in at.arms[arm]])) + 2 * usual_spread(at, arm, r) / T
         M = largest_seen(at, r, reward_bound)
+        v = float(np.var([reward - r * cost for cost, reward in at.arms[arm]]))
+        v += (2 * usual_spread(at, arm, r) + unpaid(at, arm) * max(M, 0) ** 2) / T
         D = closed(m, v, M) if M > 0 else 0.0
         if reward_bound is None or M <= 0:
             if v == 0:
@@ -126,6 +127,13 @@ def total_cost(pairs: Pairs) -> float:
 
 def mean_reward(pairs: Pairs) -> float:
     return math.fsum(r for _, r in pairs) / len(pairs)
+
+
+def unpaid(at: Standing, arm: int) -> float:
+    """1 for an arm that has paid nothing, falling to 0 at a hundredth of the usual squared reward."""
+    mine = float(np.mean([reward**2 for _, reward in at.arms[arm]]))
+    usual = float(np.mean([reward**2 for pairs in at.arms for _, reward in pairs]))
+    return max(0.0, 1 - 100 * mine / usual) if mine > 0 else 1.0
 
 
 def usual_spread(at: Standing, arm: int, r: float) -> float:

@@ -314,9 +314,22 @@ def test_bernstein_covers_bounded_pairs(pulls: int) -> None:
         # A negative rate: rewards in [−1, 0], of which only the length of the interval counts.
         low = (from_moments(BernsteinRate(1.0, 1.0), costs, rewards - 1.0, level) < -1.2).sum()
         assert low <= allowed(3.0 * math.exp(-level), runs)
-    narrow = from_moments(BernsteinRate(0.0, 0.0), costs, rewards, 4.0)
-    assert (narrow < law.rate).mean() < 0.05  # what is left without the bounds is plug-in Fieller
-    assert (from_moments(BernsteinRate(1.0, 1.0), costs, rewards, 4.0) >= narrow).all()
+    assert (
+        from_moments(BernsteinRate(0.5, 0.5), costs, rewards, 4.0)
+        <= from_moments(BernsteinRate(1.0, 1.0), costs, rewards, 4.0)
+    ).all()
+
+
+def test_bernstein_needs_its_bounds_where_rewards_are_rare() -> None:
+    """False alarms: 1e-6. A reward of 1 in one pull of 200: the samples' own variance is no guide."""
+    runs, pulls, level = 4_000, 400, 4.0
+    rng = np.random.default_rng(17)
+    costs: Array = 0.8 + 0.2 * (rng.random((runs, pulls)) < 0.5).astype(float)
+    rewards: Array = (rng.random((runs, pulls)) < 0.005).astype(float)
+    most = allowed(3.0 * math.exp(-level), runs)
+    for share, covers in ((1.0, True), (0.1, False), (0.0, False)):
+        low = (from_moments(BernsteinRate(0.2 * share, share), costs, rewards, level) < 0.005 / 0.9).sum()
+        assert (low <= most) == covers, (share, low, most)
 
 
 def test_block_rates_cover_symmetric_laws_of_any_tail() -> None:

@@ -8,7 +8,7 @@ from bursar import policies
 from bursar.beliefs import Belief
 from bursar.errors import BadParameter
 
-MOMENTS = {"var_cost": [0.04, 0.05], "var_reward": 0.09, "cov": 0.01}
+MOMENTS: dict[str, Any] = {"var_cost": [0.04, 0.05], "var_reward": 0.09, "cov": 0.01}
 SEEN = Belief(0, 10, 0.5, 0.8, 0.1, 0.1, 0.0)
 
 
@@ -27,9 +27,10 @@ def test_the_default_needs_nothing() -> None:
         ({"guarantee": True}, policies.Frugal()),
         ({"guarantee": True, "reward_bound": 2.0}, policies.Frugal(reward_bound=2.0)),
         ({"guarantee": True, "second_moments": MOMENTS}, policies.CatoniRate(**MOMENTS)),
+        ({"guarantee": True, "second_moments": MOMENTS, "tails": "light"}, policies.CatoniRate(**MOMENTS)),
         (
             {"guarantee": True, "reward_bound": 2.0, "cost_bound": 3.0, "costs_can_be_negative": True},
-            policies.BernsteinRate(3.0, 2.0),
+            policies.BernsteinRate(6.0, 4.0),
         ),
         ({"guarantee": True, "reward_bound": 2.0, "costs_can_be_negative": True}, policies.Frugal()),
     ],
@@ -46,7 +47,16 @@ def test_what_is_known_decides(known: dict[str, Any], policy: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"tails": "fat"}, 'tails of recommend must be "light", "heavy" or None; got \'fat\''),
+        ({"guarantee": "no"}, "guarantee of recommend must be True or False; got 'no'"),
+        (
+            {"second_moments": {}},
+            "second_moments of recommend must be None or a dict of var_cost, var_reward and cov; got {}",
+        ),
+        (
+            {"second_moments": 3},
+            "second_moments of recommend must be None or a dict of var_cost, var_reward and cov; got 3",
+        ),
+        ({"tails": "fat"}, "tails of recommend must be one of light, heavy; got 'fat'"),
         ({"cost_bound": -1.0}, "cost_bound of recommend must be > 0; got -1.0"),
         ({"reward_bound": "x"}, "reward_bound of recommend must be a finite number > 0; got 'x'"),
         ({"cost_bound": 0.4}, "cost_bound of recommend must be at least what arm 0 has had on average, 0.5; got 0.4"),
@@ -67,3 +77,9 @@ def test_samples_that_contradict_the_sign_of_costs() -> None:
     with pytest.raises(BadParameter, match=r"costs_can_be_negative .* True: arm 0 has cost -0.5 on average; got False"):
         policies.recommend([SEEN._replace(mean_cost=-0.5)])
     assert policies.recommend([SEEN._replace(mean_cost=-0.5)], costs_can_be_negative=True).policy == policies.default()
+
+
+@pytest.mark.parametrize("beliefs", [SEEN, [1, 2], 3, None], ids=str)
+def test_beliefs_are_a_sequence_of_them(beliefs: Any) -> None:
+    with pytest.raises(BadParameter, match="beliefs of recommend must be a sequence of Belief, one for each arm; got "):
+        policies.recommend(beliefs)

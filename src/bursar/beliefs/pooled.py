@@ -17,9 +17,9 @@ REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
 class Lead(NamedTuple):
     """What an arm is compared with: the leader, and all pulls together. Numbers only, so that two leads span a box."""
 
-    rate: float  # of the leader: its mean reward by its mean cost
+    rate: float  # of the leader: its mean reward by its price
     spend: float  # on the leader
-    price: float  # of the leader: its mean cost
+    price: float  # of the leader: its mean cost, or what stands for it (`price_of`)
     arms: float
     reward_max: float  # the extremes over all pulls
     cost_min: float

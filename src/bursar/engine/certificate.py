@@ -15,7 +15,7 @@ from bursar.beliefs import Lead
 from bursar.engine.lazy import LEADER, UNTIL, Race
 from bursar.policies.choose import leader_of, least_excess, without_price
 
-MARGIN = 1e-6  # of evidence, in natural units: an excess is not known better where arms have a billion pulls
+MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
 FIRST, WIDEST = 0.02, 0.5  # how far a box reaches, as a share of each number: at first, and at most
 WORTHWHILE = 3.0  # pulls that a certificate must be expected to serve
 REACH = 0  # the entry of Race.levels that holds it

@@ -19,7 +19,7 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from numba.cuda.typing.templates import AttributeTemplate
 
 from bursar.beliefs import Moments
-from bursar.engine import device, device_random
+from bursar.engine import device, device_random, loop
 from bursar.engine.device_random import VERBS, Stream
 from bursar.engine.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from bursar.engine.fingerprint import PROTOCOL, Reach
@@ -146,10 +146,14 @@ def _why(error: Exception) -> str:
 
 
 def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
-    for kind in ("score", "sample", "excess"):
-        if hasattr(policy.instance_class, kind):
-            return getattr(device, f"decide_by_{kind}")
-    return device.decide_by_choose
+    ways = {
+        loop.decide_lazily: device.decide_by_score,
+        loop.decide_by_score: device.decide_by_score,
+        loop.decide_by_sample: device.decide_by_sample,
+        loop.decide_by_excess: device.decide_by_excess,
+        loop.decide_by_choose: device.decide_by_choose,
+    }
+    return ways[loop.way_to_decide(policy.instance_class)]
 
 
 def _made(expression: str, arguments: str, **names: Any) -> Any:

@@ -32,7 +32,8 @@ MARGIN = 1e-9
 SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is guessed anew
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
 
-# Entries of Race.marks: the leader, the first pull that needs a contest, the first pull of the next phase.
+# Entries of Race.marks: the leader, the first pull that needs a contest (in `certificate`: whether there is a box), the
+# first pull of the next phase.
 LEADER, UNTIL, PHASE_END = 0, 1, 2
 # Entries of Race.levels: ln n of the last contest, the largest bound of the others then.
 LOG, RIVAL = 0, 1

@@ -65,11 +65,16 @@ def decide(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any
 
 def way_to_decide(policy: Any) -> Any:
     """The function below that serves a class of policies: the interpreter and the compiler agree on it here."""
-    if hasattr(policy, "score"):
-        return decide_lazily if callable(getattr(policy, "phase", None)) else decide_by_score
-    if hasattr(policy, "excess"):
+    if _can(policy, "score"):
+        return decide_lazily if _can(policy, "phase") else decide_by_score
+    if _can(policy, "excess"):
         return decide_by_excess
-    return decide_by_sample if hasattr(policy, "sample") else decide_by_choose
+    return decide_by_sample if _can(policy, "sample") else decide_by_choose
+
+
+def _can(policy: Any, method: str) -> bool:
+    """Whether a class has a method of this name; a field may have the name, too."""
+    return callable(getattr(policy, method, None))
 
 
 def decide_lazily(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001

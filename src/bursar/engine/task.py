@@ -46,6 +46,10 @@ class Task:
         first = memory_of(self.policy, len(self.problem))
         if not is_record(first) or not all(hasattr(first, name) for name in ("observe", "belief", "full")):
             raise BadParameter(self.label, "memory", "a NamedTuple with methods observe, belief and full", first)
+        if callable(getattr(type(self.policy), "excess", None)) and not hasattr(first, "lead"):
+            raise BadParameter(
+                self.label, "memory", "one with a method lead, such as Pooled, for a policy with excess", first
+            )
         return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
 
 

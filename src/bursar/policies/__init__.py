@@ -8,7 +8,7 @@ rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-
 from bursar.policies import baselines
 from bursar.policies.bernstein_rate import BernsteinRate
 from bursar.policies.catoni_rate import CatoniRate
-from bursar.policies.choose import Now, best_by_sample, best_by_score
+from bursar.policies.choose import Now, best_by_excess, best_by_sample, best_by_score
 from bursar.policies.fieller import Fieller
 from bursar.policies.fieller_known import FiellerKnown
 from bursar.policies.fixed import Fixed
@@ -51,6 +51,7 @@ __all__ = [
     "Recommendation",
     "Uniform",
     "baselines",
+    "best_by_excess",
     "best_by_sample",
     "best_by_score",
     "default",

@@ -5,6 +5,11 @@ import math
 from bursar.beliefs import Lead, PooledBelief
 
 
+def are_one(low: Lead, high: Lead) -> bool:
+    """Whether two leads are one, so that a comparison is exact."""
+    return low.spend == high.spend and low.rate == high.rate
+
+
 def own_spread(belief: PooledBelief, low: Lead, high: Lead) -> float:
     """The sample variance, 1/T, of the arm's R − rX, r being the leader's rate: the larger at the two rates."""
     most = 0.0
@@ -19,7 +24,7 @@ def usual_spread(belief: PooledBelief, low: Lead, high: Lead) -> float:
     The size is the mean square of the arm's rewards and of one more that is like all others.
     """
     own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    if not own > 0.0:
+    if not (own > 0.0 and low.size > 0.0):
         return high.spread / (belief.pulls + 1)
     return high.spread * (belief.pulls * (own / low.size) + 1.0) / (belief.pulls + 1)
 
@@ -31,6 +36,6 @@ def largest_seen(reward_max: float, low: Lead, high: Lead) -> float:
     """
     least, most = reward_max if low.rate < 0.0 < high.rate else math.inf, 0.0
     for rate in (low.rate, high.rate):
-        bound = reward_max + (rate * max(0.0, -low.cost_min) if rate >= 0.0 else -rate * low.cost_max)
+        bound = reward_max + (rate * max(0.0, -low.cost_min) if rate >= 0.0 else -rate * max(0.0, low.cost_max))
         least, most = min(least, bound), max(most, bound)
     return most if least > 0.0 else 0.0

@@ -4,8 +4,7 @@ import math
 from typing import Any, NamedTuple, Self
 
 from bursar.beliefs import Belief
-from bursar.errors import BadParameter
-from bursar.parameters import Record, real
+from bursar.parameters import Record, place_of, real
 from bursar.policies.fieller_limit import fieller_limit
 
 FORMS = ("student", "plugin")
@@ -29,7 +28,8 @@ class Fieller(Record, _FiellerFields):
 
     Guarantee, student: for Gaussian pairs P(score < rate) ≤ ½·exp(−ℓ) at every T > 2, whatever the covariance. Both
     forms: the same for all pairs with finite variances, in the limit of large T. Plug-in explores less at first, and
-    now and then a run stays with a wrong arm for long. Scaling all costs or all rewards changes no choice.
+    now and then a run stays with a wrong arm for long. Both believe samples on a line through the origin: where rewards
+    are rare, an arm may be given up for ever after a few zeros. Scaling all costs or all rewards changes no choice.
 
     Parameters
     ----------
@@ -51,9 +51,7 @@ class Fieller(Record, _FiellerFields):
     def __new__(cls, alpha: float = 1.0, form: str = "student") -> Self:
         """Check the parameters."""
         owner = cls.__name__
-        if form not in FORMS:
-            raise BadParameter(owner, "form", f"one of {', '.join(FORMS)}", form)
-        return super().__new__(cls, real(owner, "alpha", alpha, above=0), FORMS.index(form))
+        return super().__new__(cls, real(owner, "alpha", alpha, above=0), place_of(owner, "form", form, FORMS))
 
     def arguments(self) -> dict[str, Any]:
         """The constructor's arguments, the form by its name."""

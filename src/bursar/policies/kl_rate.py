@@ -4,15 +4,15 @@ import math
 from typing import Any, NamedTuple, Self
 
 from bursar.beliefs import Lead, Pooled, PooledBelief, price_of
-from bursar.errors import BadParameter
-from bursar.parameters import Record, real
-from bursar.policies.between_leads import largest_seen, own_spread, usual_spread
+from bursar.parameters import Record, place_of, real
+from bursar.policies.between_leads import are_one, largest_seen, own_spread, usual_spread
 from bursar.policies.evidence import best_weight, closed_evidence, sample_evidence
 
 KEPT = 1000  # samples of an arm that are weighed one by one; an arm with more is judged by the closed form
 SCHEDULES = ("plus", "half", "one")
-PLUS, HALF, ONE = range(3)
+PLUS, ONE = SCHEDULES.index("plus"), SCHEDULES.index("one")
 EVIDENCE = ("closed", "sample")
+SAMPLE = EVIDENCE.index("sample")
 
 
 class _KLRateFields(NamedTuple):
@@ -24,7 +24,7 @@ class _KLRateFields(NamedTuple):
 class KLRate(Record, _KLRateFields):
     """Pull the arm with the largest rate so far, unless too little speaks against one of the others.
 
-    With r̂ the leader's rate and S_L its spend, an arm with T pulls and the spend S is pulled where
+    With r̂ the leader's rate and S_L its spend, an arm with T pulls and the spend S < S_L is pulled where
     T·D ≤ g(ln(S_L/S)), the one with the least T·D − g first. D is the evidence per pull that its rate is below r̂, that
     is, that Z = R − r̂X has a negative mean. With m = r̂X̄ − R̄, v the sample variance of Z and M a bound of Z:
 
@@ -39,13 +39,13 @@ class KLRate(Record, _KLRateFields):
 
     Guarantee with `reward_bound` given, where M = reward_bound + r̂·(−X_min)⁺, and costs ≥ 0: for an arm whose rate is
     at least r ≥ 0, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r; for all such r at once.
-    No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs or all
-    rewards changes no choice.
+    No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs changes
+    no choice, nor does scaling all rewards, and `reward_bound` with them.
 
     Parameters
     ----------
         schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.
-        evidence: "closed", or "sample", which is sharper and slower.
+        evidence: "closed", or "sample", which is sharper, slower, and keeps 16 kB of samples for each arm.
         reward_bound: the largest possible reward, where known; a larger one that is seen takes its place.
 
     >>> KLRate()
@@ -60,12 +60,9 @@ class KLRate(Record, _KLRateFields):
     def __new__(cls, schedule: str = "plus", evidence: str = "closed", reward_bound: float | None = None) -> Self:
         """Check the parameters."""
         owner = cls.__name__
-        if schedule not in SCHEDULES:
-            raise BadParameter(owner, "schedule", f"one of {', '.join(SCHEDULES)}", schedule)
-        if evidence not in EVIDENCE:
-            raise BadParameter(owner, "evidence", f"one of {', '.join(EVIDENCE)}", evidence)
+        places = place_of(owner, "schedule", schedule, SCHEDULES), place_of(owner, "evidence", evidence, EVIDENCE)
         bound = -math.inf if reward_bound is None else real(owner, "reward_bound", reward_bound, above=0)
-        return super().__new__(cls, SCHEDULES.index(schedule), EVIDENCE.index(evidence), bound)
+        return super().__new__(cls, *places, bound)
 
     def arguments(self) -> dict[str, Any]:
         """The constructor's arguments, by their names."""
@@ -74,7 +71,7 @@ class KLRate(Record, _KLRateFields):
 
     def memory(self, arms: int) -> Pooled:
         """Moments of each arm and of all together; the sample form keeps samples too."""
-        return Pooled.empty(arms, KEPT if self.evidence == 1 else 1)
+        return Pooled.empty(arms, KEPT if self.evidence == SAMPLE else 1)
 
     def excess(self, belief: PooledBelief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
@@ -89,7 +86,7 @@ class KLRate(Record, _KLRateFields):
             return -enough
         variance = own_spread(belief, low, high)
         bound = largest_seen(max(self.reward_bound, low.reward_max), low, high)
-        if not bound > 0.0 and low.spend < high.spend:
+        if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
         if not (bound > 0.0 and self.reward_bound > 0.0):
             usual = math.sqrt(pulls * ((pulls * variance + 4.0 * usual_spread(belief, low, high)) / (pulls + 4)))
@@ -98,7 +95,7 @@ class KLRate(Record, _KLRateFields):
         if evidence == math.inf:
             return evidence if pulls > 1 else -enough  # one sample is not proof
         excess = pulls * evidence - enough
-        if self.evidence == 1 and excess <= 0.0 and low.spend == high.spend and pulls <= len(belief.pairs):
+        if self.evidence == SAMPLE and excess <= 0.0 and are_one(low, high) and pulls <= len(belief.pairs):
             start = best_weight(shortfall, variance, bound)
             evidence = sample_evidence(belief.pairs, pulls, low.rate, bound, start, enough / pulls)
             excess = max(excess, pulls * evidence - enough)

@@ -25,7 +25,7 @@ class MedianRate(Record, _MedianRateFields):
         score = the (⌊q·m⌋ + 1)-th largest rate of a block; ∞ while T < m
 
     R̄_j − rX̄_j ≥ 0 says no more than that r is at most the block's rate: this is an order statistic of means of R − rX,
-    solved for r. With a = 2 (finite variances): p = ½, m = ⌊3.17·ℓ⌋ + 1 and the (⌊m/8⌋ + 1)-th largest.
+    solved for r. With a = 2 (finite variances): p = ½, m = ⌊3.16·ℓ⌋ + 1 and the (⌊m/8⌋ + 1)-th largest.
 
     Guarantee: P(score < rate) ≤ exp(−ℓ) at every T for which each block has P(R̄_j ≥ rate·X̄_j) ≥ p. With p = ½ this
     holds if R − rate·X is symmetric about 0, whatever its tails. In the limit of large blocks it holds for all pairs

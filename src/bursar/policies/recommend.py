@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from bursar.beliefs import Belief
 from bursar.errors import BadParameter
-from bursar.parameters import real
+from bursar.parameters import place_of, real
 from bursar.policies.bernstein_rate import BernsteinRate
 from bursar.policies.catoni_rate import CatoniRate
 from bursar.policies.fieller_known import FiellerKnown
@@ -47,7 +47,7 @@ def recommend(
         guarantee: whether a proof that holds from the first pull is worth more than the smallest mean regret.
         costs_can_be_negative: whether a pull can refund money.
         cost_bound: the largest |cost| that is possible, where known.
-        reward_bound: the largest reward that is possible, where known.
+        reward_bound: the largest |reward| that is possible, where known.
         second_moments: var_cost, var_reward and cov of the arms, where truly known, not estimated.
         tails: "light" for costs and rewards close to Gaussian, "heavy" where a few pulls carry most of the sum.
 
@@ -56,41 +56,68 @@ def recommend(
     >>> print(recommend(guarantee=True, reward_bound=1.0).reason)
     rewards are at most 1 and no cost is negative: its bound then holds for costs of any size and tail
     """
+    _check(guarantee, costs_can_be_negative, second_moments, tails)
     cost_bound, reward_bound = (
         None if bound is None else real("recommend", name, bound, above=0)
         for name, bound in (("cost_bound", cost_bound), ("reward_bound", reward_bound))
     )
-    if tails not in (None, "light", "heavy"):
-        raise BadParameter("recommend", "tails", '"light", "heavy" or None', tails)
-    for belief in beliefs:
+    for belief in _checked(beliefs):
         _agree(belief, costs_can_be_negative, cost_bound, reward_bound)
-    if second_moments is not None and tails == "light":
+    if not guarantee and second_moments is not None and tails == "light":
         known = "the second moments are known and the tails light"
-        return Recommendation(FiellerKnown(**second_moments), f"{known}: it meets the sharp lower bound")
+        return Recommendation(FiellerKnown(**second_moments), f"{known}: it comes close to the sharp lower bound")
     if not guarantee:
-        best = "no other policy that is told no true moments has a smaller mean regret over the leaderboard"
-        return Recommendation(default(), best)
+        return Recommendation(default(), "of the policies that need to be told nothing it has the best leaderboard")
     if reward_bound is not None and not costs_can_be_negative:
         known = f"rewards are at most {reward_bound:g} and no cost is negative"
         bound = "its bound then holds for costs of any size and tail"
         return Recommendation(Frugal(reward_bound=reward_bound), f"{known}: {bound}")
-    if second_moments is not None:
-        bound = "its bound holds for every law that has them, whatever its tails"
-        return Recommendation(CatoniRate(**second_moments), f"the second moments are known: {bound}")
     if cost_bound is not None and reward_bound is not None:
-        bound = "its bound needs nothing else, not even the sign of costs"
-        return Recommendation(BernsteinRate(cost_bound, reward_bound), f"costs and rewards are bounded: {bound}")
+        widths = BernsteinRate(2.0 * cost_bound, 2.0 * reward_bound)
+        return Recommendation(
+            widths, "costs and rewards are bounded: its bound needs nothing else, not even their signs"
+        )
+    if second_moments is not None:
+        bound = "its bound is for laws that have them, whatever the tails"
+        return Recommendation(CatoniRate(**second_moments), f"the second moments are known: {bound}")
     missing = "no bound can be proved from what is known: give reward_bound with costs ≥ 0, or second_moments"
-    return Recommendation(default(), f"{missing}; this one has the smallest mean regret without")
+    return Recommendation(default(), f"{missing}; without, it has the best leaderboard")
+
+
+_MOMENTS = {"var_cost", "var_reward", "cov"}
+
+
+def _check(guarantee: object, costs_can_be_negative: object, second_moments: object, tails: object) -> None:
+    """Refuse what is not of its kind."""
+    for name, flag in (("guarantee", guarantee), ("costs_can_be_negative", costs_can_be_negative)):
+        if not isinstance(flag, bool):
+            raise BadParameter("recommend", name, "True or False", flag)
+    if tails is not None:
+        place_of("recommend", "tails", tails, ("light", "heavy"))
+    if second_moments is not None and not (isinstance(second_moments, Mapping) and set(second_moments) == _MOMENTS):
+        raise BadParameter(
+            "recommend", "second_moments", "None or a dict of var_cost, var_reward and cov", second_moments
+        )
+
+
+def _checked(beliefs: object) -> list[Belief]:
+    """The beliefs, if they are a sequence of such."""
+    given = list(beliefs) if isinstance(beliefs, Iterable) and not isinstance(beliefs, Belief) else [None]
+    found = [belief for belief in given if isinstance(belief, Belief)]
+    if len(found) < len(given):
+        raise BadParameter("recommend", "beliefs", "a sequence of Belief, one for each arm", beliefs)
+    return found
 
 
 def _agree(belief: Belief, negative: bool, cost_bound: float | None, reward_bound: float | None) -> None:
     """Refuse what the samples of an arm contradict."""
     arm = f"at least what arm {belief.arm} has had on average"
-    if cost_bound is not None and abs(belief.mean_cost) > cost_bound:
-        raise BadParameter("recommend", "cost_bound", f"{arm}, {abs(belief.mean_cost):g}", cost_bound)
-    if reward_bound is not None and belief.mean_reward > reward_bound:
-        raise BadParameter("recommend", "reward_bound", f"{arm}, {belief.mean_reward:g}", reward_bound)
+    for name, bound, mean in (
+        ("cost_bound", cost_bound, belief.mean_cost),
+        ("reward_bound", reward_bound, belief.mean_reward),
+    ):
+        if bound is not None and abs(mean) > bound:
+            raise BadParameter("recommend", name, f"{arm}, {abs(mean):g}", bound)
     if belief.pulls > 0 and belief.mean_cost < 0.0 and not negative:
         allowed = f"True: arm {belief.arm} has cost {belief.mean_cost:g} on average"
         raise BadParameter("recommend", "costs_can_be_negative", allowed, negative)
