@@ -41,7 +41,7 @@ FIGURES = {
     "UCB-B2 on Bernoulli pairs": Figure(H, UCBB2(1.0, 1.0, alpha=2.01, min_cost=0.25), 4460.0, 2.0),
     "omega-UCB, rho 1/4": Figure(H, baselines.OmegaUCB(rho=0.25), 215.96, 1.94),
     "omega-UCB, rho 1": Figure(H, baselines.OmegaUCB(rho=1.0), 657.5, 2.0),
-    "BTS": Figure(H, baselines.BTS(), 291.7, 1.8, runs=400),  # 20 Beta draws a pull
+    "BTS": Figure(H, baselines.BTS(), 291.7, 1.8, runs=200),  # 20 Beta draws a pull
     # Of public code, a few dozen runs each.
     "UCB-SC+": Figure(H, baselines.UCBSCPlus(), 348.0, 13.9, runs=400),
     "b-greedy": Figure(H, baselines.BGreedy(), 1274.0, 144.0, runs=400),

@@ -52,7 +52,7 @@ def compiled(policy: Any) -> Callable[..., int]:
 
 
 def kl_rate(rng: np.random.Generator) -> Any:
-    evidence = "sample" if rng.random() < 0.1 else "closed"
+    evidence = "sample" if rng.random() < 0.03 else "closed"
     bound = None if rng.random() < 0.6 else spread(rng, 0.1, 1e3)
     return policies.KLRate(str(rng.choice(["plus", "half", "one"])), evidence, bound)
 
@@ -64,9 +64,9 @@ def frugal(rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("make", [kl_rate, frugal])
 def test_choices_by_certificate_are_those_of_the_full_comparison(make: Callable[[np.random.Generator], Any]) -> None:
-    """2000 random runs: 1 to 300 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0."""
+    """1000 random runs: 1 to 300 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0."""
     play = compiled(make(np.random.default_rng(0)))
-    for seed in range(2_000):
+    for seed in range(1_000):
         rng = np.random.default_rng(seed)
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng))

@@ -395,8 +395,6 @@ BUILT_IN = {
     "UCBM1": policies.UCBM1(0.01, 0.01, 0.0),
     "UCBB2": policies.UCBB2(1.5, 1.5),
     "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
-    "Fieller": policies.Fieller(),
-    "KLRate": policies.KLRate(),
     "Frugal": policies.Frugal(),
     "Fixed": policies.Fixed(1),
     "Uniform": policies.Uniform(),
