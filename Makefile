@@ -28,8 +28,9 @@ lint: setup
 unit: setup
 	$(BIN)/pytest -n 2 --dist worksteal
 
-soak: setup  ## what takes too long for every day: a billion pulls, new random examples
+soak: setup  ## what takes too long for every day: a billion pulls, new random examples, large budgets; hours
 	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine/test_lazy.py
+	$(MAKE) leaderboard-long
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python benchmarks/engine.py
