@@ -9,11 +9,14 @@ import pytest
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
-import bursar.engine.dispatch  # noqa: F401 (it teaches numba the methods that best_by_score calls)
 from bursar.beliefs import Belief, Moments
+from bursar.engine.fingerprint import Reach
+from bursar.engine.vocabulary import learn
 from bursar.policies import Fixed, Now, Uniform, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan
+for helper in Reach(Moments).functions:  # as the engine does before it compiles anything with this memory
+    learn(helper)
 
 
 class Listed(NamedTuple):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bursar.beliefs import Lead, price_of
 
 Counts = NDArray[np.int64]
+PATIENCE = 30  # pulls after which an arm is compared with the others though it has cost nothing
 
 
 class Now(NamedTuple):
@@ -57,9 +58,6 @@ def best_by_excess(policy: Any, memory: Any, pulls: Counts) -> int:
     lead = memory.lead(leader)
     arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
     return arm if excess <= 0.0 else leader
-
-
-PATIENCE = 30  # pulls after which an arm is compared with the others though it has cost nothing
 
 
 def without_price(memory: Any, pulls: Counts) -> int:

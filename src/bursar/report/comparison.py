@@ -79,7 +79,9 @@ def policy_for(problem: Problem, name: str) -> Any:
         return kind(problem.best) if name == "Fixed" else kind()
     try:
         known = _KNOWING[name](problem) if name in _KNOWING else _asked(problem, kind)
-        return kind(**known, **({"min_cost": float(problem.mean_costs.min()) / 2} if name in _PAPER else {}))
+        if name in _PAPER:
+            known["min_cost"] = float(problem.mean_costs.min()) / 2
+        return kind(**known)
     except NotCovered as need:
         raise NotCovered(f"{name} needs {need}") from None
     except BadParameter as error:
