@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from bursar import Problem, __version__
 from bursar.engine import loop, regret
 from bursar.engine.fingerprint import Reach
-from bursar.engine.task import memory_of
 from bursar.engine.world import compose
 from bursar.errors import BadFile, BursarError
 from bursar.files import writing
+from bursar.policies.protocol import memory_of
 
 Floats = NDArray[np.float64]
 

@@ -69,6 +69,11 @@ def signature_of(cls: type) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(cls).parameters
 
 
+def is_record(value: object) -> bool:
+    """Whether it is an instance of a NamedTuple."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
 def equal(one: object, other: object) -> bool:
     """Equality by value that understands arrays, also inside tuples and lists; tuples differ where their classes do.
 

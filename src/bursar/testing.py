@@ -19,8 +19,8 @@ import numpy as np
 from bursar.arms import Gaussian, Pareto, Problem
 from bursar.engine import certificate, simulate
 from bursar.engine.lazy import MARGIN, Race, forget, lazy_best
-from bursar.engine.task import memory_of
 from bursar.policies.choose import best_by_excess, best_by_score, leader_of, log_of, number
+from bursar.policies.protocol import memory_of
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
 

@@ -12,10 +12,10 @@ from bursar.engine.certificate import lazy_against
 from bursar.engine.fingerprint import Reach
 from bursar.engine.lazy import Race, forget
 from bursar.engine.records import coerced
-from bursar.engine.task import memory_of
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.engine.world import World
 from bursar.policies.choose import best_by_excess
+from bursar.policies.protocol import memory_of
 from bursar.testing import PolicyContract
 from tests.arms.conftest import LAWS
 from tests.engine.test_lazy import EVERYTHING, spread

@@ -13,11 +13,11 @@ from bursar import policies
 from bursar.engine.fingerprint import Reach
 from bursar.engine.lazy import Race, forget, lazy_best, phase_end
 from bursar.engine.records import coerced
-from bursar.engine.task import memory_of
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.engine.world import World, compose
 from bursar.policies import baselines
 from bursar.policies.choose import best_by_score, log_of
+from bursar.policies.protocol import memory_of
 from bursar.testing import PolicyContract
 from tests.arms.conftest import LAWS
 

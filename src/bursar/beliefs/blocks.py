@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.moments import Sample
 from bursar.beliefs.select import median
 from bursar.parameters import Vector
 
@@ -110,6 +111,40 @@ class Blocks(NamedTuple):
     def full(self) -> bool:
         """Whether some arm's next sample could not be stored."""
         return int(self.state[FULL]) != 0
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Put one sample in the place of another, the arm's `place`-th from 0: later sums move by the difference."""
+        step = np.array(new) - np.array(old)
+        pulls, start = int(self.arms[arm, PULLS]), int(self.arms[arm, START])
+        for page in range(place // PAGE, (pulls - 1) // PAGE + 1):
+            rows = slice(place % PAGE if page == place // PAGE else 0, min(PAGE, pulls - page * PAGE))
+            self.pages[self.table[start + page], rows] += step
+        self.sums[arm, COST] += step[0]
+        self.sums[arm, REWARD] += step[1]
+        self.arms[arm, GROUPS] = 0  # nothing is remembered of no groups
+
+    def widened(self) -> "Blocks":
+        """The same with one more arm."""
+        arms, used = len(self.arms), int(self.state[TABLE_USED])
+        state = self.state.copy()
+        state[TABLE_USED] = used + FIRST_STRETCH
+        row = np.zeros((1, 5), dtype=np.int64)
+        row[0, START], row[0, ROOM] = used, FIRST_STRETCH
+        return Blocks(
+            _lengthened(self.pages, len(self.pages)),
+            _lengthened(self.table, _table_length(arms + 1, len(self.pages))),
+            np.concatenate([self.arms, row]),
+            np.vstack([self.sums, np.zeros(9)]),
+            state,
+            self.scratch.copy(),
+        )
+
+    def bare(self) -> "Blocks":
+        """The same with nothing remembered: what it holds then depends on the samples alone."""
+        arms, sums = self.arms.copy(), self.sums.copy()
+        arms[:, GROUPS] = arms[:, SIZE] = 0
+        sums[:, MEDIAN_RATE:] = 0.0
+        return self._replace(arms=arms, sums=sums, scratch=np.zeros_like(self.scratch))
 
 
 def block_medians(belief: BlockBelief, groups: int, min_cost: float) -> tuple[float, float]:

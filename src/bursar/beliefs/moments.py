@@ -15,6 +15,8 @@ import numpy as np
 
 from bursar.parameters import Vector
 
+Sample = tuple[float, float]  # cost and reward
+
 # The columns of `Moments.stats`: eight numbers, one cache line per arm.
 PULLS, FIRST_COST, FIRST_REWARD, MEAN_COST, MEAN_REWARD, SQUARES_COST, SQUARES_REWARD, SQUARES_CROSS = range(8)
 
@@ -63,6 +65,18 @@ class Moments(NamedTuple):
         """Never: moments take the same room whatever the number of pulls."""
         return False
 
+    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+        """Take in `count` samples that are all alike."""
+        take_in_many(self.stats, arm, count, cost, reward)
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (sums have no order)
+        """Put one sample in the place of another that was taken in before."""
+        replace(self.stats, arm, old, new)
+
+    def widened(self) -> "Moments":
+        """The same with one more arm."""
+        return Moments(np.vstack([self.stats, np.zeros(8)]))
+
 
 def take_in(s: Vector, row: int, cost: float, reward: float) -> None:
     """Take one sample into a row of sums."""
@@ -82,6 +96,42 @@ def take_in(s: Vector, row: int, cost: float, reward: float) -> None:
     s[row, SQUARES_COST] = float(s[row, SQUARES_COST]) + step_cost * step_cost * rest
     s[row, SQUARES_REWARD] = float(s[row, SQUARES_REWARD]) + step_reward * step_reward * rest
     s[row, SQUARES_CROSS] = float(s[row, SQUARES_CROSS]) + step_cost * step_reward * rest
+
+
+def take_in_many(s: Vector, row: int, count: int, cost: float, reward: float) -> None:
+    """Take `count` samples that are all alike into a row of sums."""
+    pulls = float(s[row, PULLS])
+    if pulls == 0.0:
+        s[row, FIRST_COST] = cost
+        s[row, FIRST_REWARD] = reward
+    total = pulls + count
+    step_cost = cost - float(s[row, FIRST_COST]) - float(s[row, MEAN_COST])
+    step_reward = reward - float(s[row, FIRST_REWARD]) - float(s[row, MEAN_REWARD])
+    weight = count / total
+    s[row, PULLS] = total
+    s[row, MEAN_COST] += step_cost * weight
+    s[row, MEAN_REWARD] += step_reward * weight
+    s[row, SQUARES_COST] += step_cost * step_cost * pulls * weight
+    s[row, SQUARES_REWARD] += step_reward * step_reward * pulls * weight
+    s[row, SQUARES_CROSS] += step_cost * step_reward * pulls * weight
+
+
+def replace(s: Vector, row: int, old: Sample, new: Sample) -> None:
+    """Put one sample in the place of another in a row of sums; exact but for rounding.
+
+    With d the change of a value and m the mean before, T·mean grows by d, and a sum of centred products, of values
+    x and y, by (x' − m_x)(y' − m_y) − (x − m_x)(y − m_y) − d_x·d_y/T.
+    """
+    pulls = float(s[row, PULLS])
+    shift = s[row, FIRST_COST : FIRST_REWARD + 1]
+    mean = s[row, MEAN_COST : MEAN_REWARD + 1]
+    before, after = np.array(old) - shift - mean, np.array(new) - shift - mean
+    step = after - before
+    mean += step / pulls
+    grown = np.outer(after, after) - np.outer(before, before) - np.outer(step, step) / pulls
+    s[row, SQUARES_COST] = max(0.0, s[row, SQUARES_COST] + grown[0, 0])
+    s[row, SQUARES_REWARD] = max(0.0, s[row, SQUARES_REWARD] + grown[1, 1])
+    s[row, SQUARES_CROSS] += grown[0, 1]
 
 
 def belief_of(s: Vector, row: int) -> Belief:

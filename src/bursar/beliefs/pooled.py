@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bursar.beliefs.moments import PULLS, Belief, belief_of, take_in
+from bursar.beliefs.moments import PULLS, Belief, Sample, belief_of, replace, take_in, take_in_many
 from bursar.parameters import Vector
 
 REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
@@ -104,6 +104,33 @@ class Pooled(NamedTuple):
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""
         return False
+
+    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+        """Take in `count` samples that are all alike and, but for the first of all, change no extreme."""
+        everything = len(self.stats) - 1
+        if self.stats[everything, PULLS] == 0.0:
+            self.extremes[:] = reward, cost, cost
+        pulls = int(self.stats[arm, PULLS])
+        self.pairs[arm, pulls : pulls + count] = cost, reward
+        take_in_many(self.stats, arm, count, cost, reward)
+        take_in_many(self.stats, everything, count, cost, reward)
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Put one sample in the place of another, the arm's `place`-th from 0; the extremes remember both."""
+        replace(self.stats, arm, old, new)
+        replace(self.stats, len(self.stats) - 1, old, new)
+        cost, reward = new
+        self.extremes[REWARD_MAX] = max(reward, self.extremes[REWARD_MAX])
+        self.extremes[COST_MIN] = min(cost, self.extremes[COST_MIN])
+        self.extremes[COST_MAX] = max(cost, self.extremes[COST_MAX])
+        if place < self.pairs.shape[1]:
+            self.pairs[arm, place] = new
+
+    def widened(self) -> "Pooled":
+        """The same with one more arm."""
+        arms = len(self.pairs)
+        pairs = np.concatenate([self.pairs, np.zeros((1, *self.pairs.shape[1:]))])
+        return Pooled(np.insert(self.stats, arms, 0.0, axis=0), self.extremes.copy(), pairs)
 
 
 def price_of(belief: Belief | PooledBelief, cost_min: float, cost_max: float) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.moments import Sample
 from bursar.parameters import Vector
 
 FIRST_ROOM = 8  # samples an arm starts with room for
@@ -77,6 +78,23 @@ class Samples(NamedTuple):
     def full(self) -> bool:
         """Whether some arm's next sample could not be stored."""
         return int(self.state[FULL]) != 0
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (its place says which)
+        """Put a sample in the place of the arm's `place`-th, counted from 0."""
+        self.pool[int(self.arms[arm, START]) + place] = new
+        self.arms[arm, SIZE] = 0  # nothing is remembered of no samples
+
+    def widened(self) -> "Samples":
+        """The same with one more arm."""
+        row = np.zeros((1, 5), dtype=np.int64)
+        row[0, ROOM] = FIRST_ROOM
+        return _laid_out(self.pool, np.concatenate([self.arms, row]), np.append(self.remembered, 0.0))
+
+    def bare(self) -> "Samples":
+        """The same with nothing remembered: what it holds then depends on the samples alone."""
+        arms = self.arms.copy()
+        arms[:, SIZE] = arms[:, LEVEL] = 0
+        return self._replace(arms=arms, remembered=np.zeros_like(self.remembered))
 
 
 def _move(samples: Samples, arm: int) -> None:

@@ -23,9 +23,9 @@ from bursar.engine import device, device_random, loop
 from bursar.engine.device_random import VERBS, Stream
 from bursar.engine.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from bursar.engine.fingerprint import PROTOCOL, Reach
-from bursar.engine.records import is_record
 from bursar.engine.vocabulary import row_source
 from bursar.engine.world import law_at
+from bursar.parameters import is_record
 
 Kernel = Any
 REGISTERS = 128  # of a lazy thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)

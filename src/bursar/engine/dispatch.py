@@ -26,9 +26,10 @@ from numba.core.errors import NumbaError
 
 from bursar.engine import cache, loop
 from bursar.engine.fingerprint import PROTOCOL, Reach
-from bursar.engine.records import described, is_record, shape
+from bursar.engine.records import described, shape
 from bursar.engine.vocabulary import OPTIONS, counting_play, learn
 from bursar.engine.world import law_at
+from bursar.parameters import is_record
 
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-
-def is_record(value: object) -> bool:
-    """Whether it is an instance of a NamedTuple."""
-    return isinstance(value, tuple) and hasattr(value, "_fields")
+from bursar.parameters import is_record
 
 
 def coerced(record: Any) -> Any:

@@ -1,6 +1,5 @@
 """simulate(): policies on a problem, over runs and budgets."""
 
-import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -12,14 +11,13 @@ from bursar._version import __version__
 from bursar.arms.problem import Problem, checked_problem
 from bursar.engine.loop import Outcome
 from bursar.engine.progress import progress as progress_bar
-from bursar.engine.records import is_record
 from bursar.engine.result import Result
 from bursar.engine.task import Task
 from bursar.errors import BadParameter
-from bursar.parameters import Vector, real, vector, whole
+from bursar.parameters import Vector, is_record, real, vector, whole
 from bursar.policies import Fixed
+from bursar.policies.protocol import checked_policy, told
 
-_KINDS = ("score", "sample", "excess", "choose")
 _BACKENDS = {  # and where each is, imported when it is used
     "threads": ("threads", "run"),
     "dask": ("cluster", "run_on_dask"),
@@ -77,9 +75,9 @@ def simulate(
     oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
     outcome = _room(len(labelled) + 1, runs, len(limits), len(problem))
     tasks = [
-        Task(problem, label, told, limits[part], seed, max_pulls, outcome.part(i).part((slice(None), part)))
+        Task(problem, label, player, limits[part], seed, max_pulls, outcome.part(i).part((slice(None), part)))
         for i, (label, policy) in enumerate([*labelled.items(), oracle])
-        for part, told in _by_budget(policy, limits)
+        for part, player in _by_budget(policy, limits)
     ]
     with progress_bar(runs * len(tasks), progress) as report:
         module, function = _BACKENDS[str(backend)]
@@ -102,7 +100,7 @@ def _by_budget(policy: Any, budgets: Vector) -> list[tuple[slice, Any]]:
     """Which budgets one run can serve: all of them, or one at a time for a policy that looks at the budget."""
     if "budget" not in policy._fields:
         return [(slice(None), policy)]
-    return [(slice(j, j + 1), policy._replace(budget=float(budget))) for j, budget in enumerate(budgets)]
+    return [(slice(j, j + 1), told(policy, budget)) for j, budget in enumerate(budgets)]
 
 
 def _room(policies: int, runs: int, budgets: int, arms: int) -> Outcome:
@@ -145,10 +143,5 @@ def _labelled(policies: Any, arms: int) -> dict[str, Any]:
     for label, policy in labelled.items():
         if not isinstance(label, str) or not label.strip():
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
-        kinds = [kind for kind in _KINDS if callable(getattr(type(policy), kind, None))]
-        if not is_record(policy) or len(kinds) != 1:
-            allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
-            raise BadParameter("simulate", f"policy {label!r}", allowed, policy)
-        if inspect.isfunction(getattr(type(policy), "check", None)):
-            policy.check(arms)
+        checked_policy("simulate", f"policy {label!r}", policy, arms)
     return labelled

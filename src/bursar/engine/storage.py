@@ -19,6 +19,7 @@ from bursar.arms import Problem
 from bursar.engine.result import Result
 from bursar.errors import BadFile, BadParameter, BursarError
 from bursar.files import check_writable, place, reading, writing
+from bursar.policies.protocol import as_data
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -138,7 +139,7 @@ def _result(table: pa.Table, notes: dict[str, Any]) -> Result:
 def _described(label: str, policy: Any) -> dict[str, Any]:
     """A policy as data; its name is None when bursar cannot make it again."""
     name = next((name for name, kind in policies.BY_NAME.items() if kind is type(policy)), None)
-    parameters = {key: _plain(value) for key, value in policy.arguments().items()} if name else {}
+    parameters = as_data(policy)["parameters"] if name else {}
     text = policy if isinstance(policy, str) else repr(policy)
     return {"label": label, "name": name, "parameters": parameters, "repr": text}
 
@@ -149,10 +150,6 @@ def _remade(entry: dict[str, Any]) -> Any:
         return policies.BY_NAME[entry["name"]](**entry["parameters"])
     except (KeyError, TypeError, BadParameter):
         return entry["repr"]
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _one_line(error: BaseException) -> str:

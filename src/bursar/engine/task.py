@@ -1,6 +1,5 @@
 """What a backend is asked to do: one policy's runs on a problem, for some of the budgets."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from bursar.arms.problem import Problem
-from bursar.beliefs import Moments
 from bursar.engine.loop import Outcome
-from bursar.engine.records import is_record, shape
-from bursar.errors import BadParameter, BursarError
+from bursar.engine.records import shape
+from bursar.errors import BursarError
 from bursar.parameters import Vector
+from bursar.policies.protocol import checked_memory, memory_of
 
 
 @dataclass(frozen=True)
@@ -43,20 +42,8 @@ class Task:
 
     def memory(self) -> Callable[[], Any]:
         """What makes a run's memory, always of the same types; the first one is checked here."""
-        first = memory_of(self.policy, len(self.problem))
-        if not is_record(first) or not all(hasattr(first, name) for name in ("observe", "belief", "full")):
-            raise BadParameter(self.label, "memory", "a NamedTuple with methods observe, belief and full", first)
-        if callable(getattr(type(self.policy), "excess", None)) and not hasattr(first, "lead"):
-            raise BadParameter(
-                self.label, "memory", "one with a method lead, such as Pooled, for a policy with excess", first
-            )
+        first = checked_memory(self.label, self.policy, len(self.problem))
         return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
-
-
-def memory_of(policy: Any, arms: int) -> Any:
-    """A run's memory before the first pull: the policy's own kind, or moments."""
-    own = inspect.isfunction(getattr(type(policy), "memory", None))
-    return policy.memory(arms) if own else Moments.empty(arms)
 
 
 def same_types(memory: Any, expected: Any) -> Any:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.engine.records import coerced, described, is_record, shape
+from bursar.engine.records import coerced, described, shape
+from bursar.parameters import is_record
 
 
 class Laws(NamedTuple):

@@ -15,11 +15,11 @@ from tests.policies.baselines.examples import CHOOSING
 from bursar.beliefs import Belief, Moments
 from bursar.engine.fingerprint import Reach
 from bursar.engine.records import coerced
-from bursar.engine.task import memory_of
 from bursar.engine.vocabulary import OPTIONS, learn
 from bursar.policies import Now
 from bursar.policies import baselines as b
 from bursar.policies.choose import log_of
+from bursar.policies.protocol import memory_of
 
 
 def play(policy: Any, memory: Any, rng: Any, table: NDArray[np.float64], chosen: NDArray[np.int64]) -> None:

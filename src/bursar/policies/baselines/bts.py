@@ -56,6 +56,10 @@ class Coins(NamedTuple):
         """Whether there is no room for another sample to wait."""
         return int(self.state[0]) == len(self.waiting)
 
+    def widened(self) -> "Coins":
+        """The same with one more arm."""
+        return Coins(np.vstack([self.counts, np.zeros(3)]), self.waiting.copy(), self.state.copy())
+
 
 class _BTSFields(NamedTuple):
     cost_bound: float
@@ -98,14 +102,13 @@ class BTS(Record, _BTSFields):
         """Counts, and samples that wait."""
         return Coins.empty(arms)
 
+    def settle(self, memory: Coins, rng: np.random.Generator) -> None:
+        """Round what waits, so that choosing need not."""
+        round_waiting(memory, self.cost_bound, self.reward_bound, rng)
+
     def choose(self, memory: Coins, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (time does not matter)
         """Round what waits, and return the arm with the largest drawn rate."""
-        for row in range(int(memory.state[0])):
-            arm = int(memory.waiting[row, 0])
-            memory.counts[arm, PULLS] += 1.0
-            memory.counts[arm, COSTS] += coin(share(float(memory.waiting[row, 1]), self.cost_bound), rng)
-            memory.counts[arm, REWARDS] += coin(share(float(memory.waiting[row, 2]), self.reward_bound), rng)
-        memory.state[0] = 0
+        round_waiting(memory, self.cost_bound, self.reward_bound, rng)
         best, top, least = 0, -math.inf, 0
         for arm in range(len(memory.counts)):
             belief = memory.belief(arm)
@@ -117,6 +120,16 @@ class BTS(Record, _BTSFields):
             if arm == 0 or precedes(score, belief.pulls, arm, top, least, best):
                 best, top, least = arm, score, belief.pulls
         return best
+
+
+def round_waiting(memory: Coins, cost_bound: float, reward_bound: float, rng: np.random.Generator) -> None:
+    """Count the samples that wait, each rounded to 0 or 1."""
+    for row in range(int(memory.state[0])):
+        arm = int(memory.waiting[row, 0])
+        memory.counts[arm, PULLS] += 1.0
+        memory.counts[arm, COSTS] += coin(share(float(memory.waiting[row, 1]), cost_bound), rng)
+        memory.counts[arm, REWARDS] += coin(share(float(memory.waiting[row, 2]), reward_bound), rng)
+    memory.state[0] = 0
 
 
 def coin(share: float, rng: np.random.Generator) -> float:

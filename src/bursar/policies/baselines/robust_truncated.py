@@ -55,6 +55,10 @@ class Truncated(NamedTuple):
         """Never: sums take the same room whatever the number of pulls."""
         return False
 
+    def widened(self) -> "Truncated":
+        """The same with one more arm."""
+        return Truncated(np.vstack([self.stats, np.zeros(3)]), self.told.copy())
+
 
 class _RobustUCBTruncatedFields(NamedTuple):
     cost_moment: float
