@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint unit soak bench peers leaderboard leaderboard-long lock clean
+.PHONY: setup demo test lint unit soak bench bench-campaign peers leaderboard leaderboard-long lock clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready
@@ -29,11 +29,15 @@ unit: setup
 	$(BIN)/pytest -n 2 --dist worksteal
 
 soak: setup  ## what takes too long for every day: a billion pulls, new random examples, large budgets; hours
-	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine/test_lazy.py
+	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine/test_lazy.py tests/campaign
 	$(MAKE) leaderboard-long
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python benchmarks/engine.py
+
+bench-campaign: setup  ## asks and tells a second, next to Optuna's; what it costs to choose before results are in
+	$(BIN)/python -m benchmarks.campaign
+	$(BIN)/python benchmarks/delay.py
 
 peers: setup  ## bursar's speed next to other bandit packages, which it installs into build/peers
 	$(BIN)/python benchmarks/peers.py

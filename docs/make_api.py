@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import bursar
-from bursar import arms, policies, report, testing, theory
+from bursar import arms, campaign, policies, report, testing, theory
 from bursar.arms import catalogue
 
 HEAD = """# Every public name
@@ -19,9 +19,10 @@ Written by `python docs/make_api.py` from the code; each name's docstring has th
 def lines() -> list[str]:
     """The page, line by line."""
     page = [HEAD]
-    page += section("bursar", bursar, ["Problem", "simulate", "Result", "load", "Belief", "BursarError"])
+    page += section("bursar", bursar, ["Problem", "simulate", "Result", "load", "Campaign", "Belief", "BursarError"])
     page += methods("Problem", bursar.Problem)
     page += methods("Result", bursar.Result)
+    page += methods("Campaign", bursar.Campaign)
     laws = [name for name in arms.__all__ if hasattr(getattr(arms, name), "draw") and name != "AnyLaw"]
     page += section("bursar.arms: laws of (cost, reward)", arms, laws)
     page += section("bursar.arms.catalogue", catalogue, ["names", "load", "describe"])
@@ -29,6 +30,7 @@ def lines() -> list[str]:
     page += section("bursar.policies.baselines", policies.baselines, policies.baselines.__all__)
     page += section("bursar.theory", theory, sorted(theory.__all__))
     page += section("bursar.report", report, sorted(report.__all__))
+    page += section("bursar.campaign", campaign, sorted(campaign.__all__))
     page += section("bursar.testing", testing, ["PolicyContract"])
     return page
 

@@ -11,6 +11,7 @@ def test_exported_names() -> None:
     assert {
         "Belief",
         "BursarError",
+        "Campaign",
         "Problem",
         "Result",
         "arms",
@@ -43,9 +44,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_importing_bursar_and_its_laws_and_policies_loads_no_compiler() -> None:
     script = """
 import sys
-from bursar import arms, policies
+from bursar import arms, policies, Campaign
 policies.UCBB1(1, 1, 0), arms.Gaussian(1, 1, 1, 1)
-print({"numba", "pandas", "matplotlib", "scipy", "pyarrow", "rich"} & set(sys.modules))
+print({"numba", "pandas", "matplotlib", "scipy", "pyarrow", "rich", "sqlalchemy"} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "set()"

@@ -4,7 +4,11 @@ BursarError
 ├── BadParameter (also a ValueError)    a parameter is not what it may be; nothing was done
 ├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
 ├── NotCovered (also a ValueError)      no result of the theory covers this case
-└── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
+├── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
+├── CampaignConflict                    the ledger says otherwise, and it stands; nothing was written
+├── NotNow                              no pull can be named now, but later; nothing was written
+├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
+└── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
 
 InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
 
@@ -51,6 +55,43 @@ class RunTooLong(BursarError, RuntimeError):
             f"run {self.run} of {self.policy} made max_pulls = {self.pulls} pulls and spent {self.spent:.6g} of its "
             f"budget {self.budget:.6g}: raise max_pulls, lower the budget, or check that mean costs are not near zero"
         )
+
+
+class CampaignConflict(BursarError):
+    """The ledger says otherwise: other terms, another outcome, another use of a key. What it says stands."""
+
+
+class NotNow(BursarError):
+    """No pull can be named now; ask again in `retry_after` seconds.
+
+    >>> print(NotNow("4 pulls are under way, and max_in_flight is 4", 0.25))
+    4 pulls are under way, and max_in_flight is 4: ask again in 0.25 s
+    """
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(reason, retry_after)
+        self.reason, self.retry_after = reason, retry_after
+
+    def __str__(self) -> str:
+        return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+
+
+class UnknownDecision(BursarError, KeyError):
+    """The campaign has no such decision."""
+
+    def __init__(self, campaign: str, decision: object) -> None:
+        super().__init__(campaign, decision)
+        self.campaign, self.decision = campaign, decision
+
+    def __str__(self) -> str:
+        return f"campaign {self.campaign!r} has no decision {_shown(self.decision)}"
+
+
+class StoreError(BursarError, OSError):
+    """A ledger cannot be opened, read or written. What was not acknowledged may be tried again."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class InterpretedWarning(RuntimeWarning):

@@ -12,6 +12,7 @@ import click
 
 from bursar._version import __version__
 from bursar.cli.bounds import bounds
+from bursar.cli.campaign import campaign
 from bursar.cli.compare import compare
 from bursar.errors import BadParameter, BursarError
 
@@ -64,6 +65,7 @@ def commands() -> None:
 
 commands.add_command(compare)
 commands.add_command(bounds)
+commands.add_command(campaign)
 
 
 def main() -> None:

@@ -1,0 +1,210 @@
+"""How many asks and tells a second a campaign makes, in memory, on SQLite and on PostgreSQL, next to Optuna's.
+
+`python -m benchmarks.campaign` needs a few minutes. Optuna is installed into build/peers the first time; PostgreSQL
+comes with the development environment, or is skipped. Every commit is flushed to the disk.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from tests.campaign.postgres import Server, unavailable
+
+from benchmarks.peers import Player, Unavailable, interpreter
+from bursar import Campaign
+from bursar.errors import NotNow
+
+ARMS = ["a", "b", "c"]
+BUDGET = 1e6
+SECONDS = 2.0
+TURNS = 3
+BATCH = 200
+WORKER = Path(__file__).with_name("optuna_worker.py")
+
+
+def threads(callers: int) -> str:
+    return f"{callers} thread{'s' * (callers > 1)}"
+
+
+def pair(campaign: Campaign) -> None:
+    """One ask and its tell."""
+    pull = campaign.ask()
+    assert pull is not None
+    campaign.tell(pull, 0.2 if pull.arm == "a" else 0.1, 0.1)
+
+
+def rate(campaign: Campaign, callers: int = 1, seconds: float = SECONDS) -> float:
+    """Pairs of ask and tell a second, by so many threads."""
+    made = [0] * callers
+    end = time.perf_counter() + seconds
+
+    def work(i: int) -> None:
+        while time.perf_counter() < end:
+            pair(campaign)
+            made[i] += 1
+
+    crowd = [threading.Thread(target=work, args=(i,)) for i in range(callers)]
+    start = time.perf_counter()
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    return sum(made) / (time.perf_counter() - start)
+
+
+def batched(campaign: Campaign, seconds: float = SECONDS) -> float:
+    """Pairs a second, asked for and told 200 at a time."""
+    made, start = 0, time.perf_counter()
+    while (spent := time.perf_counter() - start) < seconds:
+        pulls = campaign.ask_many(BATCH)
+        campaign.tell_many([(pull, 0.1, 0.1) for pull in pulls])
+        made += len(pulls)
+    return made / spent
+
+
+def worker(store: str, barrier: Any, seconds: float, made: Any, i: int) -> None:
+    """One process of several on a campaign."""
+    with Campaign(ARMS, BUDGET, store=store, name="shared") as campaign:
+        barrier.wait()
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            try:
+                pair(campaign)
+            except NotNow as error:
+                time.sleep(error.retry_after)
+            made[i] += 1
+
+
+def by_workers(store: str, workers: int) -> tuple[float, float]:
+    """Pairs a second by so many processes, and the share that the least lucky got of an equal one."""
+    context = multiprocessing.get_context("spawn")
+    made, barrier = context.Array("q", workers), context.Barrier(workers)
+    crowd = [context.Process(target=worker, args=(store, barrier, SECONDS, made, i)) for i in range(workers)]
+    for process in crowd:
+        process.start()
+    for process in crowd:
+        process.join()
+    counts = made[:]
+    return sum(counts) / SECONDS, min(counts) * workers / sum(counts)
+
+
+def optuna(store: str, callers: int) -> float:
+    """Pairs a second of Optuna, with its cheapest sampler."""
+    python = interpreter(Player("Optuna", "random", "optuna"))
+    command = [str(python), str(WORKER), store, str(callers), str(SECONDS)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Unavailable(f"Optuna failed: {done.stderr.strip().splitlines()[-1]}")
+    return float(done.stdout)
+
+
+@contextmanager
+def opened(store: str | None, name: str = "default", policy: Any = None) -> Iterator[Campaign]:
+    with Campaign(ARMS, BUDGET, policy, store=store, name=name) as campaign:
+        pair(campaign)
+        yield campaign
+
+
+def speeds(folder: Path, console: Console) -> None:
+    """Pairs a second everywhere; those that are compared are measured by turns."""
+    table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("ask + tell / s", justify="right")
+
+    def measured(where: str, callers: str, once: Callable[[], float]) -> None:
+        table.add_row(where, callers, f"{statistics.median(once() for _ in range(TURNS)):,.0f}")
+
+    with opened(None) as campaign, opened(None, policy="Fieller") as simpler:
+        measured("memory", "1 thread", lambda: rate(campaign))
+        measured("memory", "1 thread, Fieller", lambda: rate(simpler))
+        measured("memory", f"batches of {BATCH}", lambda: batched(campaign))
+    with opened(f"sqlite:///{folder / 'speed.db'}") as campaign:
+        for callers in (1, 8, 64):
+            measured("SQLite", threads(callers), partial(rate, campaign, callers))
+        measured("SQLite", f"batches of {BATCH}", lambda: batched(campaign))
+    if reason := unavailable():
+        console.print(f"PostgreSQL was left out: {reason}", markup=False)
+    else:
+        with Server(durable=True) as server:
+            store = server.create_database("speed")
+            with opened(store) as campaign:
+                for callers in (1, 8, 64):
+                    measured("PostgreSQL", threads(callers), partial(rate, campaign, callers))
+                measured("PostgreSQL", f"batches of {BATCH}", lambda: batched(campaign))
+            made, fair = by_workers(store, 8)
+            table.add_row("PostgreSQL", f"8 processes (least: {fair:.0%} of an equal share)", f"{made:,.0f}")
+    console.print(table)
+
+
+def next_to_optuna(folder: Path, console: Console) -> None:
+    """As many callers each, by turns, on the same disk; a new study every time."""
+    table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("Optuna, ask + tell / s", "bursar, ask + tell / s", "bursar ÷ Optuna"):
+        table.add_column(name, justify="right")
+    ours, theirs = f"sqlite:///{folder}/bursar.db", f"sqlite:///{folder}/optuna-{{}}-{{}}.db"
+    for where, there, here, callers in (
+        ("memory", "memory", None, 1),
+        *(("SQLite", theirs, ours, callers) for callers in (1, 8, 64)),
+    ):
+        with opened(here) as campaign:
+            turns = [(optuna(there.format(callers, turn), callers), rate(campaign, callers)) for turn in range(TURNS)]
+        them, us = (statistics.median(column) for column in zip(*turns, strict=True))
+        ratio = statistics.median(ours / theirs for theirs, ours in turns)
+        table.add_row(where, threads(callers), f"{them:,.0f}", f"{us:,.0f}", f"{float(f'{ratio:.2g}'):g}")
+    console.print(table)
+
+
+def growth(folder: Path, events: int, console: Console) -> None:
+    """The same pair on a ledger of a thousand events and on a long one, by turns; and how long opening takes."""
+    short, long = f"sqlite:///{folder}/short.db", f"sqlite:///{folder}/long.db"
+    for store, size in ((short, 1000), (long, events)):
+        with opened(store) as campaign:
+            while campaign.status().events < size:
+                batched(campaign, min(1.0, size / 1e5))
+    turns = []
+    for _ in range(TURNS):
+        with opened(short) as one, opened(long) as other:
+            turns.append((rate(one), rate(other)))
+    openings = []
+    for _ in range(TURNS):
+        start = time.perf_counter()
+        with Campaign.open(long) as campaign:
+            openings.append(time.perf_counter() - start)
+            count = campaign.status().events
+    ratio = statistics.median(before / after for before, after in turns)
+    console.print(f"A pair on a ledger of {count:,} events takes {ratio:.2f} times as long as on one of about 1,000.")
+    console.print(f"Opening it takes {1000 * statistics.median(openings):.0f} ms.")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--events", type=int, default=1_000_000, help="of the long ledger")
+    options.add_argument("--only", choices=("speeds", "optuna", "growth"))
+    given = options.parse_args()
+    console = Console(width=120, highlight=False)
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as name:
+        folder = Path(name)
+        if given.only in (None, "speeds"):
+            speeds(folder, console)
+        if given.only in (None, "optuna"):
+            try:
+                next_to_optuna(folder, console)
+            except Unavailable as error:
+                console.print(str(error), markup=False)
+        if given.only in (None, "growth"):
+            growth(folder, given.events, console)
+
+
+if __name__ == "__main__":
+    main()

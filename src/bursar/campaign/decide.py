@@ -1,0 +1,346 @@
+"""`decide`: what a command comes to. No clock, no input or output, no chance but what the seed and the ledger fix.
+
+Each rule reads the state and returns the events that follow with the reply, or raises, and then nothing happened.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from bursar._version import __version__
+from bursar.campaign.commands import (
+    AddArm,
+    Amend,
+    Ask,
+    Close,
+    Command,
+    DisableArm,
+    EnableArm,
+    Extend,
+    Open,
+    Pause,
+    Resume,
+    SetBudget,
+    Sweep,
+    Tell,
+    Void,
+    Warm,
+)  # fmt: skip
+from bursar.campaign.events import (
+    Added,
+    Amended,
+    AnyEvent,
+    Asked,
+    Budgeted,
+    Closed,
+    Counted,
+    Disabled,
+    Enabled,
+    Exhausted,
+    Expired,
+    Extended,
+    Opened,
+    Paused,
+    Record,
+    Resumed,
+    Told,
+    Voided,
+    Warmed,
+)  # fmt: skip
+from bursar.campaign.fold import apply
+from bursar.campaign.learner import Stream
+from bursar.campaign.state import Arm, Decision, State
+from bursar.errors import BadParameter, BursarError, CampaignConflict, NotNow, UnknownDecision
+
+MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
+MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
+A_WHILE = 1.0  # seconds after which to ask again, at most
+
+Outcome = tuple[list[AnyEvent], Any]
+
+
+def decide(state: State | None, command: Command, now: int) -> Outcome:
+    """The events that a command causes at the time `now`, and the reply."""
+    if isinstance(command, Open):
+        return _open(state, command)
+    if state is None:
+        raise ValueError("the first command of a campaign opens it")
+    return _RULES[type(command)](state, command, now)
+
+
+def step(state: State | None, command: Command, now: int, policy: Any = None) -> tuple[State, list[Record], Any]:
+    """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event."""
+    now = now if state is None else max(now, state.at)
+    events, reply = decide(state, command, now)
+    records = []
+    for event in events:
+        records.append(Record(1 if state is None else state.seq + 1, now, event))
+        state = apply(state, records[-1], policy)
+    assert state is not None  # noqa: S101 (the first command opens)
+    return state, records, reply
+
+
+def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float | None:
+    """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
+    draws, learner = state.terms.propensity_draws, state.learner
+    if not draws or learner is None:
+        return None
+    in_flight, spent = [each.in_flight for each in state.arms], state.unit.amount(state.spent)
+    streams = (Stream(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
+    agreed = sum(learner.choose(open_arms, in_flight, spent, stream) == arm for stream in streams)
+    return (1 + agreed) / (1 + draws)
+
+
+def choose(state: State, open_arms: list[int], seq: int) -> tuple[int, bool]:
+    """The arm that the policy names in the event `seq`, and whether chance had a part in it."""
+    if state.learner is None:
+        name = state.terms.policy["name"]
+        raise BursarError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
+    stream = Stream(state.terms.seed, seq)
+    in_flight = [arm.in_flight for arm in state.arms]
+    return state.learner.choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
+
+
+def admissible(state: State) -> list[int]:
+    """The arms that may be named: enabled and, in hard mode, affordable at their dearest."""
+    arms = [i for i, arm in enumerate(state.arms) if arm.enabled]
+    if state.terms.mode == "hard":
+        left = state.budget - state.spent - state.reserved
+        arms = [i for i in arms if reservation(state, state.arms[i]) <= left]
+    return arms
+
+
+def reservation(state: State, arm: Arm) -> int:
+    """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
+
+    The estimate is the dearest of T pulls and a T-th more: for uniform costs, that is unbiased for their maximum. With
+    nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
+    """
+    if arm.max_cost is not None:
+        return arm.max_cost
+    if arm.samples:
+        return arm.dearest + -(-arm.dearest // arm.samples)
+    if state.terms.reservation is not None:
+        return state.terms.reservation
+    if state.terms.mode == "hard":
+        return max(1, state.budget - state.spent - state.reserved)
+    return max(other.dearest for other in state.arms)
+
+
+def _open(state: State | None, command: Open) -> Outcome:
+    if state is not None:
+        return [], None
+    return [Opened(command.name, command.arms, command.budget, command.terms)], None
+
+
+def _ask(state: State, command: Ask, now: int) -> Outcome:
+    if command.key is not None and command.key in state.keys:
+        decision = state.decisions[state.keys[command.key]]
+        if decision.ttl != command.ttl:
+            raise CampaignConflict(f"key {command.key!r} was used with another ttl, for decision {decision.number}")
+        return [], decision.number
+    if state.ended:
+        return [], None
+    _refuse_for_now(state, now)
+    arms = admissible(state)
+    if not arms and not state.pending:
+        return [Exhausted()], None
+    if not arms:
+        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+    seq = state.seq + 1
+    arm, by_chance = choose(state, arms, seq)
+    ttl = state.terms.ttl if command.ttl is None else command.ttl
+    event = Asked(
+        arm,
+        reservation(state, state.arms[arm]),
+        f"{state.terms.policy['name']}@{__version__}",
+        command.key,
+        command.ttl,
+        None if ttl is None else now + ttl,
+        propensity(state, arm, arms, seq) if by_chance else None,
+    )
+    return [event], seq
+
+
+def _refuse_for_now(state: State, now: int) -> None:
+    """Raise NotNow where the campaign has not ended and yet no arm can be named."""
+    under_way, most = len(state.pending), state.terms.max_in_flight
+    if state.paused:
+        raise _not_now(state, now, f"campaign {state.name!r} is paused")
+    if not any(arm.enabled for arm in state.arms):
+        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
+    if most is not None and under_way >= most:
+        raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
+    if state.spent + state.reserved > state.budget:
+        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+
+
+def _not_now(state: State, now: int, reason: str) -> NotNow:
+    first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
+    return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
+
+
+def _tell(state: State, command: Tell, now: int) -> Outcome:  # noqa: ARG001
+    decision = _find(state, command.decision)
+    outcome = command.cost, command.reward
+    if decision.standing == "told":
+        if outcome not in ((decision.told_cost, decision.told_reward), (decision.cost, decision.reward)):
+            said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
+            raise CampaignConflict(f"decision {decision.number} was told with {said}, which stands; amend corrects it")
+        return [], True
+    _check_cost(state, "tell", command.cost)
+    _check_reward("tell", command.reward)
+    event = Told(
+        *(command.decision, decision.arm, command.cost, command.reward),
+        late=decision.standing != "pending",
+        overrun=_overruns(state, decision, command.cost),
+        instead=_counted(decision),
+    )
+    return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
+
+
+def _void(state: State, command: Void, now: int) -> Outcome:  # noqa: ARG001
+    decision = _find(state, command.decision)
+    if decision.standing == "voided":
+        return [], None
+    _check_pending(decision, "be voided")
+    return [Voided(command.decision, command.reason)], None
+
+
+def _extend(state: State, command: Extend, now: int) -> Outcome:
+    _check_pending(_find(state, command.decision), "be extended")
+    return [Extended(command.decision, now + command.ttl)], None
+
+
+def _amend(state: State, command: Amend, now: int) -> Outcome:  # noqa: ARG001
+    decision = _find(state, command.decision)
+    if decision.standing != "told":
+        raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
+    if (decision.cost, decision.reward) == (command.cost, command.reward):
+        return [], None
+    _check_cost(state, "amend", command.cost)
+    _check_reward("amend", command.reward)
+    instead = _counted(decision)
+    assert instead is not None  # noqa: S101 (it was told)
+    event = Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
+    return [event, *_crossing(state, command.cost - instead.cost)], None
+
+
+def _set_budget(state: State, command: SetBudget, now: int) -> Outcome:  # noqa: ARG001
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
+    if command.budget == state.budget:
+        return [], None
+    ends = not state.ended and state.spent > command.budget
+    return [Budgeted(command.budget), *([Exhausted()] if ends else [])], None
+
+
+def _add_arm(state: State, command: AddArm, now: int) -> Outcome:  # noqa: ARG001
+    index = state.index(command.arm.name)
+    if index is not None:
+        if state.arms[index].terms == command.arm:
+            return [], None
+        raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
+    if state.learner:
+        state.learner.check_wider()
+    return [Added(command.arm)], None
+
+
+def _disable(state: State, command: DisableArm, now: int) -> Outcome:  # noqa: ARG001
+    index = _arm(state, "disable_arm", command.arm)
+    return [Disabled(index)] if state.arms[index].enabled else [], None
+
+
+def _enable(state: State, command: EnableArm, now: int) -> Outcome:  # noqa: ARG001
+    index = _arm(state, "enable_arm", command.arm)
+    return [Enabled(index)] if not state.arms[index].enabled else [], None
+
+
+def _warm(state: State, command: Warm, now: int) -> Outcome:  # noqa: ARG001
+    if command.key in state.warmed:
+        return [], 0
+    arms = {name: _arm(state, "warm_start", name) for name in set(command.arms)}
+    for reward in command.rewards:
+        _check_reward("warm_start", reward)
+    return [Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
+
+
+def _pause(state: State, command: Pause, now: int) -> Outcome:  # noqa: ARG001
+    return [] if state.paused else [Paused()], None
+
+
+def _resume(state: State, command: Resume, now: int) -> Outcome:  # noqa: ARG001
+    return [Resumed()] if state.paused else [], None
+
+
+def _close(state: State, command: Close, now: int) -> Outcome:  # noqa: ARG001
+    return [] if state.ended == "closed" else [Closed()], None
+
+
+def _sweep(state: State, command: Sweep, now: int) -> Outcome:  # noqa: ARG001
+    if state.due is None or now < state.due:
+        return [], None
+    by_time = sorted((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
+    overdue = [entry for entry in by_time if entry[0] <= now]
+    state.due = by_time[len(overdue)][0] if len(overdue) < len(by_time) else None
+    if state.terms.expiry == "release":
+        return [Expired(number) for _, number, _ in overdue], None
+    events: list[AnyEvent] = [Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
+    return events + _crossing(state, sum(held for _, _, held in overdue)), None
+
+
+def _counted(decision: Decision) -> Counted | None:
+    """What it counts for so far, if it does."""
+    if decision.cost is None or decision.reward is None or decision.place is None:
+        return None
+    return Counted(decision.cost, decision.reward, decision.place)
+
+
+def _overruns(state: State, decision: Decision, cost: int) -> bool:
+    """Whether it cost more than was set aside; for a voided pull nothing is.
+
+    Only in hard mode is it a promise that an arm of which nothing is known needs nothing.
+    """
+    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or state.terms.mode == "hard"
+    return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
+
+
+def _crossing(state: State, more: int) -> list[AnyEvent]:
+    """Exhausted, where this much more spending crosses the budget."""
+    return [Exhausted()] if not state.ended and state.spent + more > state.budget else []
+
+
+def _find(state: State, number: int) -> Decision:
+    decision = state.decisions.get(number)
+    if decision is None:
+        raise UnknownDecision(state.name, number)
+    return decision
+
+
+def _check_pending(decision: Decision, verb: str) -> None:
+    if decision.standing != "pending":
+        raise CampaignConflict(f"decision {decision.number} is {decision.standing} and cannot {verb}")
+
+
+def _check_cost(state: State, owner: str, cost: int) -> None:
+    if cost < 0 and not state.terms.negative_costs:
+        raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
+    if abs(state.spent) + abs(cost) > MOST_SPENT:
+        raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
+
+
+def _check_reward(owner: str, reward: float) -> None:
+    if not abs(reward) <= MOST_REWARD:
+        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
+
+
+def _arm(state: State, owner: str, name: str) -> int:
+    index = state.index(name)
+    if index is None:
+        raise BadParameter(owner, "arm", f"one of {', '.join(arm.name for arm in state.arms)}", name)
+    return index
+
+
+_RULES: dict[type, Callable[[State, Any, int], Outcome]] = {
+    Ask: _ask, Tell: _tell, Void: _void, Extend: _extend, Amend: _amend, SetBudget: _set_budget, AddArm: _add_arm,
+    DisableArm: _disable, EnableArm: _enable, Warm: _warm, Pause: _pause, Resume: _resume, Close: _close, Sweep: _sweep,
+}  # fmt: skip

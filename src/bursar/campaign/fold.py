@@ -1,0 +1,200 @@
+"""`apply`: what an event does to a campaign. No clock, no input or output, no chance: truth is the fold of the events.
+
+The state is changed in place and returned: copying it would make each event cost as much as the campaign is large.
+"""
+
+from typing import Any
+
+from bursar.campaign.events import (
+    Added,
+    Amended,
+    Asked,
+    Budgeted,
+    Closed,
+    Counted,
+    Disabled,
+    Enabled,
+    Exhausted,
+    Expired,
+    Extended,
+    Opened,
+    Paused,
+    Record,
+    Resumed,
+    Told,
+    Voided,
+    Warmed,
+)  # fmt: skip
+from bursar.campaign.learner import Learner, Stream
+from bursar.campaign.money import Unit
+from bursar.campaign.state import Arm, Decision, State
+from bursar.policies import BY_NAME
+
+
+def apply(state: State | None, record: Record, policy: Any = None) -> State:
+    """The state after an event; `policy` stands in for one that is not built in, when the campaign is opened."""
+    event = record.event
+    if isinstance(event, Opened):
+        state = _opened(event, policy)
+    elif state is None:
+        raise ValueError("the first event of a campaign opens it")
+    else:
+        _RULES[type(event)](state, event, record)
+    state.seq, state.at = record.seq, record.at
+    return state
+
+
+def policy_of(terms: Any) -> Any:
+    """The policy that was agreed, where bursar has it."""
+    kind = BY_NAME.get(terms.policy["name"])
+    return None if kind is None else kind(**terms.policy["parameters"])
+
+
+def _opened(event: Opened, policy: Any) -> State:
+    arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
+    policy = policy_of(event.terms) if policy is None else policy
+    budget = Unit.named(event.terms.unit).amount(event.budget)
+    return State(event, arms, None if policy is None else Learner(policy, len(arms), budget))
+
+
+def _asked(state: State, event: Asked, record: Record) -> None:
+    decision = Decision(
+        record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity
+    )
+    state.hold(decision)
+    state.pending[record.seq] = decision
+    arm = state.arms[event.arm]
+    arm.in_flight += 1
+    arm.reserved += event.reserved
+    _note_due(state, event.expires)
+
+
+def _told(state: State, event: Told, record: Record) -> None:
+    place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _land(state, event.decision)
+    decision = state.decisions.get(event.decision)
+    if decision is not None:
+        decision.standing, decision.late, decision.overrun = "told", event.late, event.overrun
+        decision.told_cost, decision.told_reward = event.cost, event.reward
+        decision.cost, decision.reward, decision.place = event.cost, event.reward, place
+
+
+def _expired(state: State, event: Expired, record: Record) -> None:
+    decision = state.decisions[event.decision]
+    _land(state, event.decision)
+    decision.standing = "expired"
+    if event.charged is not None:
+        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record)
+        decision.cost, decision.reward = event.charged, event.reward
+
+
+def _voided(state: State, event: Voided, _: Record) -> None:
+    _land(state, event.decision)
+    state.decisions[event.decision].standing = "voided"
+
+
+def _extended(state: State, event: Extended, _: Record) -> None:
+    state.decisions[event.decision].expires = event.expires
+    _note_due(state, event.expires)
+
+
+def _amended(state: State, event: Amended, record: Record) -> None:
+    _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    decision = state.decisions.get(event.decision)
+    if decision is not None:
+        decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
+
+
+def _budgeted(state: State, event: Budgeted, _: Record) -> None:
+    if state.ended == "exhausted" and event.budget > state.budget and state.spent <= event.budget:
+        state.ended = None
+    state.budget = event.budget
+    if state.learner:
+        state.learner.set_budget(state.unit.amount(event.budget))
+
+
+def _added(state: State, event: Added, _: Record) -> None:
+    state.arms.append(Arm(event.arm.name, event.arm.max_cost))
+    if state.learner:
+        state.learner.widen()
+
+
+def _disabled(state: State, event: Disabled, _: Record) -> None:
+    state.arms[event.arm].enabled = False
+
+
+def _enabled(state: State, event: Enabled, _: Record) -> None:
+    state.arms[event.arm].enabled = True
+
+
+def _warmed(state: State, event: Warmed, record: Record) -> None:
+    stream = Stream(state.terms.seed, record.seq)
+    for index, cost, reward in zip(event.arms, event.costs, event.rewards, strict=True):
+        arm = state.arms[index]
+        arm.samples += 1
+        arm.dearest = max(arm.dearest, state.unit.units("warm_start", "cost", cost))
+        if state.learner:
+            state.learner.observe(index, cost, reward, stream)
+    state.warmed.append(event.key)
+
+
+def _paused(state: State, event: Paused, _: Record) -> None:  # noqa: ARG001
+    state.paused = True
+
+
+def _resumed(state: State, event: Resumed, _: Record) -> None:  # noqa: ARG001
+    state.paused = False
+
+
+def _exhausted(state: State, event: Exhausted, _: Record) -> None:  # noqa: ARG001
+    state.ended = "exhausted"
+
+
+def _closed(state: State, event: Closed, _: Record) -> None:  # noqa: ARG001
+    state.ended = "closed"
+
+
+def _count(state: State, index: int, cost: int, reward: float, instead: Counted | None, record: Record) -> int:
+    """Let a pull count, in the place of what it counted before, if it did; return the place of its sample.
+
+    It is learned first: where a user's memory raises, no sum has changed.
+    """
+    arm, unit, learner = state.arms[index], state.unit, state.learner
+    if instead is not None:
+        if learner:
+            old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
+            learner.revise(index, instead.place, old, new)
+        arm.dearest = max(arm.dearest, cost)
+        arm.spent += cost - instead.cost
+        arm.reward += reward - instead.reward
+        return instead.place
+    if learner:
+        learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
+    arm.dearest = max(arm.dearest, cost)
+    arm.samples += 1
+    arm.pulls += 1
+    arm.spent += cost
+    arm.reward += reward
+    return arm.samples - 1
+
+
+def _land(state: State, number: int) -> None:
+    """A decision is under way no longer, if it was."""
+    decision = state.pending.pop(number, None)
+    if decision is not None:
+        arm = state.arms[decision.arm]
+        arm.in_flight -= 1
+        arm.reserved -= decision.reserved
+
+
+def _note_due(state: State, expires: int | None) -> None:
+    """Look for what is overdue from then on, if not sooner."""
+    if expires is not None:
+        state.due = expires if state.due is None else min(state.due, expires)
+
+
+_RULES: dict[type, Any] = {
+    Asked: _asked, Told: _told, Expired: _expired, Voided: _voided, Extended: _extended, Amended: _amended,
+    Budgeted: _budgeted, Added: _added, Disabled: _disabled, Enabled: _enabled, Warmed: _warmed, Paused: _paused,
+    Resumed: _resumed, Exhausted: _exhausted, Closed: _closed,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Where ledgers live: in memory, or in a database."""

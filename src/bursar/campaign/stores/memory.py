@@ -1,0 +1,50 @@
+"""A ledger in memory: gone with the process, and as strict as the others."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from bursar.campaign.batch import run
+from bursar.campaign.clock import Clock
+from bursar.campaign.commands import Command, Open
+from bursar.campaign.events import Record
+from bursar.campaign.state import State
+
+
+class MemoryLedger:
+    """One campaign; commands are taken one at a time, under a lock."""
+
+    def __init__(self, opening: Open, policy: Any = None, clock: Clock | None = None) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock or Clock()
+        done = run(None, [opening], self._clock.now(), policy)
+        for reply in done.replies:
+            if isinstance(reply, Exception):
+                raise reply
+        assert done.state is not None  # noqa: S101 (it was opened)
+        self._state, self._records = done.state, done.records
+
+    def transact(self, commands: Sequence[Command]) -> list[Any]:
+        """Each command's reply, or the error that it met."""
+        with self._lock:
+            done = run(self._state, commands, self._clock.now(at_least=self._state.at))
+            self._records += done.records
+            return done.replies
+
+    def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
+        """The same as a future, done already."""
+        future: Future[list[Any]] = Future()
+        future.set_result(self.transact(commands))
+        return future
+
+    def standing(self) -> State:
+        """Where the campaign stands; to be read at once."""
+        return self._state
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The events after the first `after`."""
+        yield from self._records[after:]
+
+    def close(self) -> None:
+        """Nothing is left to do."""

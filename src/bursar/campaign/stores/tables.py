@@ -1,0 +1,104 @@
+"""The tables of a ledger. `event` is the truth, append-only; the others are derived from it in the same transaction.
+
+Money is in whole units, times are microseconds since 1970 (UTC). A change here needs a migration beside it.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)  # fmt: skip
+
+metadata = MetaData()
+_Big = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _of_campaign() -> Column[int]:
+    return Column("campaign", Integer, ForeignKey("campaign.id"), primary_key=True)
+
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("seq", _Big, nullable=False),  # of the last event
+    Column("at", _Big, nullable=False),
+    Column("budget", _Big, nullable=False),
+    Column("spent", _Big, nullable=False),
+    Column("reserved", _Big, nullable=False),
+    Column("reward", Float(53), nullable=False),
+    Column("paused", Boolean, nullable=False),
+    Column("ended", String(16)),
+)
+
+arm = Table(
+    "arm",
+    metadata,
+    _of_campaign(),
+    Column("number", Integer, primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("max_cost", _Big),
+    Column("enabled", Boolean, nullable=False),
+    Column("pulls", _Big, nullable=False),
+    Column("in_flight", _Big, nullable=False),
+    Column("spent", _Big, nullable=False),
+    Column("reserved", _Big, nullable=False),
+    Column("reward", Float(53), nullable=False),
+    Column("samples", _Big, nullable=False),
+    Column("dearest", _Big, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+decision = Table(
+    "decision",
+    metadata,
+    _of_campaign(),
+    Column("number", _Big, primary_key=True),
+    Column("arm", Integer, nullable=False),
+    Column("reserved", _Big, nullable=False),
+    Column("asked", _Big, nullable=False),
+    Column("key", String(200)),
+    Column("ttl", _Big),
+    Column("expires", _Big),
+    Column("propensity", Float(53)),
+    Column("standing", String(16), nullable=False),
+    Column("cost", _Big),
+    Column("reward", Float(53)),
+    Column("told_cost", _Big),
+    Column("told_reward", Float(53)),
+    Column("place", _Big),
+    Column("late", Boolean, nullable=False),
+    Column("overrun", Boolean, nullable=False),
+    Column("amended", Boolean, nullable=False),
+    sqlite_with_rowid=False,
+)
+Index("one_decision_a_key", decision.c.campaign, decision.c.key, unique=True)
+
+event = Table(
+    "event",
+    metadata,
+    _of_campaign(),
+    Column("seq", _Big, primary_key=True),
+    Column("at", _Big, nullable=False),
+    Column("body", Text, nullable=False),  # JSON
+    Column("batch", String(40), nullable=False),  # the transaction that wrote it
+    sqlite_with_rowid=False,
+)
+
+snapshot = Table(
+    "snapshot",
+    metadata,
+    _of_campaign(),
+    Column("seq", _Big, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)

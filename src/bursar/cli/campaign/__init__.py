@@ -1,0 +1,50 @@
+"""`bursar campaign`: spend a budget from a shell. JSON in, JSON out, one object a line."""
+
+import click
+
+from bursar.cli.campaign.keeping import backup, export, import_, verify
+from bursar.cli.campaign.managing import arm, budget, close, pause, resume, warm
+from bursar.cli.campaign.reading import history, list_, status
+from bursar.cli.campaign.shared import example, listing
+from bursar.cli.campaign.spending import amend, ask, extend, new, tell, void
+
+
+class InOrder(click.Group):
+    """A group that lists its verbs in the order of their use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The verbs."""
+        return list(self.commands)
+
+
+CODES = listing(
+    "Exit codes:",
+    "0  done",
+    "1  refused: the ledger says otherwise, or cannot be read or written",
+    "2  asked wrongly",
+    "3  ask: the campaign has ended (prints null)",
+    '4  ask: not now, try again in a while (prints {"retry_after": seconds})',
+)
+LOOP = example(
+    "bursar campaign new --arm small --arm large=0.5 --budget 50",
+    "while pull=$(bursar campaign ask); do",
+    """    arm=$(jq -r .arm <<< "$pull")""",
+    "    …use it, and note its cost and reward…",
+    """    bursar campaign tell "$(jq .decision <<< "$pull")" --cost "$cost" --reward "$reward\"""",
+    "done",
+)
+
+
+@click.group(cls=InOrder, epilog=f"{CODES}\n\n{LOOP}")
+def campaign() -> None:
+    """Spend a budget for real: ask which arm, tell what it cost and gave.
+
+    Every verb prints JSON, one object a line, and takes --store (or BURSAR_STORE) and --name. Money is read as decimal
+    numbers, exactly.
+    """
+
+
+for verb in (new, ask, tell, status, history, list_, void, extend, amend, budget, arm, warm, pause, resume, close):
+    campaign.add_command(verb)
+for verb in (verify, export, import_, backup):
+    campaign.add_command(verb)

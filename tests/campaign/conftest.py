@@ -1,0 +1,33 @@
+"""Shared by tests of campaigns: a PostgreSQL server with an empty database for each test, and processes to kill."""
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from tests.campaign.postgres import Server, unavailable
+from tests.campaign.worker import Workers
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A server for this worker process's tests; one that is to crash starts a `Server` of its own."""
+    if reason := unavailable():
+        pytest.skip(reason)
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Server) -> Iterator[str]:
+    """Where SQLAlchemy finds an empty database, which is dropped after the test."""
+    name = f"test_{uuid4().hex}"
+    yield postgres_server.create_database(name)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[Workers]:
+    """Processes that can be killed, forked from one that has imported everything."""
+    with Workers() as workers:
+        yield workers

@@ -1,0 +1,272 @@
+"""The slow, obvious twin of a campaign's rules: plain dicts, every sum made anew each time, nothing of `src` but names.
+
+It does not choose: it is told which arm a policy named, and says whether that arm could be named.
+"""
+
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from bursar.campaign import commands as c
+
+NEW, SAME, END, EXHAUSTED, NOT_NOW = "new", "same", "end", "exhausted", "not now"
+DONE, DUPLICATE, CONFLICT, UNKNOWN, BAD = "done", "duplicate", "conflict", "unknown", "bad"
+MOST_SPENT = 2**62
+
+
+class Twin:
+    def __init__(self, opening: c.Open, at: int) -> None:
+        self.terms: Any = opening.terms
+        self.budget = opening.budget
+        self.arms = [new_arm(terms.name, terms.max_cost) for terms in opening.arms]
+        self.decisions: dict[int, dict[str, Any]] = {}
+        self.paused = False
+        self.ended: str | None = None
+        self.warmed: set[str] = set()
+        self.events = 1
+        self.at = at
+        self.excused = 0  # by how much the cap may be crossed: costs that nobody could foresee
+
+    def pending(self) -> list[int]:
+        return [number for number, d in self.decisions.items() if d["standing"] == "pending"]
+
+    def reserved(self, arm: int | None = None) -> int:
+        held = (self.decisions[number] for number in self.pending())
+        return sum(int(decision["reserved"]) for decision in held if arm in (None, decision["arm"]))
+
+    def counted(self, arm: int | None = None) -> list[dict[str, Any]]:
+        return [d for d in self.decisions.values() if d["cost"] is not None and arm in (None, d["arm"])]
+
+    def spent(self, arm: int | None = None) -> int:
+        return sum(int(d["cost"]) for d in self.counted(arm))
+
+    def reward(self, arm: int | None = None) -> Fraction:
+        return sum((Fraction(d["reward"]) for d in self.counted(arm)), Fraction(0))
+
+    def reservation(self, arm: dict[str, Any]) -> int:
+        if arm["max_cost"] is not None:
+            return int(arm["max_cost"])
+        if arm["samples"]:
+            return ceil(int(max(arm["heard"])) * (1 + Fraction(1, arm["samples"])))
+        if self.terms.reservation is not None:
+            return int(self.terms.reservation)
+        if self.terms.mode == "hard":
+            return max(1, self.budget - self.spent() - self.reserved())
+        return max(int(max(other["heard"])) for other in self.arms)
+
+    def admissible(self) -> dict[int, int]:
+        """Arm → what is to be set aside, for the arms that can be named now."""
+        left = self.budget - self.spent() - self.reserved()
+        wanted = {i: self.reservation(arm) for i, arm in enumerate(self.arms) if arm["enabled"]}
+        return {i: held for i, held in wanted.items() if self.terms.mode != "hard" or held <= left}
+
+    def sweep(self, now: int) -> None:
+        now = max(now, self.at)
+        due = sorted((d["expires"], n) for n, d in self.decisions.items() if n in self.pending() and d["expires"])
+        for _, number in [entry for entry in due if entry[0] <= now]:
+            decision = self.decisions[number]
+            decision["standing"] = "expired"
+            self._wrote(now)
+            if self.terms.expiry == "charge":
+                self._count(decision, decision["reserved"], self.terms.default_reward)
+        self._cross(now)
+
+    def do(self, command: Any, now: int, named: tuple[int, int] | None) -> tuple[str, int | None]:
+        """What the command comes to; `named` is the decision and the arm that a policy named, if it did."""
+        answer = getattr(self, "_" + type(command).__name__.lower())(command, max(now, self.at), named)
+        return answer if isinstance(answer, tuple) else (answer, None)
+
+    def _ask(self, command: c.Ask, now: int, named: tuple[int, int] | None) -> Any:
+        if command.key is not None:
+            for number, decision in self.decisions.items():
+                if decision["key"] == command.key:
+                    return (SAME, number) if decision["asked_ttl"] == command.ttl else CONFLICT
+        if self.ended:
+            return END
+        most = self.terms.max_in_flight
+        if self.paused or not any(arm["enabled"] for arm in self.arms):
+            return NOT_NOW
+        if most is not None and len(self.pending()) >= most:
+            return NOT_NOW
+        if self.spent() + self.reserved() > self.budget:
+            return NOT_NOW
+        arms = self.admissible()
+        if not arms:
+            if self.pending():
+                return NOT_NOW
+            self.ended = "exhausted"
+            self._wrote(now)
+            return EXHAUSTED
+        assert named is not None, "an arm could have been named"
+        number, arm = named
+        assert arm in arms
+        ttl = self.terms.ttl if command.ttl is None else command.ttl
+        self.decisions[number] = {
+            "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "pending",
+            "expires": None if ttl is None else now + ttl, "cost": None, "reward": None, "told": None, "late": False,
+            "overrun": False, "place": None,
+        }  # fmt: skip
+        self._wrote(now)
+        assert number == self.events
+        return NEW, number
+
+    def _tell(self, command: c.Tell, now: int, _: Any) -> str:
+        decision = self.decisions.get(command.decision)
+        if decision is None:
+            return UNKNOWN
+        said = command.cost, command.reward
+        if decision["standing"] == "told":
+            return DUPLICATE if said in (decision["told"], (decision["cost"], decision["reward"])) else CONFLICT
+        if self._bad_cost(command.cost):
+            return BAD
+        if decision["standing"] == "pending":
+            self.excused += max(0, command.cost - decision["reserved"])
+        elif decision["cost"] is None:  # voided or released: nothing was set aside any more
+            self.excused += max(0, command.cost)
+        else:
+            self.excused += max(0, command.cost - decision["cost"])
+        hard, known = self.terms.mode == "hard", self.arms[decision["arm"]]["max_cost"] is not None
+        held = 0 if decision["standing"] == "voided" else decision["reserved"]
+        decision["late"] = decision["standing"] != "pending"
+        decision["overrun"] = command.cost > held and (hard or known or decision["reserved"] > 0)
+        decision["standing"], decision["told"] = "told", said
+        self._wrote(now)
+        self._count(decision, *said)
+        self._cross(now)
+        return DONE
+
+    def _amend(self, command: c.Amend, now: int, _: Any) -> str:
+        decision = self.decisions.get(command.decision)
+        if decision is None:
+            return UNKNOWN
+        if decision["standing"] != "told":
+            return CONFLICT
+        if (decision["cost"], decision["reward"]) == (command.cost, command.reward):
+            return DUPLICATE
+        if self._bad_cost(command.cost):
+            return BAD
+        self.excused += max(0, command.cost - decision["cost"])
+        self._wrote(now)
+        self._count(decision, command.cost, command.reward)
+        self._cross(now)
+        return DONE
+
+    def _void(self, command: c.Void, now: int, _: Any) -> str:
+        decision = self.decisions.get(command.decision)
+        if decision is None:
+            return UNKNOWN
+        if decision["standing"] == "voided":
+            return DUPLICATE
+        if decision["standing"] != "pending":
+            return CONFLICT
+        decision["standing"] = "voided"
+        self._wrote(now)
+        return DONE
+
+    def _extend(self, command: c.Extend, now: int, _: Any) -> str:
+        decision = self.decisions.get(command.decision)
+        if decision is None:
+            return UNKNOWN
+        if decision["standing"] != "pending":
+            return CONFLICT
+        decision["expires"] = now + command.ttl
+        self._wrote(now)
+        return DONE
+
+    def _setbudget(self, command: c.SetBudget, now: int, _: Any) -> str:
+        if self.ended == "closed":
+            return CONFLICT
+        if command.budget == self.budget:
+            return DUPLICATE
+        more = command.budget > self.budget
+        self.excused += max(0, self.budget - command.budget)
+        self.budget = command.budget
+        self._wrote(now)
+        if self.ended and more and self.spent() <= self.budget:
+            self.ended = None
+        self._cross(now)
+        return DONE
+
+    def _addarm(self, command: c.AddArm, now: int, _: Any) -> str:
+        for arm in self.arms:
+            if arm["name"] == command.arm.name:
+                return DUPLICATE if arm["max_cost"] == command.arm.max_cost else CONFLICT
+        self.arms.append(new_arm(command.arm.name, command.arm.max_cost))
+        self._wrote(now)
+        return DONE
+
+    def _disablearm(self, command: c.DisableArm, now: int, _: Any) -> str:
+        return self._switch(command.arm, False, now)
+
+    def _enablearm(self, command: c.EnableArm, now: int, _: Any) -> str:
+        return self._switch(command.arm, True, now)
+
+    def _switch(self, name: str, enabled: bool, now: int) -> str:
+        for arm in self.arms:
+            if arm["name"] == name:
+                if arm["enabled"] == enabled:
+                    return DUPLICATE
+                arm["enabled"] = enabled
+                self._wrote(now)
+                return DONE
+        return BAD
+
+    def _warm(self, command: c.Warm, now: int, _: Any) -> str:
+        if command.key in self.warmed:
+            return DUPLICATE
+        by_name = {arm["name"]: arm for arm in self.arms}
+        if not set(command.arms) <= set(by_name):
+            return BAD
+        for name, cost in zip(command.arms, command.costs, strict=True):
+            by_name[name]["samples"] += 1
+            by_name[name]["heard"].append(int(cost))
+        self.warmed.add(command.key)
+        self._wrote(now)
+        return DONE
+
+    def _pause(self, command: c.Pause, now: int, _: Any) -> str:
+        return self._set_paused(True, now)
+
+    def _resume(self, command: c.Resume, now: int, _: Any) -> str:
+        return self._set_paused(False, now)
+
+    def _set_paused(self, paused: bool, now: int) -> str:
+        if self.paused == paused:
+            return DUPLICATE
+        self.paused = paused
+        self._wrote(now)
+        return DONE
+
+    def _close(self, command: c.Close, now: int, _: Any) -> str:
+        if self.ended == "closed":
+            return DUPLICATE
+        self.ended = "closed"
+        self._wrote(now)
+        return DONE
+
+    def _sweep(self, command: c.Sweep, now: int, _: Any) -> str:
+        return DUPLICATE  # `run` has swept already
+
+    def _count(self, decision: dict[str, Any], cost: int, reward: float) -> None:
+        arm = self.arms[decision["arm"]]
+        if decision["cost"] is None:
+            decision["place"] = arm["samples"]
+            arm["samples"] += 1
+        arm["heard"].append(cost)
+        decision["cost"], decision["reward"] = cost, reward
+
+    def _cross(self, now: int) -> None:
+        if not self.ended and self.spent() > self.budget:
+            self.ended = "exhausted"
+            self._wrote(now)
+
+    def _bad_cost(self, cost: int) -> bool:
+        return (cost < 0 and not self.terms.negative_costs) or abs(self.spent()) + abs(cost) > MOST_SPENT
+
+    def _wrote(self, now: int) -> None:
+        self.events += 1
+        self.at = max(now, self.at)
+
+
+def new_arm(name: str, max_cost: int | None) -> dict[str, Any]:
+    return {"name": name, "max_cost": max_cost, "enabled": True, "samples": 0, "heard": [0]}

@@ -1,0 +1,172 @@
+"""Random stories for hypothesis: the terms of a campaign, and what is done to it, by someone who knows only replies.
+
+An operation is drawn without knowing the campaign (the third decision, what was set aside for it); `Caller` makes a
+command of it. The unit is 1, so that amounts are whole, and rewards are eighths, so that sums are exact in any order.
+"""
+
+from random import Random
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from bursar import policies
+from bursar.campaign import commands as c
+from bursar.campaign.events import ArmTerms, Terms
+from bursar.campaign.replies import Pull
+from bursar.policies import baselines as b
+from bursar.policies.protocol import as_data
+
+SECOND = 1_000_000
+START = 1_700_000_000 * SECOND
+EXACT = [policies.Uniform(), policies.Fieller(), policies.Frugal(), b.EpsilonFirst()]  # memories without a cache
+KEEPING = [policies.MedianRate(0.5), policies.CatoniRate(0.5), policies.KLRate("one", "sample")]
+BY_CHANCE = [b.BTS(40.0, 2.0), b.GaussianThompson(), b.BGreedy(explore=3.0), b.KUBE(2.0)]
+MAX_COSTS = [None, None, 0, 1, 10, 40]
+BUDGETS = st.one_of(st.sampled_from([120, 400]), st.integers(1, 400))
+EIGHTHS = [n / 8 for n in range(-8, 17)]
+
+
+class Operation(NamedTuple):
+    """Something that is done `wait` microseconds after the last; a wait below 0 is a clock that was set back."""
+
+    wait: int
+    verb: str
+    details: tuple[Any, ...]
+
+
+def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operation:
+    """Something to do."""
+    (verb,) = random.choices(list(verbs), list(verbs.values()))
+    which = random.choice([0, 0, 0, 1, 1, 2, 3, 4, 5, 7, 10, 15, 30, -1])  # counted from the last; −1 is not there
+    cost = random.choice([None, random.randint(0, 40), random.randint(-20, 90)])  # None: what was set aside
+    name = random.choice(["a0", "a1", "a2", "new", "other"])
+    details: dict[str, Any] = {
+        "ask": (random.choice([None, None, None, "k0", "k1", "k2", "k3", "k4"]),
+                random.choice([None, None, None, 5 * SECOND, 60 * SECOND])),
+        "tell": (which, cost, random.choice(EIGHTHS)),
+        "amend": (which, cost, random.choice(EIGHTHS)),
+        "void": (which,),
+        "extend": (which, random.choice([1, 3 * SECOND, 100 * SECOND])),
+        "budget": (random.choice([120, 400, random.randint(1, 400)]),),
+        "add": (name, random.choice(MAX_COSTS)),
+        "disable": (name,),
+        "enable": (name,),
+        "warm": (random.choice(["k0", "k1", "k2"]),
+                 [(name, random.randint(-5, 40), random.choice(EIGHTHS)) for _ in range(random.randint(1, 3))]),
+    }  # fmt: skip
+    return Operation(random.choice(waits), verb, details.get(verb, ()))
+
+
+# How often each thing is done.
+DAILY = {"ask": 60, "tell": 60, "void": 5, "extend": 5, "amend": 10, "again": 5}
+RARE = {"budget": 8, "add": 3, "disable": 3, "enable": 5, "warm": 3, "pause": 2, "resume": 8, "close": 1, "sweep": 2}
+WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
+# Operations are drawn from tables, each by one number: hypothesis would take longer over a story than a campaign does.
+ANY = [operation(Random(n), DAILY | RARE, [*WAITS, -20 * SECOND]) for n in range(4000)]
+STEADY = [operation(Random(n), DAILY, WAITS) for n in range(2000)]
+
+
+def operations(*, steady: bool = False) -> st.SearchStrategy[list[Operation]]:
+    """What is done to a campaign; `steady` keeps clocks right and leaves the rarer verbs out."""
+    one = st.sampled_from(STEADY if steady else ANY)
+    return st.integers(0, 80).flatmap(lambda count: st.lists(one, min_size=count, max_size=count))
+
+
+@st.composite
+def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
+    """Terms of every kind, for a policy of these."""
+    mode = draw(st.sampled_from(["until_exceeded", "hard"]))
+    drawn: dict[str, Any] = {
+        "mode": mode,
+        "seed": draw(st.integers(0, 2**63 - 1)),
+        "policy": as_data(draw(st.sampled_from(choices))),
+        "ttl": draw(st.sampled_from([None, 10 * SECOND, 30 * SECOND])),
+        "expiry": "charge" if mode == "hard" else draw(st.sampled_from(["charge", "release"])),
+        "reservation": draw(st.sampled_from([None, None, 0, 15])),
+        "default_reward": draw(st.sampled_from(EIGHTHS)),
+        "max_in_flight": draw(st.sampled_from([None, None, 1, 3])),
+        "negative_costs": draw(st.booleans()),
+        "propensity_draws": draw(st.sampled_from([0, 2])),
+    }
+    arms = tuple(
+        ArmTerms(f"a{i}", most)
+        for i, most in enumerate(draw(st.lists(st.sampled_from(MAX_COSTS), min_size=1, max_size=3)))
+    )
+    return c.Open("story", arms, draw(BUDGETS), Terms(unit="1", version="story", **(drawn | fixed)))
+
+
+class Caller:
+    """Makes commands of operations, from the replies so far."""
+
+    def __init__(self) -> None:
+        self.pulls: list[Pull] = []
+        self.untold: list[Pull] = []
+        self.now = START
+        self.last: c.Command = c.Sweep()
+
+    def command(self, operation: Operation) -> c.Command:
+        """The command; the clock moves on to it."""
+        self.now += operation.wait
+        if operation.verb != "again":
+            self.last = getattr(self, "_" + operation.verb)(*operation.details)
+        return self.last
+
+    def hears(self, reply: Any) -> None:
+        """Take down a pull that was named."""
+        if isinstance(reply, Pull) and reply.decision not in [pull.decision for pull in self.pulls]:
+            self.pulls.append(reply)
+            self.untold.append(reply)
+
+    def _pull(self, which: int, pulls: list[Pull] | None = None) -> tuple[int, int]:
+        """A decision of these, or of all, and what was set aside for it."""
+        pulls = pulls or self.pulls
+        if which < 0 or not pulls:
+            return 10**6, 0
+        pull = pulls[-1 - which % len(pulls)]
+        return pull.decision, int(pull.reserved)
+
+    def _ask(self, key: str | None, ttl: int | None) -> c.Ask:
+        return c.Ask(key, ttl)
+
+    def _tell(self, which: int, cost: int | None, reward: float) -> c.Tell:
+        number, reserved = self._pull(which, self.untold)
+        self.untold = [pull for pull in self.untold if pull.decision != number or which % 3 == 2]
+        return c.Tell(number, reserved if cost is None else cost, reward)
+
+    def _void(self, which: int) -> c.Void:
+        return c.Void(self._pull(which, self.untold)[0], "why")
+
+    def _extend(self, which: int, ttl: int) -> c.Extend:
+        return c.Extend(self._pull(which, self.untold)[0], ttl)
+
+    def _amend(self, which: int, cost: int | None, reward: float) -> c.Amend:
+        number, reserved = self._pull(which)
+        return c.Amend(number, reserved if cost is None else cost, reward, "why")
+
+    def _budget(self, budget: int) -> c.SetBudget:
+        return c.SetBudget(budget)
+
+    def _add(self, name: str, max_cost: int | None) -> c.AddArm:
+        return c.AddArm(ArmTerms(name, max_cost))
+
+    def _disable(self, name: str) -> c.DisableArm:
+        return c.DisableArm(name)
+
+    def _enable(self, name: str) -> c.EnableArm:
+        return c.EnableArm(name)
+
+    def _warm(self, key: str, samples: list[tuple[str, int, float]]) -> c.Warm:
+        names, costs, rewards = zip(*samples, strict=True)
+        return c.Warm(names, tuple(map(float, costs)), rewards, key)
+
+    def _pause(self) -> c.Pause:
+        return c.Pause()
+
+    def _resume(self) -> c.Resume:
+        return c.Resume()
+
+    def _close(self) -> c.Close:
+        return c.Close()
+
+    def _sweep(self) -> c.Sweep:
+        return c.Sweep()

@@ -1,0 +1,128 @@
+"""Clocks that jump, stand still and disagree: ledger time never falls, and time spans are kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bursar.campaign import commands as c
+from bursar.campaign.clock import Clock
+from bursar.campaign.stores.memory import MemoryLedger
+from bursar.campaign.stores.sql import SqlLedger
+from bursar.campaign.terms import agreed, chosen
+from tests.campaign.checker import checked
+
+SECOND = 10**6
+HOUR = 3600 * SECOND
+START = 1_700_000_000 * SECOND
+
+
+class Times:
+    """A wall clock and a steady clock, in microseconds, that do what they are told."""
+
+    def __init__(self) -> None:
+        self.wall, self.steady = START, 0
+
+    def pass_by(self, span: int) -> None:
+        """Time goes by."""
+        self.wall += span
+        self.steady += span
+
+    def clock(self) -> Clock:
+        """What a process makes of them."""
+        return Clock(lambda: self.wall * 1000, lambda: self.steady * 1000)
+
+
+@given(st.lists(st.tuples(st.integers(-2 * HOUR, 2 * HOUR), st.integers(0, HOUR)), max_size=20))
+def test_it_never_falls_and_keeps_up(jumps: list[tuple[int, int]]) -> None:
+    """Whatever the wall clock is set to: as much goes by as the steady clock says, or as the wall clock shows."""
+    times = Times()
+    clock = times.clock()
+    last = clock.now()
+    most = START
+    for jump, span in jumps:
+        times.wall += jump
+        times.pass_by(span)
+        most = max(times.wall, most + span)
+        now = clock.now()
+        assert last + span <= now == most
+        last = now
+
+
+def test_another_process_goes_on_from_the_ledger() -> None:
+    times = Times()
+    times.wall -= HOUR
+    clock = times.clock()
+    assert clock.now(at_least=START) == START
+    times.pass_by(SECOND)
+    assert clock.now(at_least=START) == START + SECOND
+
+
+OPENING = agreed(
+    ["a"], 1000, chosen(None), name="default", mode="until_exceeded", unit="1", seed=0, ttl=60.0, expiry="charge",
+    reservation=7, default_reward=0.0, max_in_flight=None, negative_costs=True, propensity_draws=0,
+)  # fmt: skip
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Times], Any]:
+    def make(times: Times) -> Any:
+        if request.param == "memory":
+            return MemoryLedger(OPENING, clock=times.clock())
+        return SqlLedger(f"sqlite:///{tmp_path}/a.db", "default", OPENING, clock=times.clock())
+
+    return make
+
+
+def charged(ledger: Any) -> int:
+    ledger.transact([c.Sweep()])
+    return int(ledger.standing().spent)
+
+
+def test_a_clock_set_back_delays_nothing(ledger: Callable[[Times], Any]) -> None:
+    times = Times()
+    kept = ledger(times)
+    kept.transact([c.Ask()])
+    times.wall -= 24 * HOUR
+    times.pass_by(59 * SECOND)
+    assert charged(kept) == 0
+    times.pass_by(2 * SECOND)
+    assert charged(kept) == 7
+    assert [record.at for record in kept.records()] == sorted(record.at for record in kept.records())
+    kept.close()
+
+
+def test_a_laptop_that_slept_lets_its_pulls_expire(ledger: Callable[[Times], Any]) -> None:
+    """The steady clock stands still meanwhile; the wall clock does not."""
+    times = Times()
+    kept = ledger(times)
+    kept.transact([c.Ask()])
+    times.wall += 8 * HOUR
+    assert charged(kept) == 7
+    (reply,) = kept.transact([c.Tell(2, 3, 0.5)])
+    assert reply.late
+    assert kept.standing().spent == 3
+    kept.close()
+
+
+def test_processes_whose_clocks_disagree(tmp_path: Path) -> None:
+    """One is an hour behind: its pulls last as long as anybody's."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    ahead, behind = Times(), Times()
+    behind.wall -= HOUR
+    first = SqlLedger(store, "default", OPENING, clock=ahead.clock())
+    second = SqlLedger(store, "default", OPENING, clock=behind.clock())
+    for _ in range(3):
+        for ledger in [first, second]:
+            ledger.transact([c.Ask()])
+            ahead.pass_by(SECOND)
+            behind.pass_by(SECOND)
+    assert first.standing().spent == second.standing().spent == 0
+    behind.pass_by(60 * SECOND)
+    assert charged(second) == 6 * 7
+    first.close()
+    second.close()
+    assert len(checked(store)) == 1 + 6 + 6

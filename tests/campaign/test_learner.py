@@ -1,0 +1,239 @@
+"""What a campaign's policy learns: corrections, added arms and pulls under way against memories made from scratch."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bursar import policies
+from bursar.beliefs import Blocks, Moments, Pooled, Samples, block_medians, block_rate
+from bursar.beliefs.samples import START
+from bursar.campaign.learner import Learner, Stream
+from bursar.errors import BadParameter
+from bursar.policies import baselines as b
+from bursar.policies.choose import Now, best_by_excess, leader_of, log_of, number
+from bursar.policies.protocol import kind_of, memory_of, told
+
+MAKERS: dict[str, Any] = {
+    "moments": Moments.empty,
+    "pooled": lambda arms: Pooled.empty(arms, keep=20),
+    "blocks": lambda arms: Blocks.empty(arms, groups=64),
+    "samples": Samples.empty,
+    "coins": b.BTS().memory,
+    "truncated": b.RobustUCBTruncated(4.0, 4.0).memory,
+}
+POLICIES = [
+    policies.UCBB1(0.01, 0.01, 0.0), policies.UCBB2(0.1, 0.1), policies.UCBM1(1e-4, 1e-4, 0.0), policies.Uniform(),
+    policies.Fieller(), policies.BernsteinRate(2.0, 2.0, 0.25), policies.MedianRate(0.5), policies.CatoniRate(0.5),
+    policies.KLRate(), policies.KLRate("one", "sample"), policies.Frugal(), b.OmegaUCB(), b.UCBBV2(),
+    b.RobustUCBTruncated(1.0, 1.0), b.RobustUCBMedian(1e-3, 1e-3), b.PDBwK(), b.EpsilonFirst(0.5),
+]  # fmt: skip
+BY_CHANCE = [b.BTS(2.0, 2.0), b.GaussianThompson(), b.BGreedy(), b.KUBE(2.0, budget=50.0)]
+ARMS = 5
+
+Pairs = list[list[tuple[float, float]]]
+
+
+def observed(memory: Any, arm: int, pair: Any) -> Any:
+    memory.observe(arm, *pair)
+    return memory.grown() if memory.full() else memory
+
+
+def known(memory: Any, arm: int) -> Any:
+    """What a policy can read of an arm, as numbers."""
+    belief = memory.belief(arm)
+    if isinstance(memory, Samples):
+        start = memory.arms[arm, START]
+        return memory.pool[start : start + belief.pulls].tolist()
+    if isinstance(memory, Blocks):
+        groups = [groups for groups in (1, 2, 3, 7, 50, 64) if groups <= belief.pulls]
+        return [belief.pulls, *((block_medians(belief, m, 1e-12), block_rate(belief, m, 1)) for m in groups)]
+    if isinstance(memory, Pooled):
+        kept = memory.pairs[arm, : min(belief.pulls, memory.pairs.shape[1])].tolist()
+        lead = memory.lead(arm) if memory.stats[-1, 0] else ()
+        return [*belief[:-1], kept, *lead]
+    return list(belief)
+
+
+def flat(value: Any) -> list[float]:
+    return [x for part in value for x in flat(part)] if isinstance(value, (list, tuple)) else [float(value)]
+
+
+def numbers_of(memory: Any, arms: int) -> NDArray[np.float64]:
+    return np.array(flat([known(memory, arm) for arm in range(arms)]))
+
+
+@pytest.mark.parametrize("name", ["moments", "pooled", "blocks", "samples"])
+@pytest.mark.parametrize("seed", range(4))
+def test_revising_is_learning_the_right_samples_from_the_start(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scale = float(rng.choice([1e-6, 1.0, 1e6]))
+    arms, memory = 3, MAKERS[name](3)
+    pairs: Pairs = [[] for _ in range(arms)]
+    for step in range(400):
+        arm = int(rng.choice(arms, p=[0.6, 0.3, 0.1]))
+        pair = tuple((scale * (1.0 + 0.3 * rng.standard_normal(2))).tolist())
+        if step % 3 and pairs[arm]:
+            place = int(rng.integers(len(pairs[arm])))
+            memory.revise(arm, place, pairs[arm][place], pair)
+            pairs[arm][place] = pair
+        else:
+            memory = observed(memory, arm, pair)
+            pairs[arm].append(pair)
+        if isinstance(memory, Blocks) and step % 20 == 0:
+            known(memory, arm)  # so that there is something remembered to forget
+    fresh = MAKERS[name](arms)
+    for arm in range(arms):
+        for pair in pairs[arm]:
+            fresh = observed(fresh, arm, pair)
+    if isinstance(memory, Pooled):
+        low, high = memory.extremes[1:3]
+        assert low <= fresh.extremes[1] <= fresh.extremes[2] <= high  # they remember what was corrected
+        fresh.extremes[:] = memory.extremes
+    np.testing.assert_allclose(numbers_of(memory, arms), numbers_of(fresh, arms), rtol=1e-9, atol=1e-12 * scale**2)
+
+
+@pytest.mark.parametrize("name", ["moments", "pooled", "blocks", "samples"])
+def test_a_first_and_only_sample_can_be_revised(name: str) -> None:
+    memory, fresh = MAKERS[name](2), MAKERS[name](2)
+    memory.observe(1, 1000.0, 0.0)
+    memory.revise(1, 0, (1000.0, 0.0), (2.0, 5.0))
+    fresh.observe(1, 2.0, 5.0)
+    if isinstance(memory, Pooled):
+        assert memory.extremes.tolist() == [5.0, 2.0, 1000.0]
+        fresh.extremes[:] = memory.extremes
+    assert numbers_of(memory, 2) == pytest.approx(numbers_of(fresh, 2))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_arm_that_is_added_was_there_all_along(name: str) -> None:
+    rng = np.random.default_rng(3)
+    memory, samples = MAKERS[name](1), list[Any]()
+    for arms in (1, 2, 3):
+        for _ in range(700):
+            samples.append((int(rng.integers(arms)), rng.uniform(0.5, 1.5, 2).tolist()))
+            memory = observed(memory, *samples[-1])
+        fresh = MAKERS[name](arms)
+        for sample in samples:
+            fresh = observed(fresh, *sample)
+        assert numbers_of(memory, arms).tolist() == numbers_of(fresh, arms).tolist()
+        wider = memory.widened()
+        assert wider.belief(arms).pulls == 0
+        observed(wider, arms, (0.0, 9.0))
+        assert numbers_of(memory, arms).tolist() == numbers_of(fresh, arms).tolist()  # the old one is left alone
+        memory = memory.widened()
+
+
+@pytest.mark.parametrize("name", ["moments", "pooled"])
+@pytest.mark.parametrize("pulls", [0, 1, 2, 30])
+def test_to_imagine_many_is_to_observe_each(name: str, pulls: int) -> None:
+    one, other = MAKERS[name](2), MAKERS[name](2)
+    pairs = np.random.default_rng(pulls).uniform(0.5, 1.5, (pulls, 2))
+    for pair in pairs.tolist():
+        one.observe(0, *pair)
+        other.observe(0, *pair)
+    mean = pairs.mean(axis=0).tolist() if pulls else (0.9, 1.1)
+    for arm, count in ((0, 7), (1, 3), (0, 1)):
+        one.imagine(arm, count, *mean)
+        for _ in range(count):
+            other.observe(arm, *mean)
+    np.testing.assert_allclose(numbers_of(one, 2), numbers_of(other, 2), rtol=1e-12, atol=1e-15)
+
+
+def taught(policy: Any, samples: int, arms: int = ARMS) -> tuple[Learner, Any, NDArray[np.float64]]:
+    """A learner, a memory of the same samples, and each arm's mean cost and reward."""
+    rng = np.random.default_rng(samples)
+    learner, memory = Learner(policy, arms, 50.0), memory_of(policy, arms)
+    totals = np.zeros((arms, 3))
+    means = np.array([[1.0, 0.9], [0.8, 0.9], [1.2, 1.3], [0.6, 0.55], [1.0, 1.02]])
+    for n in range(samples):
+        arm = n % arms
+        cost, reward = (means[arm] + 0.05 * rng.standard_normal(2)).tolist()
+        learner.observe(arm, cost, reward, Stream(0, n))
+        memory = observed(memory, arm, (cost, reward))
+        totals[arm] += 1.0, cost, reward
+    return learner, memory, totals[:, 1:] / np.maximum(totals[:, :1], 1.0)
+
+
+def full_scan(policy: Any, memory: Any, pulls: NDArray[np.int64], spent: float) -> int:
+    """The arm that a policy names, every arm looked at."""
+    n = int(pulls.sum())
+    if kind_of(policy) == "excess":
+        return best_by_excess(policy, memory, pulls)
+    if kind_of(policy) == "choose":
+        return int(policy.choose(memory, Now(n, log_of(n), spent), None))
+    scores = [number(policy.score(memory.belief(arm), log_of(n))) for arm in range(len(pulls))]
+    return max(range(len(pulls)), key=lambda arm: (scores[arm], -pulls[arm], -arm))
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_asking_many_at_once_is_pulling_them_at_their_means(policy: Any) -> None:
+    learner, memory, means = taught(policy, 60)
+    in_flight, pulls = [0] * ARMS, np.full(ARMS, 12)
+    for _ in range(200):
+        arm = learner.choose(range(ARMS), in_flight, 10.0, Stream(0, 1))
+        assert arm == full_scan(told(policy, 50.0), memory, pulls, 10.0)
+        in_flight[arm] += 1
+        pulls[arm] += 1
+        memory = observed(memory, arm, means[arm])
+    assert sum(count > 0 for count in in_flight) > 1
+    assert learner.pulls.tolist() == [12] * ARMS  # nothing of it was learned
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, *BY_CHANCE], ids=repr)
+def test_a_hundred_asks_before_the_first_tell_spread_over_the_arms(policy: Any) -> None:
+    learner, in_flight = Learner(policy, ARMS, 50.0), [0] * ARMS
+    for n in range(100):
+        in_flight[learner.choose(range(ARMS), in_flight, 0.0, Stream(0, n))] += 1
+    assert min(in_flight) >= (8 if policy in BY_CHANCE else 20)
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, *BY_CHANCE, policies.Fixed(4)], ids=repr)
+@pytest.mark.parametrize("samples", [0, 3, 60, 400])
+def test_only_open_arms_are_named(policy: Any, samples: int) -> None:
+    learner, memory, _ = taught(policy, samples)
+    pulls = learner.pulls.copy()
+    for in_flight in ([0] * ARMS, [0, 1, 2, 3, 0]):
+        free = learner.choose(range(ARMS), in_flight, 3.0, Stream(0, 7))
+        for open_arms in ([0], [4], [1, 3], [0, 2, 4], [0, 1, 2, 3]):
+            arm = learner.choose(open_arms, in_flight, 3.0, Stream(0, 7))
+            assert arm in open_arms
+            if free in open_arms and kind_of(policy) in ("score", "choose"):
+                assert arm == free
+            if kind_of(policy) == "excess" and samples and not any(in_flight):
+                leader, _ = leader_of(memory, pulls)
+                assert arm == free or not {free, leader} <= set(open_arms)
+    assert learner.pulls.tolist() == pulls.tolist()
+
+
+def test_a_choice_that_is_not_open_gives_way_to_the_best_rate() -> None:
+    learner = Learner(policies.Fixed(0), 4, 50.0)
+    for arm, reward in ((0, 9.0), (1, 1.0), (2, 3.0), (3, 2.0)):
+        learner.observe(arm, 1.0, reward, Stream(0, arm))
+    assert [learner.choose(arms, [0] * 4, 0.0, Stream(0, 9)) for arms in ([0, 1], [1, 3], [1, 2, 3])] == [0, 3, 2]
+
+
+@pytest.mark.parametrize("policy", [policies.UCBB1([0.1, 0.2], 0.1, 0.0), policies.FiellerKnown([0.1, 0.2], 0.1, 0.0)])
+def test_an_arm_that_the_policy_was_not_made_for_is_refused(policy: Any) -> None:
+    learner = Learner(policy, 2, 50.0)
+    with pytest.raises(BadParameter, match="one number or 3 numbers"):
+        learner.check_wider()
+
+
+@pytest.mark.parametrize("policy", [b.BTS(), b.RobustUCBTruncated(1.0, 1.0)], ids=repr)
+def test_a_memory_that_cannot_revise_keeps_the_first(policy: Any) -> None:
+    learner = Learner(policy, 2, 50.0)
+    learner.observe(0, 0.25, 0.5, Stream(0, 2))
+    before = list(learner.memory.belief(0))
+    learner.revise(0, 0, (0.25, 0.5), (0.75, 0.125))
+    assert list(learner.memory.belief(0)) == before
+    assert learner.totals[0].tolist() == [0.75, 0.125]
+
+
+def test_every_event_has_random_numbers_of_its_own() -> None:
+    streams = [Stream(seed, seq, draw) for seed in (0, 1, 2**63 - 1) for seq in (1, 2, 10**12) for draw in range(3)]
+    numbers = [stream.random(4).tolist() for stream in streams]
+    assert len({x for four in numbers for x in four}) == 4 * len(streams)
+    assert Stream(0, 1).random(4).tolist() == numbers[0]
+    assert [streams[0].used, Stream(0, 1).used] == [True, False]

@@ -1,0 +1,134 @@
+"""Units against exact fractions: rounded once, half to even, and exact from then on."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bursar import Campaign
+from bursar.campaign.money import MOST, Unit
+from bursar.errors import BadParameter
+
+SIZES = st.sampled_from(["1e-9", "0.01", "1", "0.05", "2.5e-3", "3", "1e18", "1e-18", "7e-5", "1000", "0.125"])
+AMOUNTS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-1e6, 1e6),
+    st.integers(-(10**25), 10**25),
+    st.decimals(-(10**9), 10**9, places=12),
+    st.decimals(-(10**30), 10**30, allow_nan=False, places=None),
+    st.floats(-1e4, 1e4, width=32).map(np.float32),
+    st.integers(-(2**62), 2**62).map(np.int64),
+)
+
+
+def exactly(value: Any) -> Fraction:
+    """The number as it prints: what a user means by 0.1 is a tenth."""
+    if isinstance(value, (float, np.floating)):
+        return Fraction(repr(float(value)))
+    return Fraction(int(value)) if isinstance(value, (int, np.integer)) else Fraction(value)
+
+
+def units_or_none(unit: Unit, value: Any) -> int | None:
+    try:
+        return unit.units("tell", "cost", value)
+    except BadParameter:
+        return None
+
+
+@given(SIZES, AMOUNTS)
+@example("1e-9", 0.1)
+@example("0.01", 0.125)
+@example("0.01", 0.135)
+@example("1", Decimal("2.5"))
+@example("1", Decimal("-3.5"))
+@example("3", 4.5)
+@example("1e-9", 5e-324)
+@example("1", float(MOST))
+@example("1", Decimal(MOST) + Decimal("0.5"))
+@example("1", Decimal(MOST) + Decimal("0.51"))
+@example("1", Decimal(f"0.5{'0' * 400}1"))
+@example("0.05", Decimal(f"0.025{'0' * 400}1"))
+def test_units_are_the_nearest_whole_number_and_even_on_a_tie(size: str, value: Any) -> None:
+    count = round(exactly(value) / Fraction(size))  # of a Fraction: exact, half to even
+    assert units_or_none(Unit.named(size), value) == (count if abs(count) <= MOST else None)
+
+
+@given(SIZES, st.integers(-MOST, MOST))
+def test_an_amount_is_the_nearest_float(size: str, units: int) -> None:
+    exact = units * Fraction(size)
+    assert Unit.named(size).amount(units) == exact.numerator / exact.denominator
+
+
+@given(st.integers(-MOST // 1000, MOST // 1000))
+def test_what_is_shown_can_be_told_again(units: int) -> None:
+    unit = Unit.named("1e-9")
+    assert unit.units("tell", "cost", unit.amount(units)) == units
+
+
+def test_a_million_tenths_are_a_hundred_thousand() -> None:
+    unit = Unit.named("1e-9")
+    spent = sum([unit.units("tell", "cost", 0.1)] * 1_000_000)
+    assert (spent, unit.amount(spent)) == (10**14, 100_000.0)
+    assert sum([0.1] * 1_000_000) != 100_000.0
+
+
+@given(st.lists(st.floats(-1e3, 1e3), max_size=30), st.randoms(use_true_random=False))
+def test_a_sum_does_not_depend_on_the_order(costs: list[float], random: Any) -> None:
+    unit = Unit.named("1e-9")
+    units = [unit.units("tell", "cost", cost) for cost in costs]
+    shuffled = random.sample(units, len(units))
+    assert math.fsum(units) == sum(units) == sum(shuffled)
+
+
+def test_the_policy_learns_the_rounded_cost() -> None:
+    campaign = Campaign(["a"], budget=10, unit="0.01")
+    pull = campaign.ask()
+    assert pull is not None
+    assert campaign.tell(pull, cost=0.125, reward=1.0).cost == 0.12
+    learner = campaign._ledger.standing().learner
+    assert learner is not None
+    assert learner.memory.belief(0).mean_cost == 0.12
+    assert campaign.status().spent == 0.12
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf"), Decimal("NaN"), Decimal("sNaN")),
+        *(Decimal("Infinity"), None, "1.5", b"1", True, False, np.bool_(True), 1j, [1.0], np.array([1.0]), object()),
+    ],
+)
+def test_what_is_no_finite_number_is_refused(value: Any) -> None:
+    with pytest.raises(BadParameter, match=r"cost of tell must be a finite number; got "):
+        Unit.named("1e-9").units("tell", "cost", value)
+
+
+@pytest.mark.parametrize(
+    "value", [2.0**53 + 2.0, -(2.0**53) - 2.0, 1e308, -1e308, 10**400, Decimal("1e999999"), Decimal("-1e999999")]
+)
+def test_more_than_a_float_can_count_is_refused(value: Any) -> None:
+    with pytest.raises(BadParameter, match=r"at most 2\*\*53 units of 1 = 9\.0072e\+15; take a larger unit; got "):
+        Unit.named("1").units("tell", "cost", value)
+
+
+@pytest.mark.parametrize("value", [5e-324, Decimal("1e-999999"), Decimal("-1e-999999"), 0, -0.0, Decimal("0e999999")])
+def test_less_than_half_a_unit_is_nothing(value: Any) -> None:
+    for size in ("1e-9", "0.05"):
+        assert Unit.named(size).units("tell", "cost", value) == 0
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1e-19", "1e19", "cent", "", "1/100", None, True, [], 0.0])
+def test_units_that_are_none_are_refused(text: Any) -> None:
+    with pytest.raises(BadParameter, match=r"unit of Campaign must be a decimal number from 1e-18 to 1e18"):
+        Unit.named(text)
+
+
+@pytest.mark.parametrize(("text", "size"), [("0.010", "0.01"), (0.01, "0.01"), (1, "1"), (Decimal("1e-9"), "1E-9")])
+def test_units_that_are_equal_are_one(text: Any, size: str) -> None:
+    assert Unit.named(text) == Unit.named(size)
+    assert str(Unit.named(text).size) == size

@@ -1,0 +1,264 @@
+"""A PostgreSQL server that crashes, connections that are cut, and many processes on one campaign."""
+
+import json
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from bursar.campaign import Campaign
+from bursar.campaign.events import Asked, Exhausted, Told
+from bursar.campaign.stores import database
+from bursar.errors import CampaignConflict
+from tests.campaign.checker import checked
+from tests.campaign.cutter import Cutter
+from tests.campaign.postgres import PORT, Server, unavailable
+from tests.campaign.worker import TERMS, Noted, Notes, Workers, pull_once, spend, together
+
+SOAK = "BURSAR_SOAK" in os.environ
+CRASHES = 50 if SOAK else 3
+CUTS = 300 if SOAK else 20
+PROCESSES, THREADS = 8, 4
+DEAREST = 1000
+CASES = [(True, "any"), (False, "equal"), (False, "any")]
+
+
+@pytest.fixture(scope="module")
+def crashing() -> Iterator[Server]:
+    """A server to crash: what has reached the operating system outlives it, so waiting for the disk is for the soak."""
+    if reason := unavailable():
+        pytest.skip(reason)
+    with Server(durable=SOAK) as server:
+        yield server
+
+
+def test_a_server_that_crashes_under_load(crashing: Server, tmp_path: Path) -> None:
+    """Callers wait for it, for a minute at most; an unanswered COMMIT is neither lost nor done twice."""
+    rng = random.Random(1)
+
+    def crash() -> None:
+        for _ in range(CRASHES):
+            time.sleep(rng.uniform(0.05, 0.15))
+            crashing.restart("immediate")
+
+    under_load(crashing.create_database("crashes"), tmp_path / "notes", crash)
+
+
+def test_connections_that_are_cut_under_load(crashing: Server, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    store = crashing.create_database("cuts")
+
+    def cut() -> None:
+        with psycopg.connect(crashing.url("postgres").replace("+psycopg", ""), autocommit=True) as connection:
+            for _ in range(CUTS):
+                time.sleep(rng.uniform(0.0, 0.02))
+                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'cuts'")
+
+    under_load(store, tmp_path / "notes", cut)
+
+
+def under_load(store: str, notes: Path, trouble: Any) -> None:
+    """Four threads ask and tell until the trouble is over; then every step is in the ledger, once."""
+    note = Notes(notes)
+    over = False
+
+    def work(name: int) -> None:
+        done = 0
+        while not over or done < 10:
+            pull_once(campaign, note, f"{name}/{done}")
+            done += 1
+
+    def troubled() -> None:
+        nonlocal over
+        try:
+            trouble()
+        finally:
+            over = True
+
+    with Campaign(**TERMS, store=store) as campaign:
+        together([troubled, *(partial(work, i) for i in range(THREADS))])
+    noted = Noted.read(notes)
+    assert not noted.refused
+    assert_all_is_there(noted, store)
+
+
+def assert_all_is_there(noted: Noted, store: str) -> None:
+    records = checked(store)
+    noted.check(records)
+    assert noted.asked == {r.event.key: r.seq for r in records if isinstance(r.event, Asked)}
+    assert noted.told == {r.event.decision for r in records if isinstance(r.event, Told)} == set(noted.asked.values())
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("key", [None, "key"])
+def test_a_commit_that_is_not_answered(
+    postgres_server: Server, postgres_url: str, where: Literal["before", "after"], key: str | None
+) -> None:
+    """Whether it came to pass or not, the caller gets one decision, and the ledger has one."""
+    name = sa.make_url(postgres_url).database
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as folder,
+        Cutter(postgres_server.folder, Path(folder), PORT) as wire,
+        Campaign(**TERMS, store=f"postgresql://postgres@/{name}?host={folder}&port={PORT}") as campaign,
+    ):
+        wire.cut(where)
+        pull = campaign.ask(key)
+        assert pull is not None
+        wire.cut(where)
+        receipt = campaign.tell(pull, 5, 0.5)
+        wire.cut(where)
+        assert campaign.tell(pull, 5, 0.5) == receipt._replace(duplicate=True)
+    assert not receipt.duplicate
+    _, asked, told = checked(postgres_url)
+    assert asked.seq == pull.decision == told.event.decision  # type: ignore[union-attr]
+
+
+def test_opening_at_the_same_moment(postgres_url: str) -> None:
+    """Both find no campaign and make one; who comes second opens that of the first."""
+    Campaign(**TERMS, store=postgres_url, name="another").disconnect()
+    with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
+        connection.execute("LOCK TABLE campaign IN SHARE MODE")  # it can be read, and not written
+
+        def release() -> None:
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'campaign'::regclass"
+            while connection.execute(waiting).fetchone() != (2,):
+                time.sleep(0.01)
+            connection.commit()
+
+        together([release, *[lambda: Campaign(**TERMS, store=postgres_url).disconnect()] * 2])
+    assert len(checked(postgres_url)) == 1
+
+
+def test_racing_workers_with_the_same_key_get_the_same_decision(
+    workers: Workers, postgres_url: str, tmp_path: Path
+) -> None:
+    """And may all tell it: who says the same is heard, who says otherwise is refused, and one tell counts."""
+    keys = 200 if SOAK else 10
+    Campaign(**TERMS, store=postgres_url).disconnect()
+    name = "tests.campaign.test_postgres_faults.race"
+    children = [workers.start(name, postgres_url, str(tmp_path / f"{i}.json"), i, keys) for i in range(4)]
+    assert [workers.wait(child) for child in children] == [0] * 4
+    answers = [json.loads((tmp_path / f"{i}.json").read_text()) for i in range(4)]
+    assert all(answer["pulls"] == answers[0]["pulls"] for answer in answers)
+    records = checked(postgres_url)
+    assert {r.event.key: r.seq for r in records if isinstance(r.event, Asked)} == answers[0]["pulls"]
+    outcomes = {r.event.decision: r.event.cost for r in records if isinstance(r.event, Told)}
+    assert len(outcomes) == keys == sum(isinstance(r.event, Told) for r in records)
+    for answer in answers:
+        for decision, (cost, taken, duplicate) in zip(answer["pulls"].values(), answer["tells"], strict=True):
+            assert taken == (outcomes[decision] == cost)
+            assert taken or not duplicate
+    first: Counter[int] = Counter()
+    for answer in answers:
+        first.update(
+            d for d, tell in zip(answer["pulls"].values(), answer["tells"], strict=True) if tell[1:] == [True, False]
+        )
+    assert first == dict.fromkeys(outcomes, 1)
+
+
+def race(store: str, path: str, name: int, keys: int) -> None:
+    """In a process of its own: ask with the keys that all use, and tell one of two outcomes."""
+    pulls, tells = {}, []
+    with Campaign(**TERMS, store=store) as campaign:
+        for i in range(keys):
+            pull = campaign.ask(f"key {i}")
+            assert pull is not None
+            pulls[f"key {i}"] = pull.decision
+            cost, taken, duplicate = 1 + name % 2, False, False
+            with suppress(CampaignConflict):
+                duplicate, taken = campaign.tell(pull, cost, 0.5).duplicate, True
+            tells.append((cost, taken, duplicate))
+    Path(path).write_text(json.dumps({"pulls": pulls, "tells": tells}))
+
+
+def test_a_worker_that_falls_asleep_in_a_transaction(
+    workers: Workers, postgres_server: Server, postgres_url: str, tmp_path: Path
+) -> None:
+    """It holds the others up for a while only, and goes on when it wakes."""
+    name = sa.make_url(postgres_url).database
+    holds = "state = 'idle in transaction' AND backend_xid IS NOT NULL"
+    asleep = f"SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND {holds}"
+    notes = tmp_path / "notes"
+    with (
+        Campaign(**TERMS, store=postgres_url) as campaign,
+        psycopg.connect(postgres_server.url("postgres").replace("+psycopg", ""), autocommit=True) as connection,
+    ):
+        child = workers.start("tests.campaign.test_postgres_faults.sleeper", postgres_url, str(notes))
+        while True:
+            time.sleep(0.01)
+            os.kill(child, signal.SIGSTOP)
+            time.sleep(0.01)
+            if connection.execute(asleep, [name]).fetchone() == (1,):
+                break
+            os.kill(child, signal.SIGCONT)
+        assert campaign.ask("mine") is not None
+        before = len(Noted.read(notes).told)
+        os.kill(child, signal.SIGCONT)
+        while len(Noted.read(notes).told) <= before:
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        assert workers.wait(child) == -signal.SIGKILL
+    Notes(notes)("asking", "mine")
+    Noted.read(notes).check(checked(postgres_url))
+
+
+def sleeper(store: str, notes: str) -> None:
+    """In a process of its own: work as one that the server does not wait for long."""
+    database.SILENCE = 0.5
+    spend(store, notes, "sleeper", 1, None, None)
+
+
+@pytest.mark.parametrize(("declared", "costs"), CASES if SOAK else CASES[:2])
+def test_many_processes_and_a_hard_budget(
+    workers: Workers, postgres_url: str, tmp_path: Path, declared: bool, costs: str
+) -> None:
+    """It is never passed by one unit, unless by what a pull cost above what was set aside for it."""
+    budget = 2_000_000 if SOAK else 20_000
+    terms = {"arms": dict.fromkeys("abc", DEAREST if declared else None), "budget": budget, "mode": "hard"}
+    name, least = "tests.campaign.test_postgres_faults.spend_hard", DEAREST if costs == "equal" else 1
+    children = [workers.start(name, postgres_url, str(tmp_path / "notes"), i, least, terms) for i in range(PROCESSES)]
+    assert [workers.wait(child) for child in children] == [0] * PROCESSES
+    records = checked(postgres_url)
+    assert_all_is_there(Noted.read(tmp_path / "notes"), postgres_url)
+    spent, excess, held = 0, 0, dict[int, int]()
+    for record in records:
+        event = record.event
+        if isinstance(event, Asked):
+            held[record.seq] = event.reserved
+            assert spent + sum(held.values()) <= budget
+            excess = 0
+        elif isinstance(event, Told):
+            spent += event.cost
+            over = event.cost - held.pop(event.decision)
+            assert event.overrun == (over > 0)
+            excess += max(0, over)
+            assert spent + sum(held.values()) <= budget + excess
+            assert not (event.overrun and (declared or costs == "equal"))
+    assert isinstance(records[-1].event, Exhausted)
+    assert budget - (1 if declared else 2) * DEAREST < spent <= budget + excess
+    shares = Counter(str(r.event.key).split("/")[0] for r in records if isinstance(r.event, Asked))
+    print(f"pulls of each process: {sorted(shares.values())}")
+
+
+def spend_hard(store: str, notes: str, name: int, least: int, terms: dict[str, Any]) -> None:
+    """In a process of its own: ask and tell until nothing is left."""
+    note = Notes(notes)
+
+    def work(thread: int) -> None:
+        done = 0
+        while pull_once(campaign, note, f"{name}/{thread}/{done}", least, DEAREST):
+            done += 1
+
+    with Campaign(**TERMS | terms, store=store) as campaign:
+        together([partial(work, i) for i in range(THREADS)])

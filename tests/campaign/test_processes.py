@@ -1,0 +1,218 @@
+"""Several processes on one file, forks, and callers that are interrupted or come too late."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bursar.campaign import Campaign
+from bursar.campaign.events import Asked, Told
+from bursar.campaign.stores import database
+from bursar.errors import StoreError
+from tests.campaign.checker import checked
+from tests.campaign.worker import ROOT, TERMS, Noted, Workers, together
+
+SOAK = "BURSAR_SOAK" in os.environ
+
+
+def test_processes_on_one_file(workers: Workers, tmp_path: Path) -> None:
+    """Each makes its pulls, the first of all makes the tables, and the ledger has every step once."""
+    store, notes, pulls = f"sqlite:///{tmp_path}/a.db", tmp_path / "notes", 200 if SOAK else 10
+    arguments = [(store, str(notes), str(i), 2, pulls, None) for i in range(4)]
+    children = [workers.start("tests.campaign.worker.spend", *each) for each in arguments]
+    assert [workers.wait(child) for child in children] == [0] * 4
+    noted, records = Noted.read(notes), checked(store)
+    noted.check(records)
+    assert not noted.refused
+    assert len(noted.told) == sum(isinstance(record.event, Told) for record in records) == 4 * 2 * pulls
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_fork_does_no_harm(workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
+    """It can neither ask nor read with what it was born with; PostgreSQL can be opened anew there, SQLite cannot."""
+    store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    forks = 100 if SOAK else 5
+    workers.run("tests.campaign.test_processes.fork_often", store, forks)
+    records = checked(store)
+    asked = [record.event.key for record in records if isinstance(record.event, Asked)]
+    assert len(asked) == sum(isinstance(record.event, Told) for record in records)
+    assert asked.count("child") == 0
+    assert sum(key is not None for key in asked) == (forks if kind == "postgresql" else 0)
+
+
+def fork_often(store: str, forks: int) -> None:
+    """In a process of its own: ask and tell in a thread, and fork meanwhile."""
+    over = False
+
+    def work() -> None:
+        while not over:
+            pull = campaign.ask()
+            assert pull is not None
+            campaign.tell(pull, 1, 0.5)
+
+    def fork() -> None:
+        nonlocal over
+        try:
+            for i in range(forks):
+                time.sleep(0.003)
+                child = os.fork()
+                if not child:
+                    os._exit(forked(campaign, store, str(i)))
+                assert os.waitpid(child, 0)[1] == 0
+        finally:
+            over = True
+
+    with Campaign(**TERMS, store=store) as campaign:
+        together([work, fork])
+
+
+def forked(campaign: Campaign, store: str, key: str) -> int:
+    """0 where all was as it should be."""
+    try:
+        uses: list[Callable[[], object]] = [
+            lambda: campaign.ask("child"),
+            campaign.status,
+            lambda: [*campaign.history()],
+        ]
+        for use in uses:
+            with pytest.raises(StoreError, match="a campaign cannot be used in a forked process"):
+                use()
+        campaign.disconnect()
+        if store.startswith("sqlite"):
+            with pytest.raises(
+                StoreError, match="was open when this process was forked, where SQLite loses data: open"
+            ):
+                Campaign(**TERMS, store=store)
+            return 0
+        with Campaign(**TERMS, store=store) as mine:
+            pull = mine.ask(key)
+            assert pull is not None
+            mine.tell(pull, 1, 0.5)
+    except BaseException as error:
+        print(repr(error), file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def test_a_file_can_be_opened_in_a_fork_once_it_was_let_go(workers: Workers, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    workers.run("tests.campaign.test_processes.let_go_and_fork", store)
+    assert len(checked(store)) == 4
+
+
+def let_go_and_fork(store: str) -> None:
+    """In a process of its own: open, let go, fork, and open on both sides."""
+    with Campaign(**TERMS, store=store) as campaign:
+        campaign.ask()
+    child = os.fork()
+    with Campaign(**TERMS, store=store) as campaign:
+        campaign.ask()
+    if not child:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_after_disconnect(tmp_path: Path) -> None:
+    campaign = Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db")
+    campaign.disconnect()
+    campaign.disconnect()
+    with pytest.raises(StoreError, match="the campaign was disconnected: open it anew"):
+        campaign.ask()
+    assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 1
+
+
+def test_disconnect_while_others_ask(tmp_path: Path) -> None:
+    """Each ask is answered or refused; what was answered is in the ledger."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    campaign = Campaign(**TERMS, store=store)
+    answered: list[int] = []
+    refusals: list[str] = []
+
+    def work() -> None:
+        try:
+            while pull := campaign.ask():
+                answered.append(pull.decision)
+        except StoreError as error:
+            refusals.append(str(error))
+
+    def leave() -> None:
+        while not answered:
+            time.sleep(0.001)
+        campaign.disconnect()
+
+    together([leave, *[work] * 8])
+    assert refusals == ["the campaign was disconnected: open it anew"] * 8
+    assert sorted(answered) == [record.seq for record in checked(store) if isinstance(record.event, Asked)]
+
+
+def test_asks_that_are_cancelled(tmp_path: Path) -> None:
+    """Who gives up disturbs nobody else, and is in the ledger or not."""
+    store = f"sqlite:///{tmp_path}/a.db"
+
+    async def work() -> list[int]:
+        tasks = [asyncio.create_task(campaign.aask(str(i))) for i in range(40)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(result, asyncio.CancelledError) for result in done[::2])
+        last = await campaign.aask()
+        return [pull.decision for pull in [*done[1::2], last]]  # type: ignore[union-attr]
+
+    with Campaign(**TERMS, store=store) as campaign:
+        answered = asyncio.run(work())
+    assert len(set(answered)) == 21
+    assert set(answered) <= {record.seq for record in checked(store) if isinstance(record.event, Asked)}
+
+
+def test_an_interrupted_caller(tmp_path: Path) -> None:
+    """Ctrl-C is heard while an ask waits for another process's transaction; asking again with the key goes on."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    Campaign(**TERMS, store=store).disconnect()
+    script = f"""
+import sqlite3, sys
+from bursar.campaign import Campaign
+from tests.campaign.worker import TERMS
+campaign = Campaign(**TERMS, store={store!r})
+blocker = sqlite3.connect({str(tmp_path / "a.db")!r}, isolation_level=None)
+blocker.execute("BEGIN IMMEDIATE")
+print("waiting", flush=True)
+try:
+    campaign.ask("key")
+except KeyboardInterrupt:
+    blocker.execute("ROLLBACK")
+    print(campaign.ask("key").decision, flush=True)
+    campaign.disconnect()
+"""
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "waiting\n"
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    answer, _ = child.communicate()
+    assert child.returncode == 0
+    (asked,) = [record for record in checked(store) if isinstance(record.event, Asked)]
+    assert asked.seq == int(answer)
+    assert asked.event.key == "key"  # type: ignore[union-attr]
+
+
+def test_a_file_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait ends, with advice; and when the other lets go, so does the trouble."""
+    monkeypatch.setattr(database, "BUSY", 0.05)
+    with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db") as campaign:
+        blocker = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match=r"another process has held the file for 0\.05 s: for many writers use"):
+            campaign.ask("key")
+        assert campaign.status().events == 1
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        assert campaign.ask("key") is not None
+    assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 2

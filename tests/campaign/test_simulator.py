@@ -1,0 +1,180 @@
+"""A campaign that is asked and told in turn makes the pulls that the simulator makes, for every deterministic policy.
+
+Costs and rewards are multiples of 1/512: whole units of 1e-9, and exact in floats, so that sums agree to the last bit.
+"""
+
+import os
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bursar import Campaign, policies, simulate
+from bursar.arms import Empirical, Problem
+from bursar.campaign.learner import Stream
+from bursar.engine import loop
+from bursar.errors import BadParameter
+from bursar.policies import baselines as b
+from bursar.policies.protocol import checked_policy, memory_of, told
+from tests.policies.baselines import examples
+from tests.policies.test_parameters import EXAMPLES
+
+SOAK = "BURSAR_SOAK" in os.environ  # every policy compiled: seconds each
+ARMS = 4
+ROWS = 64
+BUDGETS = {"narrow": 240.0, "wide": 120.0, "refunds": 60.0}
+BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"}
+UNMOVED = {"Fixed", "Uniform", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
+NARROW = 1 / 512  # variances as small as this let the paper's policies judge after a few hundred pulls
+CANDIDATES = [
+    *EXAMPLES,
+    *examples.ALL,
+    policies.UCBB1(NARROW, NARROW, 0.0),
+    policies.UCBB2(0.1, 0.1),
+    policies.UCBB2C(0.1, 0.1, 0.5),
+    policies.MedianRate(0.25),
+    policies.FiellerKnown([NARROW] * ARMS, NARROW, 0.0),
+    policies.CatoniRate(0.25, NARROW, NARROW, 0.0),
+    policies.UCBM1(NARROW / 512, NARROW / 512, 0.0),
+    policies.KLRate(),
+    policies.KLRate("one", "sample", reward_bound=4.0),
+    policies.Frugal(),
+    policies.Frugal(slope=1.0, delay=2.0),
+    b.BKLUCB([0.5, 0.75, 1.0, 1.5]),
+]
+
+
+def fits(policy: Any) -> bool:
+    """Whether it was made for as many arms."""
+    try:
+        checked_policy("simulate", "policy", policy, ARMS)
+    except BadParameter:
+        return False
+    return True
+
+
+DETERMINISTIC = [policy for policy in CANDIDATES if type(policy).__name__ not in BY_CHANCE and fits(policy)]
+
+
+class Tape(NamedTuple):
+    """What the n-th pull of a run costs and gives, for each arm; with a note of the arms that were pulled."""
+
+    outcomes: NDArray[np.float64]  # [arm, row, cost or reward]
+    rows: NDArray[np.int64]  # [pull]
+    pulled: list[int]
+
+    def pull(self, arm: int, rng: Any) -> tuple[float, float]:
+        cost, reward = self.outcomes[arm, self.rows[len(self.pulled)]].tolist()
+        self.pulled.append(int(arm))
+        return cost, reward
+
+
+class NoChance:
+    """Random numbers that nobody may draw."""
+
+    def __getattr__(self, verb: str) -> Any:
+        raise AssertionError(f"a deterministic policy drew rng.{verb}")
+
+
+class Ledger:
+    """The random numbers of a campaign's asks: after the event that opens it, asks and tells take turns."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape, self._seq, self._stream = tape, 0, Stream(0, 0)
+
+    def __getattr__(self, verb: str) -> Any:
+        seq = 2 + 2 * len(self._tape.pulled)
+        if seq != self._seq:
+            self._seq, self._stream = seq, Stream(0, seq)
+        return getattr(self._stream, verb)
+
+
+def outcomes(kind: str) -> NDArray[np.float64]:
+    """Pairs of every arm in multiples of 1/512: narrow, wide, or with refunds and failures."""
+    rng = np.random.default_rng(len(kind))
+    means = np.array([[0.5, 0.4], [0.75, 0.9], [1.0, 0.7], [1.5, 1.9]])[:, None, :]
+    spread = {"narrow": 0.03, "wide": 0.5, "refunds": 0.9}[kind]
+    pairs = means + spread * (rng.beta(2.0, 2.0, (ARMS, ROWS, 2)) - 0.5)
+    if kind == "refunds":
+        pairs[:, ::5, 0] -= 1.0
+        pairs[:, ::7] = 0.0
+    return np.round(pairs * 512) / 512
+
+
+def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
+    """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
+    policy, memory, runs = told(policy, budget), memory_of(policy, ARMS), loop.Runs.start(ARMS)
+    out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), np.array([budget])
+    while not runs.marks[0, loop.PASSED]:
+        loop.advance(
+            rng, tape, policy, memory, runs.pulls[0], runs.totals[0], runs.marks[0], runs.race, limits, *out,
+            len(tape.rows),
+        )  # fmt: skip
+        assert runs.marks[0, loop.PULLS] < len(tape.rows)
+        memory = memory.grown() if memory.full() else memory
+
+
+def played(policy: Any, tape: Tape, budget: float) -> None:
+    """The same through a campaign."""
+    campaign = Campaign(arms=[str(arm) for arm in range(ARMS)], budget=budget, policy=policy, propensity_draws=0)
+    while (pull := campaign.ask()) is not None:
+        campaign.tell(pull, *tape.pull(int(pull.arm), None))
+
+
+def tape_of(kind: str, budget: float) -> Tape:
+    return Tape(outcomes(kind), np.random.default_rng(1).integers(0, ROWS, int(40 * budget)), [])
+
+
+def same_arms(policy: Any, kind: str, budget: float, chance: Any = lambda tape: NoChance()) -> None:
+    one, other = tape_of(kind, budget), tape_of(kind, budget)
+    simulated(policy, one, budget, chance(one))
+    played(policy, other, budget)
+    assert other.pulled == one.pulled
+
+
+def test_every_policy_is_here() -> None:
+    assert {type(policy).__name__ for policy in DETERMINISTIC} | BY_CHANCE == set(policies.BY_NAME)
+
+
+@pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
+@pytest.mark.parametrize("kind", ["narrow", "wide", "refunds"])
+def test_a_campaign_pulls_what_the_simulator_pulls(policy: Any, kind: str) -> None:
+    same_arms(policy, kind, 2000.0 if SOAK else BUDGETS[kind])
+
+
+def test_the_comparison_means_something() -> None:
+    """By its end almost every kind of policy that learns has come to prefer an arm."""
+    learnt = set()
+    for policy in DETERMINISTIC:
+        tape = tape_of("narrow", BUDGETS["narrow"])
+        simulated(policy, tape, BUDGETS["narrow"], NoChance())
+        counts = Counter(tape.pulled)
+        if counts.total() > 150 and 0 < 2 * min(counts[arm] for arm in range(ARMS)) < max(counts.values()):
+            learnt.add(type(policy).__name__)
+    assert learnt | BY_CHANCE | UNMOVED == set(policies.BY_NAME)
+
+
+@pytest.mark.parametrize("policy", [b.KUBE(), b.BGreedy(explore=5.0), b.GaussianThompson()], ids=repr)
+def test_chance_comes_from_the_ledger_alone(policy: Any) -> None:
+    """Given the random numbers of the asks, the simulator makes the campaign's pulls."""
+    with pytest.raises(AssertionError, match="a deterministic policy drew"):
+        same_arms(policy, "wide", 50.0)
+    same_arms(policy, "wide", 150.0, Ledger)
+
+
+@pytest.mark.skipif(not SOAK, reason="BURSAR_SOAK=1 compiles every policy")
+@pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
+def test_a_campaign_pulls_what_compiled_code_pulls(policy: Any) -> None:
+    """A deterministic policy leaves the run's random numbers to the arms: one for each pull, the row of the log."""
+    log, top = outcomes("wide"), 300.0
+    limits = [top] if "budget" in policy._fields else [25.0, 75.0, 150.0, 299.5, top]
+    result = simulate(Problem([Empirical(*pairs.T) for pairs in log]), policy, limits, runs=1, seed=5)
+    uniforms = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(0,))).random(int(40 * top))
+    tape = Tape(log, (uniforms * ROWS).astype(np.int64), [])
+    played(policy, tape, top)
+    spent = np.cumsum([log[arm, row, 0] for arm, row in zip(tape.pulled, tape.rows, strict=False)])
+    for limit, pulls in zip(limits, result.pulls.reshape(len(limits), ARMS), strict=True):
+        until = int(np.argmax(spent > limit)) + 1
+        assert np.bincount(tape.pulled[:until], minlength=ARMS).tolist() == pulls.tolist()

@@ -1,0 +1,229 @@
+"""Stores that cannot be had: one sentence says why, it shows no password, and nothing is changed."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import tempfile
+from pathlib import Path
+from pwd import getpwnam
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from bursar.campaign import Campaign
+from bursar.campaign.stores import database
+from bursar.errors import BadParameter, BursarError, StoreError
+from tests.campaign.checker import checked
+from tests.campaign.postgres import PORT, Server
+from tests.campaign.worker import TERMS, Workers
+
+SECRET = "hush-hush"
+
+
+def refused(store: object) -> str:
+    """The sentence with which a store is refused."""
+    with pytest.raises(BursarError) as caught:
+        Campaign(**TERMS, store=store)  # type: ignore[arg-type]
+    message = str(caught.value)
+    assert message == " ".join(message.split())
+    assert not re.search(rf"Traceback|SELECT|PRAGMA|sqlite3|sqlalche\.me|{SECRET}", message)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("store", "allowed"),
+    [
+        (5, "None or sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE; got 5"),
+        ("", "None or sqlite:///FILE or "),
+        ("spend.db", "None or sqlite:///FILE or "),
+        ("mysql://me:hush-hush@there/db", "None or sqlite:///FILE or .*; got 'mysql://…@there/db'"),
+        ("mysql://there/db?password=hush-hush", "None or sqlite:///FILE or .*; got 'mysql://there/db'"),
+        ("postgresql://me:hush-hush@there:port/db", "None or sqlite:///FILE or .*; got 'postgresql://…@there:port/db'"),
+        ("postgresql://me:too@hush-hush@there/db", "written with %40 for an @ in the password; got .*…@there/db"),
+        ("sqlite:///a\0b.db", "None or sqlite:///FILE or "),
+        ("sqlite://", "None for a campaign in memory, or sqlite:///FILE; got 'sqlite://'"),
+        ("sqlite://spend.db", "None for a campaign in memory, or sqlite:///FILE; "),
+        ("sqlite:///:memory:", "None for a campaign in memory, or sqlite:///FILE; "),
+        ("sqlite://here/spend.db", "sqlite:///FILE and nothing else; "),
+        ("sqlite:///spend.db?mode=ro", "sqlite:///FILE and nothing else; "),
+    ],
+)
+def test_addresses(store: object, allowed: str) -> None:
+    with pytest.raises(BadParameter, match=f"^store of Campaign must be {allowed.replace('?', '[?]')}"):
+        database.connect(store)
+    refused(store)
+
+
+@pytest.mark.parametrize("driver", ["sqlite+pysqlite", "sqlite+aiosqlite"])
+def test_the_driver_is_not_the_users_concern(tmp_path: Path, driver: str) -> None:
+    Campaign(**TERMS, store=f"{driver}:///{tmp_path}/a.db").disconnect()
+    assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 1
+
+
+def test_folders_and_files_of_other_kinds(tmp_path: Path) -> None:
+    assert refused(f"sqlite:///{tmp_path}") == f"{tmp_path} is a folder, not a file"
+    assert refused(f"sqlite:///{tmp_path}/no/a.db") == f"{tmp_path}/no/a.db: there is no folder {tmp_path}/no"
+    with pytest.raises(StoreError, match=f"there is no file {tmp_path}/a.db"):
+        Campaign.open(f"sqlite:///{tmp_path}/a.db")
+    text = tmp_path / "text.db"
+    text.write_text("not a database, but longer than the head of one " * 100)
+    before = text.read_bytes()
+    assert refused(f"sqlite:///{text}") == f"{text}: file is not a database"
+    assert text.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["text.db"]
+
+
+def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
+    Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
+    whole = (tmp_path / "a.db").read_bytes()
+    (tmp_path / "b.db").write_bytes(whole[: len(whole) // 2])
+    assert refused(f"sqlite:///{tmp_path}/b.db") == f"{tmp_path}/b.db: database disk image is malformed"
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        (["CREATE TABLE event (x)"], "has tables of these names that are not bursar's"),
+        (
+            ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('0002')"],
+            "was written by a newer bursar: upgrade bursar to open it",
+        ),
+        (
+            ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('00ae1027a6')"],
+            "has tables of another program: give bursar a database of its own",
+        ),
+    ],
+)
+def test_databases_of_others_stay_as_they_are(tmp_path: Path, statements: list[str], reason: str) -> None:
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    assert refused(f"sqlite:///{path}") == f"{path} {reason}"
+    assert path.read_bytes() == before
+
+
+def test_postgres_databases_of_others(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num varchar(32))")
+        for version, reason in [("0002", "was written by a newer bursar"), ("00ae1027a6", "tables of another program")]:
+            connection.execute("DELETE FROM alembic_version")
+            connection.execute("INSERT INTO alembic_version VALUES (%s)", [version])
+            assert reason in refused(postgres_url)
+        connection.execute("DROP TABLE alembic_version")
+        connection.execute("CREATE TABLE arm ()")
+        assert "has tables of these names that are not bursar's" in refused(postgres_url)
+
+
+def test_other_tables_beside_ours(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.execute("CREATE TABLE stuff (x)")
+    connection.execute("INSERT INTO stuff VALUES (5)")
+    connection.commit()
+    Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
+    assert connection.execute("SELECT x FROM stuff").fetchall() == [(5,)]
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs"])
+def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(database, "_file_system", lambda folder: kind)
+    why = f"is on a network file system ({kind}), where SQLite can lose data: use PostgreSQL"
+    assert refused(f"sqlite:///{tmp_path}/a.db") == f"{tmp_path}/a.db {why}"
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
+    """As `stat` names it, where the system has both."""
+    kind = database._file_system(tmp_path)
+    if not Path("/proc/self/mountinfo").exists():
+        assert kind is None
+        return
+    found = subprocess.run(["findmnt", "-n", "-o", "FSTYPE", "-T", tmp_path], capture_output=True, text=True)
+    if found.returncode:
+        pytest.skip("findmnt is not here to compare with")
+    assert kind == found.stdout.strip().splitlines()[-1]
+
+
+def test_a_copy_without_its_log_gets_one(tmp_path: Path) -> None:
+    """VACUUM INTO makes a file in which COMMIT would be kept in another, less certain way."""
+    Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.execute("VACUUM INTO ?", [str(tmp_path / "b.db")])
+    connection.close()
+    with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/b.db") as campaign:
+        campaign.ask()
+    assert len(checked(f"sqlite:///{tmp_path}/b.db")) == 2  # which sees that the log is kept ahead
+
+
+@pytest.mark.parametrize("writable", ["neither", "folder", "file"])
+def test_what_may_only_be_read(workers: Workers, writable: str) -> None:
+    """A file, or the folder where its log must be; root may do everything, so it becomes somebody else."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # all parents of which anybody can enter
+        path = Path(folder, "a.db")
+        Campaign(**TERMS, store=f"sqlite:///{path}").disconnect()
+        before = path.read_bytes()
+        path.chmod(0o666 if writable == "file" else 0o444)
+        path.parent.chmod(0o777 if writable == "folder" else 0o555)
+        workers.run("tests.campaign.test_store_manners.read_only", f"sqlite:///{path}", writable == "folder")
+        path.parent.chmod(0o700)
+        assert path.read_bytes() == before
+
+
+def read_only(store: str, can_be_read: bool) -> None:
+    """In a process of its own, without root's privileges: be refused."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(getpwnam("nobody").pw_gid)
+        os.setuid(getpwnam("nobody").pw_uid)
+    if not can_be_read:
+        message = refused(store)
+        assert re.fullmatch(r"/\S+: (unable to open database file|attempt to write a readonly database)", message)
+        return
+    with Campaign(**TERMS, store=store) as campaign:
+        with pytest.raises(StoreError, match=r"^/\S+: attempt to write a readonly database$"):
+            campaign.ask()
+        assert campaign.status().events == 1
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    told = refused(f"postgresql://me:{SECRET}@127.0.0.1:1/db?password={SECRET}")
+    assert told.startswith("postgresql+psycopg://me:***@127.0.0.1:1/db: connection failed: connection to server at ")
+    assert "No such file or directory" in refused(f"postgresql://me:{SECRET}@/db?host={tmp_path}")
+    assert 'invalid connection option "nonsense"' in refused(f"postgresql://me:{SECRET}@/db?nonsense=1")
+
+
+def test_a_wrong_password(postgres_server: Server, postgres_url: str) -> None:
+    """The server asks one user for a password."""
+    name, rules = sa.make_url(postgres_url).database, postgres_server.folder / "data" / "pg_hba.conf"
+    before = rules.read_text()
+    place = f"@/{name}?host={postgres_server.folder}&port={PORT}"
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE USER me PASSWORD 'right'")
+        connection.execute("GRANT ALL ON SCHEMA public TO me")
+        try:
+            rules.write_text(f"local {name} me scram-sha-256\n{before}")
+            connection.execute("SELECT pg_reload_conf()")
+            assert 'password authentication failed for user "me"' in refused(f"postgresql://me:{SECRET}{place}")
+            with Campaign(**TERMS, store=f"postgresql://me:right{place}") as campaign:
+                assert campaign.ask() is not None
+        finally:
+            rules.write_text(before)
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute("DROP OWNED BY me")
+            connection.execute("DROP USER me")
+    assert "does not exist" in refused(postgres_url.replace(f"/{name}", "/nowhere"))
+
+
+def test_a_database_without_rights(postgres_server: Server, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute("CREATE ROLE guest LOGIN")
+        name = sa.make_url(postgres_url).database
+        message = refused(f"postgresql://guest@/{name}?host={postgres_server.folder}&port={PORT}")
+        connection.execute("DROP ROLE guest")
+    assert "permission denied for schema public" in message
