@@ -46,13 +46,13 @@ class Twin:
     def reservation(self, arm: dict[str, Any]) -> int:
         if arm["max_cost"] is not None:
             return int(arm["max_cost"])
-        if arm["samples"]:
-            return ceil(int(max(arm["heard"])) * (1 + Fraction(1, arm["samples"])))
+        if arm["heard"]:
+            return ceil(dearest(arm) * (1 + Fraction(1, len(arm["heard"]))))
         if self.terms.reservation is not None:
             return int(self.terms.reservation)
         if self.terms.mode == "hard":
             return max(1, self.budget - self.spent() - self.reserved())
-        return max(int(max(other["heard"])) for other in self.arms)
+        return max(dearest(other) for other in self.arms)
 
     def admissible(self) -> dict[int, int]:
         """Arm → what is to be set aside, for the arms that can be named now."""
@@ -68,7 +68,7 @@ class Twin:
             decision["standing"] = "expired"
             self._wrote(now)
             if self.terms.expiry == "charge":
-                self._count(decision, decision["reserved"], self.terms.default_reward)
+                self._count(decision, decision["reserved"], self.terms.default_reward, told=False)
         self._cross(now)
 
     def do(self, command: Any, now: int, named: tuple[int, int] | None) -> tuple[str, int | None]:
@@ -247,12 +247,13 @@ class Twin:
     def _sweep(self, command: c.Sweep, now: int, _: Any) -> str:
         return DUPLICATE  # `run` has swept already
 
-    def _count(self, decision: dict[str, Any], cost: int, reward: float) -> None:
+    def _count(self, decision: dict[str, Any], cost: int, reward: float, told: bool = True) -> None:
         arm = self.arms[decision["arm"]]
         if decision["cost"] is None:
             decision["place"] = arm["samples"]
             arm["samples"] += 1
-        arm["heard"].append(cost)
+        if told:
+            arm["heard"].append(cost)
         decision["cost"], decision["reward"] = cost, reward
 
     def _cross(self, now: int) -> None:
@@ -269,4 +270,8 @@ class Twin:
 
 
 def new_arm(name: str, max_cost: int | None) -> dict[str, Any]:
-    return {"name": name, "max_cost": max_cost, "enabled": True, "samples": 0, "heard": [0]}
+    return {"name": name, "max_cost": max_cost, "enabled": True, "samples": 0, "heard": []}
+
+
+def dearest(arm: dict[str, Any]) -> int:
+    return max([0, *map(int, arm["heard"])])

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from bursar import policies
 from bursar.campaign import commands as c
-from bursar.campaign.events import ArmTerms, Terms
+from bursar.campaign.batch import run
+from bursar.campaign.events import ArmTerms, Record, Terms
 from bursar.campaign.replies import Pull
+from bursar.campaign.state import State
 from bursar.policies import baselines as b
 from bursar.policies.protocol import as_data
 
@@ -170,3 +172,16 @@ class Caller:
 
     def _sweep(self) -> c.Sweep:
         return c.Sweep()
+
+
+def opened(opening: c.Open) -> tuple[State, list[Record]]:
+    """A campaign that has just been opened, and its ledger."""
+    done = run(None, [opening], START)
+    assert done.replies == [None]
+    assert done.state is not None
+    return done.state, done.records
+
+
+def shown(reply: Any) -> Any:
+    """A reply in a form that compares: an error is its class and its words."""
+    return (type(reply), str(reply)) if isinstance(reply, Exception) else reply

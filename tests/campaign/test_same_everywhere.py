@@ -25,7 +25,7 @@ from bursar.campaign.stores.memory import MemoryLedger
 from bursar.campaign.stores.sql import SqlLedger
 from bursar.errors import NotNow
 from bursar.policies import baselines as b
-from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Caller, Operation, openings, operations
+from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Caller, Operation, openings, operations, shown
 
 MANY = 30 if "BURSAR_SOAK" in os.environ else 1
 NAMES = count()
@@ -50,11 +50,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None
         yield request.getfixturevalue("postgres_url")
     else:
         yield f"sqlite:///{tmp_path / 'ledger.db'}" if request.param == "sqlite" else None
-
-
-def shown(reply: Any) -> Any:
-    """A reply in a form that compares: an error is its class and its words."""
-    return (type(reply), str(reply)) if isinstance(reply, Exception) else reply
 
 
 @pytest.fixture

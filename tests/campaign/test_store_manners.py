@@ -82,6 +82,16 @@ def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
     assert refused(f"sqlite:///{tmp_path}/b.db") == f"{tmp_path}/b.db: database disk image is malformed"
 
 
+def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
+    Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.execute("INSERT INTO event VALUES (1, 2, 9, '{\"kind\":\"auctioned\"}', 'x')")
+    connection.execute("UPDATE campaign SET seq = 2")
+    connection.commit()
+    connection.close()
+    assert refused(f"sqlite:///{tmp_path}/a.db") == "event 2 cannot be read: a newer bursar wrote it, or it is damaged"
+
+
 @pytest.mark.parametrize(
     ("statements", "reason"),
     [

@@ -112,13 +112,13 @@ def admissible(state: State) -> list[int]:
 def reservation(state: State, arm: Arm) -> int:
     """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
 
-    The estimate is the dearest of T pulls and a T-th more: for uniform costs, that is unbiased for their maximum. With
+    The estimate is the dearest of T costs told and a T-th more, which is unbiased for the maximum of uniform ones. With
     nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
     """
     if arm.max_cost is not None:
         return arm.max_cost
-    if arm.samples:
-        return arm.dearest + -(-arm.dearest // arm.samples)
+    if arm.heard:
+        return arm.dearest + -(-arm.dearest // arm.heard)
     if state.terms.reservation is not None:
         return state.terms.reservation
     if state.terms.mode == "hard":

@@ -71,6 +71,7 @@ def _asked(state: State, event: Asked, record: Record) -> None:
 
 def _told(state: State, event: Told, record: Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _hear(state.arms[event.arm], event.cost)
     _land(state, event.decision)
     decision = state.decisions.get(event.decision)
     if decision is not None:
@@ -100,6 +101,7 @@ def _extended(state: State, event: Extended, _: Record) -> None:
 
 def _amended(state: State, event: Amended, record: Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _hear(state.arms[event.arm], event.cost)
     decision = state.decisions.get(event.decision)
     if decision is not None:
         decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
@@ -132,7 +134,7 @@ def _warmed(state: State, event: Warmed, record: Record) -> None:
     for index, cost, reward in zip(event.arms, event.costs, event.rewards, strict=True):
         arm = state.arms[index]
         arm.samples += 1
-        arm.dearest = max(arm.dearest, state.unit.units("warm_start", "cost", cost))
+        _hear(arm, state.unit.units("warm_start", "cost", cost))
         if state.learner:
             state.learner.observe(index, cost, reward, stream)
     state.warmed.append(event.key)
@@ -164,18 +166,22 @@ def _count(state: State, index: int, cost: int, reward: float, instead: Counted 
         if learner:
             old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
             learner.revise(index, instead.place, old, new)
-        arm.dearest = max(arm.dearest, cost)
         arm.spent += cost - instead.cost
         arm.reward += reward - instead.reward
         return instead.place
     if learner:
         learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
-    arm.dearest = max(arm.dearest, cost)
     arm.samples += 1
     arm.pulls += 1
     arm.spent += cost
     arm.reward += reward
     return arm.samples - 1
+
+
+def _hear(arm: Arm, cost: int) -> None:
+    """Remember a cost that somebody told: what was charged for an expired pull is none."""
+    arm.heard += 1
+    arm.dearest = max(arm.dearest, cost)
 
 
 def _land(state: State, number: int) -> None:

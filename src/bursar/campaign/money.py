@@ -1,7 +1,7 @@
 """Money as whole numbers of a unit: sums are exact, in any order, in Python and in any database."""
 
 import math
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import MAX_PREC, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from bursar.errors import BadParameter
 
 MOST = 2**53  # units in one amount: beyond, a float cannot hold every whole number
-_EXACT = Context(prec=500)
+_EXACT = Context(prec=MAX_PREC)
 
 
 class Unit(NamedTuple):
@@ -42,8 +42,9 @@ class Unit(NamedTuple):
         exact = _decimal(value)
         if exact is None:
             raise BadParameter(owner, name, "a finite number", value)
-        if exact and exact.adjusted() - self.size.adjusted() > 20:
-            return self._at_most(MOST + 1, owner, name, value)
+        magnitude = exact.adjusted() - self.size.adjusted() if exact else -math.inf
+        if abs(magnitude) > 20:  # far below one unit, or far above what is allowed: no need to count
+            return 0 if magnitude < 0 else self._at_most(MOST + 1, owner, name, value)
         if self.size.as_tuple().digits == (1,):  # a power of ten: Fraction would be slow
             units = int(exact.scaleb(-self.size.adjusted(), _EXACT).to_integral_value(ROUND_HALF_EVEN))
             return self._at_most(units, owner, name, value)

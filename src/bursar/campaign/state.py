@@ -46,7 +46,8 @@ class Arm(msgspec.Struct):
     reserved: int = 0
     reward: float = 0.0
     samples: int = 0  # that were learned from, here or elsewhere
-    dearest: int = 0  # the largest cost ever heard of
+    heard: int = 0  # costs that somebody told, here or elsewhere, corrections included
+    dearest: int = 0  # the largest of them
 
     @property
     def terms(self) -> ArmTerms:

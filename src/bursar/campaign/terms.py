@@ -68,7 +68,7 @@ def chosen(policy: Any) -> Any:
     try:
         return policies.BY_NAME[name](**parameters)
     except TypeError as error:
-        reason = " ".join(str(error).split()).replace("__new__()", name)
+        reason = " ".join(str(error).split()).replace(f"{name}.__new__()", name)
         raise BadParameter(OWNER, "policy", f"given the parameters that it takes ({reason})", parameters) from None
 
 

@@ -25,6 +25,11 @@ def lock(connection: Connection, name: str) -> Any:
     return connection.execute(_LOCK, {"name_": name}).one_or_none()
 
 
+def clock(connection: Connection) -> int | None:
+    """What the server's clock says, where there is one."""
+    return connection.execute(sa.select(_Clock())).scalar()
+
+
 def make(connection: Connection, state: State) -> int:
     """A row for a new campaign; returns its id."""
     made = connection.execute(sa.insert(tables.campaign).values({**_campaign(state), "name": state.name}))

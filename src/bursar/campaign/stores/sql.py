@@ -152,7 +152,8 @@ class SqlLedger:
     def _open(self, connection: Connection) -> None:
         if self._opening is None:
             raise StoreError(f"{where(self._engine)} has no campaign {self._name!r}")
-        self._state, records, _ = step(None, self._opening, self._clock.now(), self._policy)
+        now = self._clock.now(rows.clock(connection))
+        self._state, records, _ = step(None, self._opening, now, self._policy)
         self._id = rows.make(connection, self._state)
         rows.write(connection, self._id, self._state, records, [], f"{self._me}-open")
 

@@ -55,6 +55,7 @@ arm = Table(
     Column("reserved", _Big, nullable=False),
     Column("reward", Float(53), nullable=False),
     Column("samples", _Big, nullable=False),
+    Column("heard", _Big, nullable=False),
     Column("dearest", _Big, nullable=False),
     sqlite_with_rowid=False,
 )

@@ -35,7 +35,7 @@ class Writer:
     def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
         """The replies to be: each a value or an error; the future fails where nothing could be written."""
         if os.getpid() != self._process:
-            raise StoreError("a campaign cannot be used in a forked process: open it there")
+            raise StoreError("a campaign cannot be used in a forked process: open it after forking")
         future: Future[list[Any]] = Future()
         with self._gate:
             if self._closed:

@@ -37,6 +37,7 @@ def upgrade() -> None:
         sa.Column("reserved", _big, nullable=False),
         sa.Column("reward", sa.Float(53), nullable=False),
         sa.Column("samples", _big, nullable=False),
+        sa.Column("heard", _big, nullable=False),
         sa.Column("dearest", _big, nullable=False),
         sqlite_with_rowid=False,
     )
