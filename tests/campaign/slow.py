@@ -92,7 +92,8 @@ class Twin:
             return NOT_NOW
         arms = self.admissible()
         if not arms:
-            if self.pending():
+            left = self.budget - self.spent()
+            if self.pending() or any(self.reservation(arm) <= left for arm in self.arms):
                 return NOT_NOW
             self.ended = "exhausted"
             self._wrote(now)

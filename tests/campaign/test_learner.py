@@ -1,6 +1,6 @@
 """What a campaign's policy learns: corrections, added arms and pulls under way against memories made from scratch."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -229,6 +229,37 @@ def test_a_memory_that_cannot_revise_keeps_the_first(policy: Any) -> None:
     learner.revise(0, 0, (0.25, 0.5), (0.75, 0.125))
     assert list(learner.memory.belief(0)) == before
     assert learner.totals[0].tolist() == [0.75, 0.125]
+
+
+class Lists(NamedTuple):
+    """A memory that is a list."""
+
+    samples: list[tuple[int, float, float]]
+
+    def observe(self, *sample: Any) -> None:
+        self.samples.append(sample)
+
+    def belief(self, arm: int) -> int:
+        return sum(sample[0] == arm for sample in self.samples)
+
+    def full(self) -> bool:
+        return False
+
+
+class Fewest(NamedTuple):
+    """Pulls what was pulled least."""
+
+    def memory(self, arms: int) -> Lists:
+        return Lists([])
+
+    def score(self, belief: int, log_n: float) -> float:
+        return -float(belief)
+
+
+def test_what_is_imagined_is_forgotten_whatever_the_memory_is_made_of() -> None:
+    learner = Learner(Fewest(), 2, 9.0)
+    assert [learner.choose([0, 1], flying, 0.0, Stream(0, 1)) for flying in ([3, 0], [0, 3])] == [1, 0]
+    assert learner.memory.samples == []
 
 
 def test_every_event_has_random_numbers_of_its_own() -> None:

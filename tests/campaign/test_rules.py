@@ -175,7 +175,9 @@ def test_history_shows_money_as_users_do() -> None:
     (state, records), added = opened(cents), c.AddArm(ArmTerms("b", 75))
     for command in (added, c.Ask(), c.Tell(3, 150, 0.5), c.Amend(3, 175, 1.0, "typo"), c.SetBudget(20_000)):
         records += run(state, [command], START).records
-    rows = [(row.kind, row.decision, row.arm, row.cost, row.reward) for row in entries(records)]
+    history = list(entries(records, state.unit, ["a"]))
+    assert list(entries(records[2:], state.unit, ["a", "b"])) == history[2:]
+    rows = [(row.kind, row.decision, row.arm, row.cost, row.reward) for row in history]
     assert rows == [
         ("opened", None, None, None, None),
         ("added", None, "b", None, None),
@@ -184,7 +186,7 @@ def test_history_shows_money_as_users_do() -> None:
         ("amended", 3, "a", 1.75, 1.0),
         ("budgeted", None, None, None, None),
     ]
-    more = [row.more for row in entries(records)]
+    more = [row.more for row in history]
     assert (more[0]["budget"], more[0]["arms"]) == (100.0, [{"name": "a", "max_cost": 2.5}])
     assert more[0]["terms"]["reservation"] == 1.25
     assert (more[1], more[2]["reserved"], more[5]) == ({"max_cost": 0.75}, 2.5, {"budget": 200.0})
@@ -199,6 +201,15 @@ def test_no_more_than_a_database_can_count_is_spent() -> None:
     assert (state.spent, type(tells[-1])) == (2**62, BadParameter)
     more = run(state, [c.Amend(2, 0, 0.0), c.Tell(replies[-1].decision, 2**53, 0.0)], START)
     assert isinstance(more.replies[-1], Receipt)
+
+
+def test_refunds_do_not_hide_what_one_arm_has_spent() -> None:
+    state, replies = after(c.Open("much", (ArmTerms("a"), ArmTerms("b")), 2**53, terms()), *[(0, c.Ask())] * 1026)
+    numbers = {name: [pull.decision for pull in replies if pull.arm == name] for name in "ab"}
+    for costly, refunded in zip(numbers["a"], numbers["b"], strict=True):
+        tells = run(state, [c.Tell(refunded, -(2**53), 0.0), c.Tell(costly, 2**53, 0.0)], START).replies
+    assert [type(reply) for reply in tells] == [BadParameter] * 2
+    assert [arm.spent for arm in state.arms] == [2**62, -(2**62)]
 
 
 @pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
@@ -226,11 +237,24 @@ def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
     assert [type(reply) for reply in done.replies] == [ArithmeticError] * 2
     assert done.records == []
     assert (status_of(state), state.decisions) == before
+    (warm,) = run(state, [c.Warm(("a", "a"), (1.0, 1.0), (1.0, -1.0), "log")], START).replies
+    assert isinstance(warm, ArithmeticError)
+    assert (status_of(state), state.decisions) == before
+    assert state.learner is not None
+    assert (state.learner.memory.belief(0), state.learner.pulls.tolist(), state.arms[0].samples) == (1, [1], 1)
 
 
 def test_a_policy_without_fields_is_a_policy() -> None:
     state = apply(None, Record(1, START, opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1][0].event), Bare())
     assert isinstance(run(state, [c.Ask()], START).replies[0], Pull)
+
+
+def test_who_has_not_the_policy_adds_no_arm() -> None:
+    opening = c.Open("x", (ArmTerms("a"),), 9, terms(policy=as_data(Bare())))
+    state = apply(None, opened(opening)[1][0])
+    done = run(state, [c.AddArm(ArmTerms("b"))], START)
+    assert "open it with policy=Bare(…)" in str(done.replies[0])
+    assert done.records == []
 
 
 def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from bursar.campaign import Campaign
+from bursar.campaign import Campaign, verify
 from bursar.campaign.stores import database
 from bursar.errors import BadParameter, BursarError, StoreError
 from tests.campaign.checker import checked
@@ -116,6 +116,22 @@ def test_databases_of_others_stay_as_they_are(tmp_path: Path, statements: list[s
     before = path.read_bytes()
     assert refused(f"sqlite:///{path}") == f"{path} {reason}"
     assert path.read_bytes() == before
+
+
+def test_looking_for_a_campaign_makes_no_tables(tmp_path: Path, postgres_url: str) -> None:
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE stuff (x)")
+    connection.close()
+    before = path.read_bytes()
+    for look in (Campaign.open, verify):
+        with pytest.raises(StoreError, match=f"{path} holds no campaign"):
+            look(f"sqlite:///{path}")
+        with pytest.raises(StoreError, match="holds no campaign"):
+            look(postgres_url)
+    assert path.read_bytes() == before
+    with psycopg.connect(postgres_url.replace("+psycopg", "")) as server:
+        assert server.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
 
 def test_postgres_databases_of_others(postgres_url: str) -> None:

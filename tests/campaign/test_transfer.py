@@ -322,5 +322,6 @@ def test_a_backup_that_fails_leaves_nothing(source: str, tmp_path: Path, monkeyp
 
 
 def test_no_backup_of_a_server(postgres_url: str, tmp_path: Path) -> None:
+    Campaign(["a"], 1, store=postgres_url).disconnect()
     with pytest.raises(BursarError, match="for PostgreSQL use pg_dump, or export each campaign"):
         backup(postgres_url, tmp_path / "x.db")

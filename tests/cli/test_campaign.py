@@ -215,6 +215,10 @@ def test_warm(bursar: Run) -> None:
     assert line(bursar("status"))["events"] == 2, "the same log is learned once"
     text = '{"arm": "a", "cost": 0.25, "reward": 1, "day": "friday"}\n\n{"arm": "b", "cost": 2, "reward": 0}\n'
     assert line(bursar("warm", "-", "--key", "june", stdin=text)) == {"samples": 2, "key": "june"}
+    text = '{"arm": "a", "cost": 1, "reward": 1, "note": "two\u2028lines"}\n'
+    assert line(bursar("warm", "-", "--key", "july", stdin=text)) == {"samples": 1, "key": "july"}
+    text = 'arm,cost,reward,note\r\na,1,1,"two\r\nlines"\r\n'
+    assert line(bursar("warm", "-", "--key", "may", stdin=text)) == {"samples": 1, "key": "may"}
     more = lines(bursar("history", "--after", "2"))[0]["more"]
     assert (more["arms"], more["costs"], more["rewards"]) == ([0, 1], [0.25, 2.0], [1.0, 0.0])
 
@@ -237,6 +241,9 @@ def test_warm(bursar: Run) -> None:
         ('{"arm": "a", "cost": NaN, "reward": 1}\n', "log, line 1: NaN is not a finite number"),
         ('{"arm": "a", \n', "log, line 1: it is no JSON"),
         (b"arm,cost,reward\n\xff,1,1\n", "log is not UTF-8"),
+        ("arm,cost,reward,note\na,1,1," + "x" * 200_000, "log, line 2: field larger than field limit"),
+        ("x" * 200_000, "log, line 1: field larger than field limit"),
+        ('{"arm":' + "[" * 100_000, "log, line 1: it is nested too deeply"),
     ],
 )
 def test_logs_that_are_none(bursar: Run, begun: Path, log: str | bytes, reason: str) -> None:
@@ -264,8 +271,10 @@ def test_lines_that_are_refused_do_not_stop_the_others(bursar: Run) -> None:
         ('{"decision": "4", "cost": 1, "reward": 1}', "pull of tell must be a whole number"),
         ('{"decision": 4, "cost": 1e999, "reward": 1}', "cost of tell must be at most 2**53 units"),
         ('{"decision": 4, "cost": 1, "reward": 1e999}', "reward of tell must be a finite number; got inf"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"decision": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
     ]
-    result = bursar("tell", "-", stdin="\n".join(text for text, _ in wrong))
+    result = bursar("tell", "-", stdin="\n".join(text for text, _ in wrong).encode(errors="surrogateescape"))
     assert lines(result, code=2) == []
     for number, (said, (_, reason)) in enumerate(zip(result.stderr.splitlines(), wrong, strict=True), 1):
         assert said.startswith(f"bursar: line {number}: {reason}")

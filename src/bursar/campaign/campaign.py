@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from bursar.campaign import commands as c
-from bursar.campaign.decide import MOST_REWARD
+from bursar.campaign.decide import MOST_REWARD, unknown_arm
 from bursar.campaign.history import Entry, entries
-from bursar.campaign.replies import Pull, Receipt, Status, status_of
+from bursar.campaign.replies import Pull, Receipt, Status
 from bursar.campaign.state import State
 from bursar.campaign.stores.memory import MemoryLedger
 from bursar.campaign.terms import agreed, arm_term, check_policy, check_same, chosen, label, micros, positive
-from bursar.errors import BadParameter
+from bursar.errors import BadParameter, NotNow
 from bursar.parameters import real, whole
 
 HOUR = 3600.0
@@ -30,7 +30,8 @@ class Campaign:
     Args:
         arms: names, or a mapping from name to the most that a pull can cost (None where that is not known).
         budget: what may be spent, in whatever the costs are in.
-        policy: a policy, its name, or {"name": …, "parameters": {…}}; None for `policies.default()`.
+        policy: a policy, its name, or {"name": …, "parameters": {…}}; None for `policies.default()`, or for the one
+            that a campaign which is there already runs.
         store: None keeps the ledger in memory; "sqlite:///spend.db" and "postgresql://…" keep it for good.
         name: several campaigns can share a store.
         mode: "until_exceeded": ask until the budget is crossed, as in the paper; "hard": never cross it, as long as no
@@ -73,16 +74,16 @@ class Campaign:
         negative_costs: bool = True,
         propensity_draws: int = 100,
     ) -> None:
-        policy = chosen(policy)
+        given = None if policy is None else chosen(policy)
         opening = agreed(
-            arms, budget, policy, name=name, mode=mode, unit=unit, seed=seed, ttl=ttl, expiry=expiry,
+            arms, budget, chosen(given), name=name, mode=mode, unit=unit, seed=seed, ttl=ttl, expiry=expiry,
             reservation=reservation, default_reward=default_reward, max_in_flight=max_in_flight,
             negative_costs=negative_costs, propensity_draws=propensity_draws,
         )  # fmt: skip
-        self._ledger = _ledger(store, opening.name, opening, policy)
+        self._ledger = _ledger(store, opening.name, opening, given)
         try:
             self._begin()
-            check_same(self._state.opened, self._state.budget, opening)
+            check_same(self._state, opening, any_policy=given is None)
         except BaseException:
             self._ledger.close()
             raise
@@ -132,7 +133,8 @@ class Campaign:
     def ask_many(self, n: int, key: str | None = None, ttl: float | None = None) -> list[Pull]:
         """Up to `n` pulls at once; fewer where the budget or `max_in_flight` admits fewer, none at the end.
 
-        Raises NotNow where there would be none, and the campaign has not ended.
+        Raises NotNow where there would be none, and the campaign has not ended; CampaignConflict for a key that was
+        used with another ttl.
         """
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
@@ -140,13 +142,14 @@ class Campaign:
         asks = [_ask(None if key is None else f"{key}/{i}", ttl) for i in range(n)]
         replies = self._ledger.transact(asks)
         pulls = [reply for reply in replies if isinstance(reply, Pull)]
-        if not pulls and replies[0] is not None:
-            raise replies[0]
+        for reply in replies:
+            if isinstance(reply, Exception) and not (pulls and isinstance(reply, NotNow)):
+                raise reply
         return pulls
 
     def tell_many(self, outcomes: Iterable[tuple[Pull | int, Any, float]]) -> list[Receipt]:
         """Settle many pulls, each a (pull, cost, reward); where one is refused, the others count, and it raises."""
-        tells = [self._tell(*_three(outcome)) for outcome in outcomes]
+        tells = [self._tell(*row) for row in _rows("tell_many", "outcomes", outcomes)]
         whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
         replies = self._ledger.transact(tells) if tells else []
         for reply in replies:
@@ -165,7 +168,7 @@ class Campaign:
     def amend(self, pull: Pull | int, cost: Any, reward: float, reason: str = "") -> None:
         """Correct what was told, on the record; the policy learns the correction where its memory can."""
         units = self._state.unit.units("amend", "cost", cost)
-        self._do(c.Amend(_number("amend", pull), units, real("amend", "reward", reward), _note("amend", reason)))
+        self._do(c.Amend(_number("amend", pull), units, _reward("amend", reward), _note("amend", reason)))
 
     def set_budget(self, budget: Any) -> None:
         """Set the budget anew; more of it reopens a campaign that was exhausted."""
@@ -194,9 +197,9 @@ class Campaign:
         """
         name = label("warm_start", "key", key if key is not None else uuid.uuid4().hex)
         source = f"campaign {samples.name}" if isinstance(samples, Campaign) else "log"
-        rows = list(_outcomes(samples) if isinstance(samples, Campaign) else map(_three, samples))
+        rows = _outcomes(samples) if isinstance(samples, Campaign) else _rows("warm_start", "samples", samples)
         state = self._ledger.standing()
-        checked = [self._sample(state, *row) for row in rows]  # all of them before the first is learned
+        checked = list(_checked(state, rows))  # all of them before the first is learned
         parts = [checked[i : i + ROWS] for i in range(0, len(checked), ROWS)]
         return sum(self._do(*(_warm(part, f"{name}/{i}", source) for i, part in enumerate(parts))))
 
@@ -214,12 +217,13 @@ class Campaign:
 
     def status(self) -> Status:
         """How the campaign stands."""
-        return status_of(self._ledger.standing())
+        return self._ledger.status()
 
     def history(self, after: int = 0) -> Iterator[Entry]:
         """The events in order, those after number `after`."""
         after = whole("history", "after", after, at_least=0)
-        return (entry for entry in entries(self._ledger.records()) if entry.seq > after)
+        state = self._ledger.standing()
+        return entries(self._ledger.records(after), state.unit, [arm.name for arm in state.arms])
 
     def disconnect(self) -> None:
         """Let the store go; the campaign stays as it is, and can be opened again."""
@@ -245,14 +249,8 @@ class Campaign:
 
     def _tell(self, pull: Pull | int, cost: Any, reward: float) -> c.Tell:
         units = self._state.unit.units("tell", "cost", cost)
-        return c.Tell(_number("tell", pull), units, real("tell", "reward", reward))
-
-    def _sample(self, state: State, arm: object, cost: object, reward: object) -> tuple[str, float, float]:
-        owner, unit = "warm_start", state.unit
-        if not isinstance(arm, str) or state.index(arm) is None:
-            raise BadParameter(owner, "arm", f"one of {', '.join(each.name for each in state.arms)}", arm)
-        value = real(owner, "reward", reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
-        return arm, unit.amount(unit.units(owner, "cost", cost)), value
+        arm = pull.arm if isinstance(pull, Pull) else None
+        return c.Tell(_number("tell", pull), units, _reward("tell", reward), arm)
 
     def _do(self, *commands: c.Command) -> list[Any]:
         replies = self._ledger.transact(commands) if commands else []
@@ -268,6 +266,7 @@ class _Ledger(Protocol):
     def transact(self, commands: Sequence[c.Command]) -> list[Any]: ...
     def submit(self, commands: Sequence[c.Command]) -> Any: ...
     def standing(self) -> State: ...
+    def status(self) -> Status: ...
     def records(self, after: int = 0) -> Iterator[Any]: ...
     def close(self) -> None: ...
 
@@ -305,6 +304,27 @@ def _number(owner: str, pull: object) -> int:
 
 def _note(owner: str, reason: object) -> str:
     return label(owner, "reason", reason) if reason != "" else ""
+
+
+def _reward(owner: str, value: object, **limits: float) -> float:
+    """A reward; -0.0 is 0.0, for SQLite knows no other."""
+    return real(owner, "reward", value, **limits) + 0.0
+
+
+def _checked(state: State, samples: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[str, float, float]]:
+    """Samples to learn from, their costs as this campaign rounds them."""
+    owner, unit, names = "warm_start", state.unit, {arm.name for arm in state.arms}
+    for arm, cost, reward in samples:
+        if not isinstance(arm, str) or arm not in names:
+            raise unknown_arm(state, owner, arm)
+        value = _reward(owner, reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
+        yield arm, unit.amount(unit.units(owner, "cost", cost)), value
+
+
+def _rows(owner: str, name: str, rows: Any) -> Iterator[tuple[Any, Any, Any]]:
+    if not isinstance(rows, Iterable):
+        raise BadParameter(owner, name, "many of three values each: arm or pull, cost, reward", rows)
+    return map(_three, rows)
 
 
 def _three(sample: Any) -> tuple[Any, Any, Any]:

@@ -22,11 +22,12 @@ class Ask(NamedTuple):
 
 
 class Tell(NamedTuple):
-    """Settle what a decision cost and gave."""
+    """Settle what a decision cost and gave; `arm`, where the teller knows it, must be the decision's."""
 
     decision: int
     cost: int
     reward: float
+    arm: str | None = None
 
 
 class Void(NamedTuple):

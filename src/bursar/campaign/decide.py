@@ -47,13 +47,14 @@ from bursar.campaign.events import (
     Warmed,
 )  # fmt: skip
 from bursar.campaign.fold import apply
-from bursar.campaign.learner import Stream
+from bursar.campaign.learner import Learner, Stream
 from bursar.campaign.state import Arm, Decision, State
 from bursar.errors import BadParameter, BursarError, CampaignConflict, NotNow, UnknownDecision
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 A_WHILE = 1.0  # seconds after which to ask again, at most
+MOST_NAMED = 20  # arms in a message
 
 Outcome = tuple[list[AnyEvent], Any]
 
@@ -92,21 +93,22 @@ def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float 
 
 def choose(state: State, open_arms: list[int], seq: int) -> tuple[int, bool]:
     """The arm that the policy names in the event `seq`, and whether chance had a part in it."""
-    if state.learner is None:
-        name = state.terms.policy["name"]
-        raise BursarError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
     stream = Stream(state.terms.seed, seq)
     in_flight = [arm.in_flight for arm in state.arms]
-    return state.learner.choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
+    return _learner(state).choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
 
 
 def admissible(state: State) -> list[int]:
     """The arms that may be named: enabled and, in hard mode, affordable at their dearest."""
-    arms = [i for i, arm in enumerate(state.arms) if arm.enabled]
-    if state.terms.mode == "hard":
-        left = state.budget - state.spent - state.reserved
-        arms = [i for i in arms if reservation(state, state.arms[i]) <= left]
-    return arms
+    return [i for i in affordable(state) if state.arms[i].enabled]
+
+
+def affordable(state: State) -> list[int]:
+    """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
+    if state.terms.mode != "hard":
+        return list(range(len(state.arms)))
+    left = state.budget - state.spent - state.reserved
+    return [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
 
 
 def reservation(state: State, arm: Arm) -> int:
@@ -142,10 +144,12 @@ def _ask(state: State, command: Ask, now: int) -> Outcome:
         return [], None
     _refuse_for_now(state, now)
     arms = admissible(state)
-    if not arms and not state.pending:
-        return [Exhausted()], None
-    if not arms:
+    if not arms and state.pending:
         raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+    if not arms and affordable(state):
+        raise _not_now(state, now, "only disabled arms fit what is left of the budget")
+    if not arms:
+        return [Exhausted()], None
     seq = state.seq + 1
     arm, by_chance = choose(state, arms, seq)
     ttl = state.terms.ttl if command.ttl is None else command.ttl
@@ -181,13 +185,16 @@ def _not_now(state: State, now: int, reason: str) -> NotNow:
 
 def _tell(state: State, command: Tell, now: int) -> Outcome:  # noqa: ARG001
     decision = _find(state, command.decision)
+    name = state.arms[decision.arm].name
+    if command.arm not in (None, name):
+        raise CampaignConflict(f"decision {decision.number} is a pull of {name!r}, not of {command.arm!r}")
     outcome = command.cost, command.reward
     if decision.standing == "told":
         if outcome not in ((decision.told_cost, decision.told_reward), (decision.cost, decision.reward)):
             said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
             raise CampaignConflict(f"decision {decision.number} was told with {said}, which stands; amend corrects it")
         return [], True
-    _check_cost(state, "tell", command.cost)
+    _check_cost(state, "tell", decision, command.cost)
     _check_reward("tell", command.reward)
     event = Told(
         *(command.decision, decision.arm, command.cost, command.reward),
@@ -217,7 +224,7 @@ def _amend(state: State, command: Amend, now: int) -> Outcome:  # noqa: ARG001
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
     if (decision.cost, decision.reward) == (command.cost, command.reward):
         return [], None
-    _check_cost(state, "amend", command.cost)
+    _check_cost(state, "amend", decision, command.cost)
     _check_reward("amend", command.reward)
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
@@ -240,8 +247,7 @@ def _add_arm(state: State, command: AddArm, now: int) -> Outcome:  # noqa: ARG00
         if state.arms[index].terms == command.arm:
             return [], None
         raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
-    if state.learner:
-        state.learner.check_wider()
+    _learner(state).check_wider()
     return [Added(command.arm)], None
 
 
@@ -309,6 +315,13 @@ def _crossing(state: State, more: int) -> list[AnyEvent]:
     return [Exhausted()] if not state.ended and state.spent + more > state.budget else []
 
 
+def _learner(state: State) -> Learner:
+    if state.learner is None:
+        name = state.terms.policy["name"]
+        raise BursarError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
+    return state.learner
+
+
 def _find(state: State, number: int) -> Decision:
     decision = state.decisions.get(number)
     if decision is None:
@@ -321,10 +334,10 @@ def _check_pending(decision: Decision, verb: str) -> None:
         raise CampaignConflict(f"decision {decision.number} is {decision.standing} and cannot {verb}")
 
 
-def _check_cost(state: State, owner: str, cost: int) -> None:
+def _check_cost(state: State, owner: str, decision: Decision, cost: int) -> None:
     if cost < 0 and not state.terms.negative_costs:
         raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
-    if abs(state.spent) + abs(cost) > MOST_SPENT:
+    if max(abs(state.spent), abs(state.arms[decision.arm].spent)) + abs(cost) > MOST_SPENT:
         raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
 
 
@@ -333,10 +346,16 @@ def _check_reward(owner: str, reward: float) -> None:
         raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
 
 
+def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
+    """What to raise where there is no such arm."""
+    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
+    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
+
+
 def _arm(state: State, owner: str, name: str) -> int:
     index = state.index(name)
     if index is None:
-        raise BadParameter(owner, "arm", f"one of {', '.join(arm.name for arm in state.arms)}", name)
+        raise unknown_arm(state, owner, name)
     return index
 
 

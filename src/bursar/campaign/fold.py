@@ -108,17 +108,17 @@ def _amended(state: State, event: Amended, record: Record) -> None:
 
 
 def _budgeted(state: State, event: Budgeted, _: Record) -> None:
+    if state.learner:
+        state.learner.set_budget(state.unit.amount(event.budget))
     if state.ended == "exhausted" and event.budget > state.budget and state.spent <= event.budget:
         state.ended = None
     state.budget = event.budget
-    if state.learner:
-        state.learner.set_budget(state.unit.amount(event.budget))
 
 
 def _added(state: State, event: Added, _: Record) -> None:
-    state.arms.append(Arm(event.arm.name, event.arm.max_cost))
     if state.learner:
         state.learner.widen()
+    state.arms.append(Arm(event.arm.name, event.arm.max_cost))
 
 
 def _disabled(state: State, event: Disabled, _: Record) -> None:
@@ -130,13 +130,13 @@ def _enabled(state: State, event: Enabled, _: Record) -> None:
 
 
 def _warmed(state: State, event: Warmed, record: Record) -> None:
-    stream = Stream(state.terms.seed, record.seq)
-    for index, cost, reward in zip(event.arms, event.costs, event.rewards, strict=True):
+    if state.learner:
+        samples = zip(event.arms, event.costs, event.rewards, strict=True)
+        state.learner.observe_all(samples, Stream(state.terms.seed, record.seq))
+    for index, cost in zip(event.arms, event.costs, strict=True):
         arm = state.arms[index]
         arm.samples += 1
         _hear(arm, state.unit.units("warm_start", "cost", cost))
-        if state.learner:
-            state.learner.observe(index, cost, reward, stream)
     state.warmed.append(event.key)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bursar.campaign.events import Added, Asked, Opened, Record
+from bursar.campaign.events import Added, Asked, Record
 from bursar.campaign.money import Unit
 from bursar.campaign.replies import when
 
@@ -26,14 +26,11 @@ class Entry(NamedTuple):
     more: dict[str, Any]
 
 
-def entries(records: Iterable[Record]) -> Iterator[Entry]:
-    """The records, from the first on, as entries."""
-    unit, names = Unit.named("1"), list[str]()
+def entries(records: Iterable[Record], unit: Unit, names: list[str]) -> Iterator[Entry]:
+    """The records as entries; `names` are those of the arms by now, to which records may add more."""
     for record in records:
         event = record.event
-        if isinstance(event, Opened):
-            unit, names = Unit.named(event.terms.unit), [arm.name for arm in event.arms]
-        elif isinstance(event, Added):
+        if isinstance(event, Added) and event.arm.name not in names:
             names.append(event.arm.name)
         yield _entry(record, unit, names)
 

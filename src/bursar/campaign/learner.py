@@ -5,7 +5,8 @@ all arms together; before any sample, cost 1 and reward 0): so asking a hundred 
 hundred pulls would be spread. Nothing of that is learned: the next choice imagines it anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,16 @@ class Learner:
             self.policy.settle(self.memory, stream)
         self.pulls[arm] += 1
         self.totals[arm] += cost, reward
+
+    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: "Stream") -> None:
+        """Learn many samples, each an arm, a cost and a reward, or none where the memory refuses one."""
+        before = _copy(self.memory), self.pulls.copy(), self.totals.copy()
+        try:
+            for arm, cost, reward in samples:
+                self.observe(arm, cost, reward, stream)
+        except BaseException:
+            self.memory, self.pulls, self.totals = before
+            raise
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
         """Put a sample in the place of another; a memory that cannot do that keeps the first."""
@@ -153,7 +164,7 @@ def _imagined(memory: Any, arm: int, count: int, cost: float, reward: float) -> 
 def _copy(memory: Any) -> Any:
     """A memory that can be changed by itself."""
     fields = (
-        field.copy() if isinstance(field, np.ndarray) else _copy(field) if is_record(field) else field
+        field.copy() if isinstance(field, np.ndarray) else _copy(field) if is_record(field) else deepcopy(field)
         for field in memory
     )
     return tuple.__new__(type(memory), fields)

@@ -84,7 +84,7 @@ class Replay:
             self._due.extend(decide(state, c.Sweep(), at)[0])
         if not self._due:
             learner = state.learner
-            if isinstance(event, (Asked, Exhausted)) and not (self._choosing and learner):
+            if isinstance(event, (Asked, Exhausted, Added)) and not (self._choosing and learner):
                 state.learner = _Given(event)  # type: ignore[assignment]
             try:
                 self._due.extend(decide(state, _command(state, event, at), at)[0])
@@ -94,15 +94,18 @@ class Replay:
 
 
 class _Given:
-    """Stands in for a learner: it chooses what was chosen."""
+    """Stands in for a learner: it chooses what was chosen, and takes the arms that were added."""
 
-    def __init__(self, event: Asked | Exhausted) -> None:
+    def __init__(self, event: Asked | Exhausted | Added) -> None:
         self._event = event
 
     def choose(self, open_arms: Sequence[int], *_: Any) -> int:
         if isinstance(self._event, Asked) and self._event.arm not in open_arms:
             raise BursarError("its arm is disabled, or costs more than is left")
         return self._event.arm if isinstance(self._event, Asked) else open_arms[0]
+
+    def check_wider(self) -> None:
+        pass
 
 
 def _command(state: State, event: AnyEvent, at: int) -> c.Command:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from bursar.campaign.state import Arm, State
+from bursar.markup import html_table
 
 
 class Pull(NamedTuple):
@@ -68,6 +69,16 @@ class Status(NamedTuple):
     mode: str
     unit: str
     arms: tuple[ArmStatus, ...]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (arm.name, arm.pulls, arm.in_flight, f"{arm.spent:,.6g}", f"{arm.reward:,.6g}",
+             "–" if arm.rate is None else f"{arm.rate:.4g}")
+            for arm in self.arms
+        ]  # fmt: skip
+        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
+        caption = f"{self.name} ({self.phase}): {money}; {self.policy}"
+        return html_table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption)
 
 
 def pull_of(state: State, number: int) -> Pull:

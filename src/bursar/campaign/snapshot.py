@@ -50,9 +50,9 @@ class _Snapshot(msgspec.Struct):
 
 
 def dump(state: State) -> bytes | None:
-    """The state as bytes; None where it has no learner, or one whose memory is not made of arrays."""
+    """The state as bytes; None where it has no learner, or one whose memory is not made of arrays of numbers."""
     learner = state.learner
-    if learner is None or not all(isinstance(field, np.ndarray) for field in learner.memory):
+    if learner is None or not all(map(_is_plain, learner.memory)):
         return None
     known = learner.memory.bare() if hasattr(learner.memory, "bare") else learner.memory
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in known]
@@ -106,6 +106,11 @@ def _learner(policy: Any, kept: _Snapshot, state: State) -> Learner:
     learner.pulls = np.array(known.pulls, np.int64)
     learner.totals = np.array(known.totals).reshape(-1, 2)
     return learner
+
+
+def _is_plain(field: Any) -> bool:
+    """Whether its bytes are all there is to it."""
+    return isinstance(field, np.ndarray) and field.dtype.kind in "biufc"
 
 
 def _sum(body: bytes) -> bytes:

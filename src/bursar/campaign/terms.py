@@ -1,5 +1,6 @@
 """What a user agrees to when a campaign is opened, checked and in units."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -9,6 +10,7 @@ from bursar.campaign.commands import Open
 from bursar.campaign.decide import MOST_REWARD
 from bursar.campaign.events import ArmTerms, Opened, Terms
 from bursar.campaign.money import Unit
+from bursar.campaign.state import State
 from bursar.errors import BadParameter, CampaignConflict
 from bursar.parameters import equal, place_of, real, whole
 from bursar.policies.protocol import as_data, checked_memory, checked_policy
@@ -40,12 +42,12 @@ def agreed(
         unit=str(measure.size),
         mode=mode,
         seed=whole(OWNER, "seed", seed, at_least=0, at_most=2**63 - 1),
-        policy=as_data(policy),
+        policy=_written(policy),
         version=__version__,
         ttl=None if ttl is None else micros(OWNER, ttl),
         expiry=expiry,
         reservation=None if reservation is None else not_negative(measure, OWNER, "reservation", reservation),
-        default_reward=real(OWNER, "default_reward", default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD),
+        default_reward=real(OWNER, "default_reward", default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD) + 0.0,
         max_in_flight=None if max_in_flight is None else whole(OWNER, "max_in_flight", max_in_flight, at_least=1),
         negative_costs=negative_costs,
         propensity_draws=whole(OWNER, "propensity_draws", propensity_draws, at_least=0, at_most=100_000),
@@ -113,26 +115,37 @@ def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
     return units if units >= 0 else _refuse(owner, name, "≥ 0", value)
 
 
-def check_same(opened: Opened, budget: int, wanted: Open) -> None:
-    """Refuse to reopen a campaign on other terms; its budget may be asked for as it was or as it is."""
-    said = {"arms": (opened.arms, wanted.arms), "budget": (opened.budget, wanted.budget)}
-    if wanted.budget == budget:
-        del said["budget"]
+def check_same(state: State, wanted: Open, any_policy: bool) -> None:
+    """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
+    opened, said = state.opened, dict[str, tuple[Any, Any]]()
+    if wanted.arms != tuple(arm.terms for arm in state.arms):
+        said["arms"] = opened.arms, wanted.arms
+    if wanted.budget != state.budget:
+        said["budget"] = opened.budget, wanted.budget
     mine, theirs = opened.terms, wanted.terms
     for field in mine.__struct_fields__:
-        if field not in ("version", "format"):
+        if field not in ("version", "format") and not (field == "policy" and any_policy):
             said[field] = getattr(mine, field), getattr(theirs, field)
     for field, (there, here) in said.items():
         if not equal(there, here):
-            names = {"arms": ", ".join(arm.name for arm in opened.arms), "policy": mine.policy["name"]}
+            names = {"arms": ", ".join(arm.name for arm in state.arms), "policy": mine.policy["name"]}
             shown = names.get(field, there)
             raise CampaignConflict(f"campaign {opened.name!r} is there already, with other {field}: {shown}")
 
 
 def check_policy(opened: Opened, policy: Any) -> None:
     """Refuse to go on with another policy than was agreed."""
-    if not equal(as_data(policy), opened.terms.policy):
+    if not equal(_written(policy), opened.terms.policy):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
+
+
+def _written(policy: Any) -> dict[str, Any]:
+    """A policy as the ledger holds it, and as it is read again."""
+    try:
+        return json.loads(json.dumps(as_data(policy), allow_nan=False))  # type: ignore[no-any-return]
+    except (TypeError, ValueError):
+        allowed = "one whose parameters are finite numbers, words and lists of them"
+        raise BadParameter(OWNER, "policy", allowed, policy) from None
 
 
 def _hashable(names: Sequence[object], allowed: str) -> Sequence[Any]:

@@ -29,13 +29,13 @@ _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are mad
 
 
 def connect(store: object, *, new: bool = True) -> Engine:
-    """An engine for the store of this address, its tables brought to this version; a `new` file may be made."""
+    """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
     url = _address(store)
     engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
     _keep_to_this_process(engine)
     try:
         with told_plainly(engine):
-            _bring_up_to_date(engine)
+            _bring_up_to_date(engine, new)
     except BaseException:
         engine.dispose()
         raise
@@ -169,9 +169,11 @@ def _keep_to_this_process(engine: Engine) -> None:
             _open.pop(engine, None)
 
 
-def _bring_up_to_date(engine: Engine) -> None:
+def _bring_up_to_date(engine: Engine, new: bool) -> None:
     with engine.connect().execution_options(reading=True) as connection:
         found = _revision(connection)
+    if found is None and not new:
+        raise StoreError(f"{where(engine)} holds no campaign")
     if is_sqlite(engine):
         _log_ahead(engine)
     if found == REVISION:

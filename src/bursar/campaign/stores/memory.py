@@ -9,6 +9,8 @@ from bursar.campaign.batch import run
 from bursar.campaign.clock import Clock
 from bursar.campaign.commands import Command, Open
 from bursar.campaign.events import Record
+from bursar.campaign.fold import apply
+from bursar.campaign.replies import Status, status_of
 from bursar.campaign.state import State
 
 
@@ -17,7 +19,7 @@ class MemoryLedger:
 
     def __init__(self, opening: Open, policy: Any = None, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
-        self._clock = clock or Clock()
+        self._clock, self._policy = clock or Clock(), policy
         done = run(None, [opening], self._clock.now(), policy)
         for reply in done.replies:
             if isinstance(reply, Exception):
@@ -26,10 +28,14 @@ class MemoryLedger:
         self._state, self._records = done.state, done.records
 
     def transact(self, commands: Sequence[Command]) -> list[Any]:
-        """Each command's reply, or the error that it met."""
+        """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
         with self._lock:
-            done = run(self._state, commands, self._clock.now(at_least=self._state.at))
-            self._records += done.records
+            try:
+                done = run(self._state, commands, self._clock.now(at_least=self._state.at))
+                self._records += done.records
+            except BaseException:
+                self._fold_anew()
+                raise
             return done.replies
 
     def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
@@ -42,9 +48,22 @@ class MemoryLedger:
         """Where the campaign stands; to be read at once."""
         return self._state
 
+    def status(self) -> Status:
+        """The same for users."""
+        with self._lock:
+            return status_of(self._state)
+
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`."""
         yield from self._records[after:]
 
     def close(self) -> None:
         """Nothing is left to do."""
+
+    def _fold_anew(self) -> None:
+        """Drop what is known: the records know better."""
+        state: State | None = None
+        for record in self._records:
+            state = apply(state, record, self._policy)
+        assert state is not None  # noqa: S101 (the first record opens)
+        self._state = state

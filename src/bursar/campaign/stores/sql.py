@@ -23,6 +23,7 @@ from bursar.campaign.commands import Command, Open
 from bursar.campaign.decide import step
 from bursar.campaign.events import Record
 from bursar.campaign.fold import apply
+from bursar.campaign.replies import Status, status_of
 from bursar.campaign.state import Arm, State
 from bursar.campaign.stores import rows, tables
 from bursar.campaign.stores.database import at_one_moment, connect, is_sqlite, lost, told_plainly, where
@@ -73,6 +74,10 @@ class SqlLedger:
             state = rows.standing(connection, self._name)
         assert state is not None  # noqa: S101 (it was found or made at the start)
         return state
+
+    def status(self) -> Status:
+        """The same for users."""
+        return status_of(self.standing())
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`, in order."""

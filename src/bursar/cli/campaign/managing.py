@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -94,7 +95,7 @@ def _samples(content: bytes, title: str) -> Iterator[tuple[str, Decimal, float]]
     from bursar.errors import BadFile
 
     try:
-        lines = content.decode("utf-8-sig").splitlines()
+        lines = io.StringIO(content.decode("utf-8-sig"), newline="").readlines()
     except UnicodeDecodeError:
         raise BadFile(f"{title} is not UTF-8") from None
     for number, read in _rows(lines, title):
@@ -117,7 +118,10 @@ def _rows(lines: list[str], title: str) -> Iterator[tuple[int, Callable[[], dict
                 yield number, partial(object_of, line, *COLUMNS)
         return
     table = csv.DictReader(lines)
-    if not set(COLUMNS) <= set(table.fieldnames or ()):
-        raise BadFile(f"{title} must have columns {', '.join(COLUMNS)}, or be lines of JSON")
-    for row in table:
-        yield table.line_num, partial(dict, row)
+    try:
+        if not set(COLUMNS) <= set(table.fieldnames or ()):
+            raise BadFile(f"{title} must have columns {', '.join(COLUMNS)}, or be lines of JSON")
+        for row in table:
+            yield table.line_num, partial(dict, row)
+    except csv.Error as error:
+        raise BadFile(f"{title}, line {table.line_num + 1}: {error}") from None

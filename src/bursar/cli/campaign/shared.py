@@ -97,12 +97,14 @@ def complain(message: object) -> None:
     click.echo(f"bursar: {' '.join(str(message).split())}", err=True)
 
 
-def object_of(line: str, *keys: str) -> dict[str, Any]:
+def object_of(line: str | bytes, *keys: str) -> dict[str, Any]:
     """A JSON object with at least these keys, its numbers exact; ValueError, in a sentence, for anything else."""
     try:
         value = json.loads(line, parse_float=Decimal, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(value, dict) or not set(keys) <= value.keys():
         raise ValueError(f"it must be a JSON object with {', '.join(keys)}")
     return value

@@ -135,7 +135,7 @@ def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal
         if cost is not None and reward is not None:
             show(campaign.tell(_number(decision), cost, reward))
         else:
-            ctx.exit(_tell_lines(campaign, sys.stdin))
+            ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
 
 
 @click.command(epilog=example('bursar campaign void 17 --reason "the job was cancelled"'))
@@ -167,7 +167,7 @@ def amend(store: str, name: str, decision: int, cost: Decimal, reward: float, re
     do(store, name, lambda campaign: campaign.amend(decision, cost, reward, reason))
 
 
-def _tell_lines(campaign: "Campaign", lines: Iterable[str]) -> int:
+def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
     """Tell what each line says; return the exit code."""
     from bursar.errors import BadParameter, BursarError
 
@@ -208,5 +208,5 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise click.UsageError(f"--param must be KEY=JSON; got {text!r}")
     try:
         return key, json.loads(value)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return key, value

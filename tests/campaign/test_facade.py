@@ -1,0 +1,198 @@
+"""What users of `Campaign` meet beside the rules: odd policies, odd arguments, Ctrl-C, and coming back."""
+
+import math
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from bursar.campaign import Campaign, verify
+from bursar.campaign.stores import sql
+from bursar.errors import BadParameter, CampaignConflict, NotNow
+
+
+class Held(NamedTuple):
+    """A memory in one array of any kind, and a policy that takes turns."""
+
+    array: Any
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.array[arm] = (cost, reward)
+
+    def belief(self, arm: int) -> Any:
+        return self.array[arm]
+
+    def full(self) -> bool:
+        return False
+
+
+class Turns(NamedTuple):
+    """A policy with such a memory."""
+
+    dtype: Any = "O"
+
+    def memory(self, arms: int) -> Held:
+        dtype = "O" if self.dtype == "O" else [(name, float) for name in self.dtype]
+        return Held(np.empty(arms, dtype=dtype))
+
+    def choose(self, memory: Held, now: Any, rng: Any) -> int:
+        return int(now.pulls) % len(memory.array)
+
+
+class Stopped(NamedTuple):
+    """A policy during whose third choice somebody presses Ctrl-C."""
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        if now.pulls == 2:
+            raise KeyboardInterrupt
+        return 0
+
+
+class With(NamedTuple):
+    """A policy with a parameter."""
+
+    value: Any
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return 0.0
+
+
+def test_what_is_cut_short_did_not_happen() -> None:
+    campaign = Campaign(["a"], 9, Stopped())
+    with pytest.raises(KeyboardInterrupt):
+        campaign.ask_many(5)
+    assert (campaign.status().in_flight, campaign.status().events) == (0, 1)
+    assert campaign.ask() is not None
+    assert [entry.seq for entry in campaign.history()] == [1, 2]
+
+
+def test_a_status_is_of_one_moment() -> None:
+    campaign, done = Campaign({"a": 1}, 10**6), threading.Event()
+
+    def spend() -> None:
+        while not done.is_set():
+            pull = campaign.ask()
+            assert pull is not None
+            campaign.tell(pull, cost=1, reward=1)
+
+    thread, interval = threading.Thread(target=spend), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(5000):
+            status = campaign.status()
+            assert (status.spent, status.reserved) == (status.pulls, status.in_flight)
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
+def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    monkeypatch.setattr(sql, "EVERY", 4)
+    store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
+    for _ in range(2):
+        with Campaign(["a", "b"], 99, policy, store) as campaign:
+            for n in range(5):
+                pull = campaign.ask()
+                assert pull is not None
+                campaign.tell(pull, cost=1, reward=n)
+    assert verify(store, policy=policy).problems == ()
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, len, {1}, [math.inf]])
+@pytest.mark.parametrize("kept", [False, True])
+def test_parameters_that_a_ledger_cannot_hold(tmp_path: Path, value: Any, kept: bool) -> None:
+    with pytest.raises(BadParameter, match="policy of Campaign must be one whose parameters are finite numbers, words"):
+        Campaign(["a"], 9, With(value), f"sqlite:///{tmp_path}/a.db" if kept else None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [(1, 2), [(1.5,), "x"], With((1,)), {"a": 1}, None, True, 2**60])
+def test_parameters_that_come_back(tmp_path: Path, value: Any) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    Campaign(["a"], 9, With(value), store).disconnect()
+    Campaign(["a"], 9, With(value), store).disconnect()
+    Campaign.open(store, policy=With(value)).disconnect()
+    with pytest.raises(CampaignConflict, match="other policy"):
+        Campaign(["a"], 9, With("y"), store)
+
+
+def test_minus_nothing_is_nothing(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign({"a": 1}, 9, store=store, ttl=1e-6, default_reward=-0.0) as campaign:
+        *_, pull = campaign.ask_many(3)
+        campaign.tell(pull, cost=-0.0, reward=-0.0)
+        campaign.amend(pull, cost=1, reward=-0.0)
+        campaign.warm_start([("a", -0.0, -0.0)])
+    assert verify(store).problems == ()
+
+
+def test_a_campaign_is_opened_again_as_it_was_or_as_it_is(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign({"a": 1}, 9, store=store) as campaign:
+        campaign.add_arm("b", max_cost=2)
+        campaign.set_budget(11)
+    for arms, budget in [({"a": 1}, 9), ({"a": 1, "b": 2}, 11), ({"a": 1}, 11), ({"a": 1, "b": 2}, 9)]:
+        Campaign(arms, budget, store=store).disconnect()
+    for other in ({"a": 1, "b": 3}, {"b": 2}, {"a": 1, "b": 2, "c": None}):
+        with pytest.raises(CampaignConflict, match=r"with other arms: a, b$"):
+            Campaign(other, 9, store=store)
+
+
+def test_a_key_that_means_something_else_is_said() -> None:
+    campaign = Campaign(["a"], 9)
+    campaign.ask_many(2, key="job", ttl=5)
+    with pytest.raises(CampaignConflict, match="key 'job/0' was used with another ttl"):
+        campaign.ask_many(3, key="job", ttl=6)
+
+
+@pytest.mark.parametrize("rows", [None, 5, 0.5, object()])
+def test_what_is_not_many(rows: Any) -> None:
+    campaign = Campaign(["a"], 9)
+    calls: list[Callable[[Any], Any]] = [campaign.warm_start, campaign.tell_many]
+    for call in calls:
+        with pytest.raises(BadParameter, match="must be many of three values each: arm or pull, cost, reward; got"):
+            call(rows)
+    assert campaign.status().events == 1
+
+
+def test_a_message_does_not_name_a_thousand_arms() -> None:
+    campaign = Campaign([f"arm {n}" for n in range(1000)], 9)
+    for call in (lambda: campaign.disable_arm("x"), lambda: campaign.warm_start([("x", 1, 1)])):
+        with pytest.raises(BadParameter, match="arm 19, …; got 'x'"):
+            call()
+
+
+def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    Campaign(["a", "b"], 5, "Uniform", store).disconnect()
+    with Campaign(["a", "b"], 5, store=store) as campaign:
+        assert campaign.status().policy == "Uniform"
+        assert [pull.arm for pull in campaign.ask_many(4)] == ["a", "b", "a", "b"]
+    with pytest.raises(CampaignConflict, match="with other policy: Uniform"):
+        Campaign(["a", "b"], 5, "Frugal", store)
+
+
+def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
+    one, other = Campaign(["a"], 5), Campaign(["b"], 5)
+    pull = one.ask()
+    assert pull is not None
+    assert other.ask() is not None
+    with pytest.raises(CampaignConflict, match="decision 2 is a pull of 'b', not of 'a'"):
+        other.tell(pull, 1, 1)
+    assert other.status().spent == 0
+
+
+def test_hard_mode_waits_while_a_disabled_arm_would_fit() -> None:
+    campaign = Campaign({"cheap": 1, "dear": 9}, 5, mode="hard")
+    campaign.disable_arm("cheap")
+    with pytest.raises(NotNow, match="only disabled arms fit"):
+        campaign.ask()
+    campaign.enable_arm("cheap")
+    assert campaign.ask() is not None
