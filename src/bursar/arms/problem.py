@@ -4,6 +4,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypedDict
 
@@ -14,9 +15,10 @@ from bursar.arms.law import AnyLaw, Moments, checked, support_of
 from bursar.arms.problem_file import read, written
 from bursar.errors import BadFile, BadParameter
 from bursar.files import place, reading, writing
+from bursar.markup import html_table
 from bursar.parameters import Record, Vector
 
-_SHOWN = 12  # arms in a repr
+_SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart
 _ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively, for the same reason
 
@@ -158,6 +160,14 @@ class Problem:
         default = all(name == f"arm {i}" for i, name in enumerate(self.names))
         names = "" if default else f", names={_shortened(self.names)}"
         return f"{type(self).__name__}({_shortened(self.arms)}{names})"
+
+    def _repr_html_(self) -> str:
+        columns = zip(self.names, self.arms, self.mean_costs, self.mean_rewards, self.rates, self.gaps, strict=True)
+        rows = [(name, repr(law), *(f"{x:.4g}" for x in numbers)) for name, law, *numbers in islice(columns, _ROWS)]
+        more = len(self) - len(rows)
+        caption = f"{len(self):,} arms, the best is {self.names[self.best]}" + f"; {more:,} are not shown" * (more > 0)
+        headings = ("arm", "law of (cost, reward)", "mean cost", "mean reward", "rate", "gap")
+        return html_table(headings, rows, caption, left=2)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.arms, self.names)
