@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint unit soak bench bench-campaign peers leaderboard leaderboard-long lock clean
+.PHONY: setup demo test lint unit soak docs bench bench-campaign peers leaderboard leaderboard-long lock clean
 .DEFAULT_GOAL := test
 
 setup: .venv/ready
@@ -29,8 +29,11 @@ unit: setup
 	$(BIN)/pytest -n 2 --dist worksteal
 
 soak: setup  ## what takes too long for every day: a billion pulls, new random examples, large budgets; hours
-	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine/test_lazy.py tests/campaign
+	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine/test_lazy.py tests/campaign tests/advice
 	$(MAKE) leaderboard-long
+
+docs: setup  ## the documentation as a site, in build/site; `python -m http.server -d build/site` serves it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python benchmarks/engine.py

@@ -148,20 +148,24 @@ def speeds(folder: Path, console: Console) -> None:
 
 
 def next_to_optuna(folder: Path, console: Console) -> None:
-    """As many callers each, by turns, on the same disk; a new study every time."""
+    """As many callers each, by turns, on the same disk; a new study every time, arms at random or in turn."""
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("Optuna, ask + tell / s", "bursar, ask + tell / s", "bursar ÷ Optuna"):
+    for name in ("Optuna, random", "bursar, Uniform", "÷ Optuna", "bursar, Frugal", "÷ Optuna"):
         table.add_column(name, justify="right")
     ours, theirs = f"sqlite:///{folder}/bursar.db", f"sqlite:///{folder}/optuna-{{}}-{{}}.db"
     for where, there, here, callers in (
         ("memory", "memory", None, 1),
         *(("SQLite", theirs, ours, callers) for callers in (1, 8, 64)),
     ):
-        with opened(here) as campaign:
-            turns = [(optuna(there.format(callers, turn), callers), rate(campaign, callers)) for turn in range(TURNS)]
-        them, us = (statistics.median(column) for column in zip(*turns, strict=True))
-        ratio = statistics.median(ours / theirs for theirs, ours in turns)
-        table.add_row(where, threads(callers), f"{them:,.0f}", f"{us:,.0f}", f"{float(f'{ratio:.2g}'):g}")
+        with opened(here, "simple", "Uniform") as simple, opened(here, "default") as usual:
+            turns = [
+                (optuna(there.format(callers, turn), callers), rate(simple, callers), rate(usual, callers))
+                for turn in range(TURNS)
+            ]
+        speeds = [f"{statistics.median(column):,.0f}" for column in zip(*turns, strict=True)]
+        ratios = [f"{float(f'{statistics.median(turn[i] / turn[0] for turn in turns):.2g}'):g}" for i in (1, 2)]
+        table.add_row(where, threads(callers), speeds[0], speeds[1], ratios[0], speeds[2], ratios[1])
+    console.print("ask + tell a second")
     console.print(table)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import bursar
-from bursar import arms, campaign, policies, report, testing, theory
+from bursar import advice, arms, campaign, experiments, policies, report, testing, theory
 from bursar.arms import catalogue
 
 HEAD = """# Every public name
@@ -31,6 +31,8 @@ def lines() -> list[str]:
     page += section("bursar.theory", theory, sorted(theory.__all__))
     page += section("bursar.report", report, sorted(report.__all__))
     page += section("bursar.campaign", campaign, sorted(campaign.__all__))
+    page += section("bursar.experiments", experiments, sorted(experiments.__all__))
+    page += section("bursar.advice", advice, sorted(advice.__all__))
     page += section("bursar.testing", testing, ["PolicyContract"])
     return page
 

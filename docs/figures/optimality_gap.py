@@ -7,7 +7,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bursar.arms import Discrete, Problem
-from bursar.report.figures import FAINT, INK, PALETTE, svg_text
+from bursar.report.figures import svg_text
+from bursar.report.figures.style import FAINT, INK, PALETTE
 from bursar.theory.dynamic import DynamicOptimum, optimal_policy
 from bursar.theory.optimum import gap_constant, optimality
 

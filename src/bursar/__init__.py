@@ -17,15 +17,15 @@ from bursar._version import __version__
 from bursar.errors import BursarError
 
 if TYPE_CHECKING:
-    from bursar import arms, policies, report, theory
+    from bursar import advice, arms, campaign, experiments, policies, report, theory
     from bursar.arms.problem import Problem
     from bursar.beliefs import Belief
     from bursar.campaign import Campaign
     from bursar.engine import Result, load, simulate
 
 __all__ = [
-    "Belief", "BursarError", "Campaign", "Problem", "Result", "__version__", "arms", "load", "policies", "report",
-    "simulate", "theory",
+    "Belief", "BursarError", "Campaign", "Problem", "Result", "__version__", "advice", "arms", "campaign",
+    "experiments", "load", "policies", "report", "simulate", "theory",
 ]  # fmt: skip
 
 # Where each public name lives; found on first use, so that `import bursar` and `bursar --help` load no compiler.

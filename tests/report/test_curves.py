@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 
 from bursar.arms import Exponential, Problem
 from bursar.errors import BadParameter
-from bursar.report.curves import Axis, bound_lines, floor_of, regret_chart, regret_curves, shortened, spread
-from bursar.theory import lower_bound
+from bursar.policies import Fixed, Uniform
+from bursar.report.curves import (
+    Axis,
+    bound_lines,
+    ceiling_lines,
+    floor_of,
+    regret_chart,
+    regret_curves,
+    shortened,
+    spread,
+)
+from bursar.theory import lower_bound, upper_bound
 
 
 def test_curves_are_the_regret_frame(three):
@@ -27,9 +37,10 @@ def test_curves_are_the_regret_frame(three):
 
 
 def test_lower_bound_curve(three):
-    [line] = bound_lines(three)
-    assert line.label == "lower bound as B grows"
-    np.testing.assert_allclose(line.values, lower_bound(three.problem) * np.log(three.budgets))
+    sharp, printed = bound_lines(three)
+    assert [sharp.label, printed.label] == ["lower bound as B grows", "the same, as printed"]
+    np.testing.assert_allclose(sharp.values, lower_bound(three.problem) * np.log(three.budgets))
+    np.testing.assert_allclose(printed.values, lower_bound(three.problem, sharp=False) * np.log(three.budgets))
     floor = floor_of(three.problem)
     assert floor.sharp is not None
     assert floor.at(100.0) == pytest.approx(floor.sharp * math.log(100.0))
@@ -49,6 +60,39 @@ def test_no_bound_below_budget_one(three):
     assert bound_lines(dataclasses.replace(three, budgets=np.geomspace(0.01, 0.9, 25))) == []
 
 
+def test_ceilings_are_the_theorems(three):
+    """UCBB1 and UCBM1 are covered; the value at every budget is the theorem's there."""
+    lines = ceiling_lines(three)
+    assert [(line.label, line.policy) for line in lines] == [("Theorem 1 for UCBB1", 0), ("Theorem 2 for UCBM1", 1)]
+    for line, policy in zip(lines, three.policies.values(), strict=False):
+        for at in (0, -1):
+            bound = upper_bound(three.problem, policy, float(line.budgets[at]))
+            assert line.values[at] == pytest.approx(bound.value)
+
+
+def test_a_ceiling_that_would_flatten_the_rest_is_left_out(three, apart):
+    drawn = [line.label for line in regret_chart(apart).bounds]
+    assert drawn == ["lower bound as B grows", "the same, as printed", "Theorem 1 for UCBB1"]
+    assert [line.policy for line in regret_chart(three).bounds] == [None, None]
+    assert [line.policy for line in regret_chart(three, scale="log").bounds] == [None, None, 0]
+
+
+def test_a_saved_policy_from_elsewhere_has_no_ceiling(make):
+    assert ceiling_lines(make({"mine": "Mine(x=1)"}, [6.0])) == []
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_the_scale_can_be_chosen(three, apart, scale):
+    for result in (three, apart):
+        assert regret_chart(result, scale=scale).axis.scale == scale
+    with pytest.raises(BadParameter, match="scale of regret_figure must be one of linear, log; got 'loglog'"):
+        regret_chart(three, scale="loglog")
+
+
+def test_no_logarithm_of_nothing(make):
+    assert regret_chart(make({"a": Fixed(0)}, [0.0]), scale="log").axis.scale == "linear"
+
+
 def test_axis(three, apart):
     linear, log = regret_chart(three).axis, regret_chart(apart).axis
     assert linear.scale == "linear"
@@ -63,7 +107,7 @@ def test_axis(three, apart):
 def test_chart(three):
     chart = regret_chart(three)
     assert chart.title == "Pseudo-regret, mean of 20 runs, 95 % bands"
-    assert len(chart.heights) == 4
+    assert len(chart.heights) == len(chart.curves) + len(chart.bounds)
     assert regret_chart(three, bounds=False).bounds == []
     assert regret_chart(three, kind="realised").title.startswith("Realised regret")
     with pytest.raises(BadParameter):
@@ -82,3 +126,10 @@ def test_spread_labels_stay_apart_and_inside(heights):
 def test_labels_are_short_and_on_one_line():
     assert shortened("a\nb") == "a b"
     assert len(shortened("x" * 100)) == 28
+
+
+def test_a_floor_far_above_everything_is_left_out(make):
+    """It is for large budgets: at this one, less than a fifth of it can be lost."""
+    barely = make({"a": Fixed(0), "b": Uniform()}, [0.0, 0.05])
+    assert len(bound_lines(barely)) == 2
+    assert regret_chart(barely).bounds == []

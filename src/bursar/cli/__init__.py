@@ -11,9 +11,11 @@ from typing import IO, Any
 import click
 
 from bursar._version import __version__
+from bursar.cli.advise import advise
 from bursar.cli.bounds import bounds
 from bursar.cli.campaign import campaign
 from bursar.cli.compare import compare
+from bursar.cli.report import report
 from bursar.errors import BadParameter, BursarError
 
 
@@ -65,6 +67,8 @@ def commands() -> None:
 
 commands.add_command(compare)
 commands.add_command(bounds)
+commands.add_command(report)
+commands.add_command(advise)
 commands.add_command(campaign)
 
 

@@ -5,9 +5,19 @@ from pathlib import Path
 
 import click
 
+from bursar.cli.campaign.shared import listing
+from bursar.cli.compare import complete_problems
 
-@click.command()
-@click.argument("problem", default="G")
+EXAMPLES = listing(
+    "Examples:",
+    "bursar bounds                          the built-in problem G at 100,000",
+    "bursar bounds H --budget 1e4",
+    "bursar bounds my-problem.toml --out build/bounds",
+)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget that the table is for.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves, bounds.png and bounds.svg.")
 def bounds(problem: str, budget: float, out: Path | None) -> None:

@@ -1,55 +1,120 @@
-"""`bursar compare`: play policies on a problem, print their regret, write a figure and a page."""
+"""`bursar compare`: play policies on a problem, or an experiment file; print the regret, write figures and a page."""
 
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bursar.cli.campaign.shared import listing
 
-@click.command()
-@click.argument("problem", default="G")
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+EXAMPLES = listing(
+    "Examples:",
+    "bursar compare                                   the built-in problem G",
+    "bursar compare heavy-tails --budget 1e4 --policy Frugal --policy ucb-m1",
+    "bursar compare my-problem.toml --out report",
+    "bursar compare experiment.toml --dry-run         what would run, how long",
+    "bursar compare experiment.toml --out results     run, or go on",
+    "bursar compare experiment.toml --out results --json | jq '.rows[].mean'",
+)
+CODES = listing(
+    "Exit codes:",
+    "0    done",
+    "1    failed; an experiment keeps the cells that are done",
+    "2    asked wrongly: an option, or a key of the experiment file",
+    "130  interrupted; the same command goes on with an experiment",
+)
+_ONLY_FOR_PROBLEMS = ("budget", "runs", "seed", "names", "save")
+
+
+def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list["CompletionItem"]:  # noqa: ARG001
+    """Names of the catalogue, and files."""
+    from click.shell_completion import CompletionItem
+
+    from bursar.arms import catalogue
+
+    items = [CompletionItem(name) for name in catalogue.names() if name.startswith(incomplete)]
+    return [*items, CompletionItem(incomplete, type="file")]
+
+
+def _policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Names of policies."""
+    from bursar.policies import BY_NAME
+
+    return [name for name in BY_NAME if name.casefold().startswith(incomplete.casefold())]
+
+
+@click.command(epilog=f"{EXAMPLES}\n\n{CODES}")
+@click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The largest budget; 25 are reported.")
 @click.option("--runs", type=int, default=50, show_default=True, help="Independent runs of each policy.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
-@click.option("--policy", "names", multiple=True, metavar="NAME", help="A policy to play, such as UCBB1; repeatable.")
+@click.option(
+    "--policy",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_policies,
+    help="A policy to play, such as UCBB1; repeatable.",
+)
 @click.option("--workers", type=int, help="Threads; all cores if not given.")
 @click.option(
     "--out", type=click.Path(path_type=Path), default="bursar-report", show_default=True, help="Folder of the report."
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.parquet", help="Also save the result itself.")
 @click.option("--list", "listing", is_flag=True, help="List the problems of the catalogue and stop.")
-def compare(
-    problem: str,
-    budget: float,
-    runs: int,
-    seed: int,
-    names: tuple[str, ...],
-    workers: int | None,
-    out: Path,
-    save: Path | None,
-    listing: bool,
-) -> None:
-    """Compare policies on PROBLEM: a name from the catalogue or a TOML file.
+@click.option("--dry-run", is_flag=True, help="Of an experiment: say what would run and how long; write nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
+@click.pass_context
+def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) -> None:
+    """Compare policies on PROBLEM: a name from the catalogue, a TOML file with arms, or an experiment file.
 
     Without --policy: those of the paper that the problem admits, the default policy, and Uniform.
+
+    An experiment file (TOML with an [experiment] table, see docs/experiments.md) has the problem, the policies, the
+    budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file for each
+    policy and problem: the same command again plays what is missing and nothing else.
     """
     if listing:
         _list()
         return
-    from rich.console import Console
+    from bursar import experiments
 
-    from bursar.report import comparison, curves, tables
+    if experiments.is_experiment(problem):
+        _leave_to_the_file(ctx)
+        from bursar.cli import experiment
 
-    result, written = comparison.compare(
-        problem, names, budget=budget, runs=runs, seed=seed, workers=workers, out=out, save=save
-    )
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    console.print(tables.regret_table(result))
-    click.echo(tables.bound_sentence(curves.floor_of(result.problem)))
-    for note in comparison.notes(result.problem, result.labels):
-        click.echo(note)
-    for path in written:
-        click.echo(f"wrote {path}")
+        chosen = {name: options[name] for name in ("out", "workers", "quiet", "as_json")}
+        experiment.play(problem, dry=options["dry_run"], **chosen)
+    elif options.pop("dry_run"):
+        raise click.UsageError("--dry-run is for experiment files", ctx)
+    else:
+        _problem(problem, **options)
+
+
+def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
+    """One problem, without a file that says how."""
+    from bursar.cli.experiment import print_json, row_objects, show_result
+    from bursar.report import comparison
+
+    result, written = comparison.compare(problem, names, **options)
+    if as_json:
+        print_json({"rows": row_objects(result), "files": [str(path) for path in written]})
+    elif not quiet:
+        show_result(result)
+        for path in written:
+            click.echo(f"wrote {path}")
+
+
+def _leave_to_the_file(ctx: click.Context) -> None:
+    """Refuse options that the experiment file answers."""
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        if option.name in _ONLY_FOR_PROBLEMS and source is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option.opts[0]} is not for experiment files: they say it themselves", ctx)
 
 
 def _list() -> None:

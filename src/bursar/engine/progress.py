@@ -1,20 +1,36 @@
-"""A progress bar for long work: it appears after a second, on a terminal only, unless asked for."""
+"""A progress bar for long work: it appears after a second, on a terminal or in a notebook, unless asked otherwise."""
 
 import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
 
 _DELAY_SECONDS = 1.0
+_REFRESH_SECONDS = 0.2
 
 
 @contextlib.contextmanager
 def progress(total: float, wanted: bool | None) -> Iterator[Callable[[float], None]]:
     """Yield a function to be told how much of `total` is done."""
-    shown = sys.stderr.isatty() if wanted is None else wanted
+    notebook = in_notebook()
+    shown = notebook or sys.stderr.isatty() if wanted is None else wanted
     if not shown:
         yield lambda _: None
         return
+    with (_in_notebook if notebook else _on_terminal)(total) as report:
+        yield report
+
+
+def in_notebook() -> bool:
+    """Whether a notebook shows what this program displays: IPython's shell there takes messages."""
+    ipython: Any = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+@contextlib.contextmanager
+def _on_terminal(total: float) -> Iterator[Callable[[float], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -40,3 +56,30 @@ def progress(total: float, wanted: bool | None) -> Iterator[Callable[[float], No
         yield report
     finally:
         bar.stop()
+
+
+@contextlib.contextmanager
+def _in_notebook(total: float) -> Iterator[Callable[[float], None]]:
+    """The browser's own bar, replaced in place; rich would need ipywidgets for that."""
+    shown: Any = import_module("IPython.display")
+    start = last = time.monotonic()
+    handle: Any = None
+
+    def report(done: float) -> None:
+        nonlocal handle, last
+        now = time.monotonic()
+        if now - start < _DELAY_SECONDS or now - last < _REFRESH_SECONDS:
+            return
+        last, share = now, min(done / total, 1.0)
+        left = f", {(now - start) * (1.0 / share - 1.0):,.0f} s left" if share > 0 else ""
+        bar = shown.HTML(f'<progress max="1" value="{share:.4f}"></progress> simulating, {share:.0%}{left}')
+        if handle is None:
+            handle = shown.display(bar, display_id=True)
+        else:
+            handle.update(bar)
+
+    try:
+        yield report
+    finally:
+        if handle is not None:
+            handle.update(shown.HTML(""))

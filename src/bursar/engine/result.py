@@ -137,6 +137,11 @@ class Result:
             f"{self.runs} runs, {count} {budgets}, seed {self.seed}>"
         )
 
+    def _repr_html_(self) -> str:
+        from bursar.engine.notebook import result_html
+
+        return result_html(self)
+
     def _pseudo(self) -> Floats:
         return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
 

@@ -38,6 +38,7 @@ def simulate(
     backend: str = "threads",
     max_pulls: int = 10**9,
     progress: bool | None = None,
+    partial: bool = False,
 ) -> Result:
     """Play every policy on the problem until each budget is spent, `runs` times over.
 
@@ -52,7 +53,9 @@ def simulate(
         backend: "threads"; "dask" or "ray", a cluster (docs/cluster.md): the same numbers, bit for bit; "cuda", a GPU
             (docs/gpu.md): other random numbers, the same laws.
         max_pulls: a run that has made this many pulls and has budget left raises `RunTooLong`.
-        progress: a bar on stderr: True, False, or None for a terminal only.
+        progress: a bar: True, False, or None for a terminal or a notebook only.
+        partial: whether Ctrl-C (in a notebook: interrupt) returns what is done. The result is then that of as many
+            runs, from the first on, as every policy has finished; with none, or at a second Ctrl-C, it raises.
 
     >>> from bursar import arms, policies, Problem
     >>> problem = Problem([arms.Gaussian(1.0, 1.5, 0.5, 0.5), arms.Gaussian(1.0, 1.0, 0.5, 0.5)])
@@ -71,6 +74,8 @@ def simulate(
         raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
     if progress is not None and not isinstance(progress, bool):
         raise BadParameter("simulate", "progress", "True, False or None", progress)
+    if not isinstance(partial, bool):
+        raise BadParameter("simulate", "partial", "True or False", partial)
 
     oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
     outcome = _room(len(labelled) + 1, runs, len(limits), len(problem))
@@ -79,9 +84,17 @@ def simulate(
         for i, (label, policy) in enumerate([*labelled.items(), oracle])
         for part, player in _by_budget(policy, limits)
     ]
-    with progress_bar(runs * len(tasks), progress) as report:
-        module, function = _BACKENDS[str(backend)]
-        getattr(import_module(f"bursar.engine.backends.{module}"), function)(tasks, workers, report)
+    module, function = _BACKENDS[str(backend)]
+    play = getattr(import_module(f"bursar.engine.backends.{module}"), function)
+    try:
+        with progress_bar(runs * len(tasks), progress) as report:
+            play(tasks, workers, report)
+    except KeyboardInterrupt as asked:
+        again = isinstance(asked.__context__, KeyboardInterrupt)  # while threads were still ending: they may be writing
+        done = _finished(outcome)
+        if not partial or again or done == 0:
+            raise
+        outcome = outcome.part((slice(None), slice(done)))
     mine = outcome.part(slice(len(labelled)))
     return Result(
         problem=problem,
@@ -104,13 +117,19 @@ def _by_budget(policy: Any, budgets: Vector) -> list[tuple[slice, Any]]:
 
 
 def _room(policies: int, runs: int, budgets: int, arms: int) -> Outcome:
-    """Where all runs' outcomes go."""
+    """Where all runs' outcomes go; rewards are nan until then."""
     shape = (policies, runs, budgets)
     try:
-        return Outcome(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.zeros(shape))
+        return Outcome(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.full(shape, np.nan))
     except (MemoryError, ValueError):  # numpy: too large for this machine, too large for any
         size = 8.0 * policies * runs * budgets * (arms + 2)
         raise BadParameter("simulate", "runs", f"small enough: these need {size:.1e} bytes of memory", runs) from None
+
+
+def _finished(outcome: Outcome) -> int:
+    """How many runs, from the first on, every policy has finished: a run's rewards are written last."""
+    open_runs = np.flatnonzero(~np.isfinite(outcome.reward).all(axis=(0, 2)))
+    return int(open_runs[0]) if open_runs.size else outcome.reward.shape[1]
 
 
 def _budgets(budgets: ArrayLike | None, budget: float | None) -> Vector:
@@ -120,11 +139,16 @@ def _budgets(budgets: ArrayLike | None, budget: float | None) -> Vector:
         top = real("simulate", "budget", budget, above=0)
         if top < 1e-300:
             raise BadParameter("simulate", "budget", "≥ 1e-300, so that a thousandth of it is a number", budget)
-        return np.geomspace(top / 1000, top, 25)
+        return usual_budgets(top)
     limits = vector("simulate", "budgets", budgets, above=0)
     if (np.diff(limits) <= 0).any():
         raise BadParameter("simulate", "budgets", "in rising order, each once", budgets)
     return np.array(limits)
+
+
+def usual_budgets(top: float) -> Vector:
+    """What `budget=top` stands for: 25 budgets evenly spaced in the logarithm, from a thousandth of it."""
+    return np.geomspace(top / 1000, top, 25)
 
 
 def _labelled(policies: Any, arms: int) -> dict[str, Any]:

@@ -1,4 +1,21 @@
-"""Results as pictures, tables and pages: numbers first (curves, rows), then drawing.
+"""Results as pictures, tables and pages: numbers first, then drawing.
+
+    regret_figure              regret against the budget, with bands and bounds
+    distribution_figure        the regret of every run
+    pulls_figure               which arms were pulled, over the budget
+    reward_figure              what each arm brought
+    path_figure                one run
+    heatmap_figure             policies by problems
+    intervals_figure           confidence intervals of rates, closing in
+    bounds_figure              the bounds alone
+    save_figure                PNG, PDF or SVG, the same bytes every time
+
+    regret_table, table        the regret table, on a terminal; as text, Markdown, CSV or LaTeX
+    problem_bounds             what the theory says of a problem
+    bounds_table               the same on a terminal
+
+    write_report               all of it about a result, into a folder
+    write_page                 one HTML page
 
 Names are looked up when used, so that a program that only simulates does not load matplotlib.
 """
@@ -8,28 +25,42 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bursar.report.bounds import problem_bounds
-    from bursar.report.figures import bounds_figure, regret_figure
+    from bursar.report.figures import (
+        bounds_figure,
+        distribution_figure,
+        heatmap_figure,
+        intervals_figure,
+        path_figure,
+        pulls_figure,
+        regret_figure,
+        reward_figure,
+        save_figure,
+    )
     from bursar.report.page import write_page
     from bursar.report.rate_box import rate_box_figure
+    from bursar.report.table_formats import table
     from bursar.report.table_of_bounds import bounds_table
     from bursar.report.tables import regret_table
+    from bursar.report.write import write_report
 
 __all__ = [
-    "bounds_figure", "bounds_table", "problem_bounds", "rate_box_figure", "regret_figure", "regret_table", "write_page",
+    "bounds_figure", "bounds_table", "distribution_figure", "heatmap_figure", "intervals_figure", "path_figure",
+    "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "reward_figure",
+    "save_figure", "table", "write_page", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
-    "bounds_figure": "figures",
     "bounds_table": "table_of_bounds",
     "problem_bounds": "bounds",
     "rate_box_figure": "rate_box",
-    "regret_figure": "figures",
     "regret_table": "tables",
+    "table": "table_formats",
     "write_page": "page",
+    "write_report": "write",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'figures')}"), name)

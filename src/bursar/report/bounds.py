@@ -11,7 +11,19 @@ from bursar.arms import Problem
 from bursar.errors import NotCovered
 from bursar.parameters import real
 from bursar.report.comparison import policy_for
-from bursar.report.curves import LABEL_GAP, LOWER_BOUND, Chart, Curve, Floats, Line, floor_of, regret_axis, spread
+from bursar.report.curves import (
+    LABEL_GAP,
+    LOWER_BOUND,
+    PRINTED_BOUND,
+    Chart,
+    Curve,
+    Floats,
+    Line,
+    floor_of,
+    levels,
+    regret_axis,
+    spread,
+)
 from bursar.theory import divergence, model_of, rates, upper_bound
 from bursar.theory.arm_rates import suboptimal
 
@@ -106,16 +118,16 @@ def bounds_chart(problem: Problem, budget: float) -> Chart:
     curves = []
     for policy, theorem in at_budget.theorems.items():
         here = budgets[budgets >= min(budget, least)]
-        values = total.upper[policy] * _levels(here, least) / _levels(budgets[-1:], least)
+        values = total.upper[policy] * levels(here, least)
         curves.append(_curve(f"{policy}, {theorem}", here, values))
     here, lower = budgets[budgets >= min(budget, 2.0)], total.lower
     lines = []
     if lower and math.isfinite(lower):
         sharp = lower / math.log(budget) * np.log(here)
-        lines = [Line(LOWER_BOUND, here, sharp), Line("the same, as printed", here, sharp / 2.0)]
+        lines = [Line(LOWER_BOUND, here, sharp), Line(PRINTED_BOUND, here, sharp / 2.0)]
     if not any(curve.mean.any() for curve in curves) and not lines:
         raise NotCovered(f"no bound to draw: {at_budget.reason or 'all of them are 0'}")
-    axis = regret_axis([*curves, *(_curve(*line) for line in lines)], [])
+    axis = regret_axis([*curves, *(_curve(*line[:3]) for line in lines)], [])
     ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
     return Chart("Bounds on regret", curves, lines, axis, spread([axis.height(end) for end in ends], LABEL_GAP))
 
@@ -133,12 +145,6 @@ def _distances(problem: Problem) -> dict[int, float]:
 def _variances(problem: Problem) -> list[Floats]:
     moments = problem.second_moments()
     return [moments["var_cost"], moments["var_reward"]]
-
-
-def _levels(budgets: Floats, least: float) -> Floats:
-    """ln(2B/μ_*), which the theorems multiply."""
-    levels: Floats = np.log(budgets) - math.log(least / 2.0)
-    return levels
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -14,6 +14,7 @@ from bursar.engine.result import Result
 from bursar.errors import BadParameter, NotCovered
 from bursar.files import check_writable, place, reading, writing
 from bursar.parameters import signature_of
+from bursar.report.write import report_files, write_report
 from bursar.theory import rates
 
 
@@ -115,25 +116,6 @@ def compare(
         result.save(save)
         written.append(save)
     return result, written
-
-
-def write_report(result: Result, folder: Path) -> list[Path]:
-    """Write the page and the figure (PNG and SVG) into `folder`; their paths."""
-    from bursar.report.figures import regret_figure, save_figure
-    from bursar.report.page import write_page
-
-    page, png, svg = report_files(folder)
-    write_page(result, page)
-    figure = regret_figure(result)
-    for path in (png, svg):
-        with writing(path):
-            save_figure(figure, path)
-    return [page, png, svg]
-
-
-def report_files(folder: Path) -> list[Path]:
-    """The files of a report: the page, the figure as PNG and as SVG."""
-    return [folder / name for name in ("report.html", "regret.png", "regret.svg")]
 
 
 def _moments(problem: Problem) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The numbers of a regret figure: curves with bands, the lower bound, the axis and where labels go."""
+"""The numbers of a regret figure: curves with bands, bounds from below and above, the axis and where labels go."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 from bursar.arms import Problem
 from bursar.engine.result import Result
 from bursar.errors import NotCovered
-from bursar.theory import lower_bound
+from bursar.parameters import place_of
+from bursar.theory import lower_bound, rates, upper_bound
 
 Floats = NDArray[np.float64]
 
 # A linear axis hides what is this many times smaller than the largest regret.
 _LOG_FROM = 20.0
+# A bound is drawn while it is at most this many times the largest regret: beyond, it would flatten the rest.
+_FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
+_CEILING_HELPS = {"linear": 1.5, "log": 10.0}
 _LONGEST_LABEL = 28
 
-LOWER_BOUND = "lower bound as B grows"
+SCALES = ("linear", "log")
+LOWER_BOUND, PRINTED_BOUND = "lower bound as B grows", "the same, as printed"
 LABEL_GAP = 0.055  # least distance of two labels, of the axis
 
 
@@ -34,11 +39,12 @@ class Curve(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A curve without a band."""
+    """A bound: a curve without a band. `policy` is the place of the curve that it is about, if it is about one."""
 
     label: str
     budgets: Floats
     values: Floats
+    policy: int | None = None
 
 
 class Floor(NamedTuple):
@@ -80,11 +86,15 @@ class Chart(NamedTuple):
     heights: list[float]
 
 
-def regret_chart(result: Result, bounds: bool = True, kind: str = "pseudo") -> Chart:
+def regret_chart(result: Result, bounds: bool = True, kind: str = "pseudo", scale: str | None = None) -> Chart:
     """The figure of `result` in numbers."""
     curves = regret_curves(result, kind)
-    lines = bound_lines(result) if bounds else []
-    axis = regret_axis(curves, lines)
+    axis, lines = regret_axis(curves, [], scale), list[Line]()
+    if bounds:
+        most = max(float(curve.mean.max()) for curve in curves)
+        lines = [line for line in bound_lines(result) if line.values[-1] <= most * _FLOOR_HELPS[axis.scale]]
+        lines += [line for line in ceiling_lines(result) if line.values[-1] <= most * _CEILING_HELPS[axis.scale]]
+        axis = regret_axis(curves, lines, axis.scale)
     ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
     runs = "1 run" if result.runs == 1 else f"mean of {result.runs} runs, 95 % bands"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
@@ -112,22 +122,51 @@ def floor_of(problem: Problem) -> Floor:
 
 
 def bound_lines(result: Result) -> list[Line]:
-    """The sharp bound at the budgets above 1; nothing where there is no bound to draw."""
-    coefficient = floor_of(result.problem).sharp
+    """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
+    floor = floor_of(result.problem)
     budgets = result.budgets[result.budgets > 1]
-    if not coefficient or budgets.size == 0:
+    if not floor.sharp or not floor.printed or budgets.size == 0:
         return []
-    return [Line(LOWER_BOUND, budgets, coefficient * np.log(budgets))]
+    return [
+        Line(LOWER_BOUND, budgets, floor.sharp * np.log(budgets)),
+        Line(PRINTED_BOUND, budgets, floor.printed * np.log(budgets)),
+    ]
 
 
-def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line]) -> Axis:
-    """Linear from zero, or logarithmic when one policy would flatten the others."""
+def ceiling_lines(result: Result) -> list[Line]:
+    """Per policy that a theorem covers, the leading term of its bound from above: α·ln(2B/μ_*)·Σ C_k."""
+    lines = []
+    for place, (label, policy) in enumerate(result.policies.items()):
+        try:
+            bound = upper_bound(result.problem, policy, float(result.budgets[-1]))
+        except NotCovered:
+            continue
+        if not 0.0 < bound.value < math.inf:
+            continue
+        least = rates(result.problem).min_mean_cost
+        budgets = result.budgets[result.budgets > least / 2.0]
+        name = f"{bound.theorem.partition(' (')[0]} for {label}"
+        lines.append(Line(shortened(name), budgets, bound.value * levels(budgets, least), place))
+    return lines
+
+
+def levels(budgets: Floats, least: float) -> Floats:
+    """ln(2B/μ_*), which the theorems multiply, as a part of its value at the last budget."""
+    found: Floats = np.log(budgets) - math.log(least / 2.0)
+    return np.asarray(found / found[-1])
+
+
+def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line], scale: str | None = None) -> Axis:
+    """Linear from zero, or logarithmic when one policy would flatten the others; or as told, if anything is above 0."""
+    if scale is not None:
+        place_of("regret_figure", "scale", scale, SCALES)
     means = np.concatenate([curve.mean for curve in curves])
     highs = np.concatenate([curve.high for curve in curves] + [means] + [line.values for line in bounds])
     lows = np.concatenate([curve.low for curve in curves] + [means])
     top = float(np.nanmax(highs))
     finals = np.array([curve.mean[-1] for curve in curves])
-    if np.count_nonzero(finals > 0) > 1 and finals.max() > _LOG_FROM * finals[finals > 0].min():
+    apart = np.count_nonzero(finals > 0) > 1 and finals.max() > _LOG_FROM * finals[finals > 0].min()
+    if (scale == "log" or (scale is None and apart)) and (means > 0).any():
         return Axis("log", float(means[means > 0].min()) / 1.5, top * 1.5)
     bottom = min(0.0, float(np.nanmin(lows)))
     return Axis("linear", bottom * 1.05, top + 0.05 * (top - bottom) if top > bottom else bottom + 1.0)

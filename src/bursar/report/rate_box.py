@@ -4,7 +4,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bursar.report.figures import FAINT, INK, PALETTE
+from bursar.report.figures.style import FAINT, INK, PALETTE
 from bursar.theory.rate_estimation import RateBox
 
 

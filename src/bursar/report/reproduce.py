@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from bursar import policies
 from bursar.arms import Problem, catalogue
-from bursar.engine.result import Result
+from bursar.engine.result import Floats, Result
+from bursar.engine.simulation import usual_budgets
 from bursar.errors import BadFile
 
 # Longer than this (an empirical law lists every sample) a problem is better kept in a file.
@@ -18,7 +21,6 @@ def python_call(result: Result) -> str:
     or the name it has to come from.
     """
     chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
-    budgets = ", ".join(repr(float(budget)) for budget in result.budgets)
     return "\n".join(
         [
             "import bursar",
@@ -28,11 +30,20 @@ def python_call(result: Result) -> str:
             "contenders = {",
             *chosen,
             "}",
-            f"budgets = [{budgets}]",
-            f"result = bursar.simulate(problem, contenders, budgets, runs={result.runs}, seed={result.seed})",
+            "result = bursar.simulate(",
+            f"    problem, contenders, {_budgets_code(result.budgets)}, runs={result.runs}, seed={result.seed}",
+            ")",
             "",
         ]
     )
+
+
+def _budgets_code(budgets: Floats) -> str:
+    """The largest budget alone, where `simulate` makes the others from it."""
+    top = float(budgets[-1])
+    if np.array_equal(budgets, usual_budgets(top)):
+        return f"budget={top!r}"
+    return f"budgets={budgets.tolist()!r}"
 
 
 def _problem_code(problem: Problem) -> str:

@@ -29,9 +29,9 @@ class RegretRow(NamedTuple):
         """The row as text, one cell per heading."""
         return (
             self.policy,
-            _number(self.regret) + ("" if np.isnan(self.stderr) else f" ± {_number(self.stderr)}"),
-            _number(self.median),
-            f"{_number(self.q10)} – {_number(self.q90)}",
+            number(self.regret) + ("" if np.isnan(self.stderr) else f" ± {number(self.stderr)}"),
+            number(self.median),
+            f"{number(self.q10)} – {number(self.q90)}",
             f"{self.best_share:.1%}",
             "–" if self.ratio is None else f"{self.ratio:,.2f}",
         )
@@ -58,8 +58,8 @@ def best_shares(result: Result) -> list[float]:
 
 
 def regret_table(result: Result, kind: str = "pseudo") -> "Table":
-    """The table for a terminal: `rich.print(regret_table(result))`."""
-    checked("regret_table", result)
+    """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
+    rows = regret_rows(checked("regret_table", result), kind)
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -68,7 +68,7 @@ def regret_table(result: Result, kind: str = "pseudo") -> "Table":
     for heading in HEADINGS:
         first = heading == "policy"
         table.add_column(heading, justify="left" if first else "right", no_wrap=not first, min_width=7, overflow="fold")
-    for row in regret_rows(result, kind):
+    for row in rows:
         table.add_row(*map(Text, row.cells()))
     return table
 
@@ -86,6 +86,18 @@ def bound_sentence(floor: Floor) -> str:
     return f"lower bound as B grows: {sharp} (sharp), {printed} (as printed in the paper)"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """One decimal while it can matter."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+
+
+def percent(share: float) -> str:
+    """A part of 1 with two digits that count.
+
+    >>> percent(0.000104), percent(0.178), percent(0.0)
+    ('0.01%', '18%', '0%')
+    """
+    if abs(share) >= 0.1:
+        return f"{100.0 * share:.0f}%"
+    digits = f"{100.0 * share:.2g}"
+    return f"{digits}%" if "e" not in digits else "< 0.001%"

@@ -25,8 +25,8 @@ def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], No
     for task in tasks:
         batches += batches_of(task, warn)
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for i in range(len(batches)):
-        todo.put(i)
+    for i in sorted(range(len(batches)), key=lambda i: batches[i].task.first):
+        todo.put(i)  # all policies' first runs come first: whoever interrupts has some runs of each
     done = [0.0] * len(batches)
     stop = threading.Event()
     pace: dict[str, int] = {}  # pulls in a slice, by policy

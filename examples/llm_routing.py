@@ -1,0 +1,59 @@
+"""Route questions to language models under a hard cap, twenty calls at a time.
+
+A call costs what its tokens cost, and how many there will be is heavy-tailed; `MAX_TOKENS` cuts an answer off, so the
+most that a call can cost is known, and the cap is a promise. A good answer is worth a point, a bad one costs one.
+Prices, lengths and qualities are made up: put your own call in `answer`.
+"""
+
+import asyncio
+import sys
+
+import numpy as np
+
+import bursar
+from bursar.errors import NotNow
+
+MAX_TOKENS = 4000
+MODELS = {  # dollars per 1000 tokens, chance that an answer is good
+    "small": (0.0005, 0.52),
+    "medium": (0.0030, 0.80),
+    "large": (0.0150, 0.92),
+}
+rng = np.random.default_rng(0)
+
+
+async def answer(model: str) -> tuple[float, float]:
+    """What a call costs, and what its answer is worth."""
+    price, quality = MODELS[model]
+    tokens = min(MAX_TOKENS, int(150 * (1 + rng.pareto(1.3))))
+    await asyncio.sleep(1e-6 * tokens)
+    return price * tokens / 1000, 1.0 if rng.random() < quality else -1.0
+
+
+async def work(campaign: bursar.Campaign) -> None:
+    """Ask, call, tell, until the budget is spent."""
+    while True:
+        try:
+            pull = await campaign.aask()
+        except NotNow as later:  # what is left is set aside for calls under way
+            await asyncio.sleep(later.retry_after)
+            continue
+        if pull is None:
+            return
+        cost, worth = await answer(pull.arm)
+        await campaign.atell(pull, cost=cost, reward=worth)
+
+
+async def main(budget: float = 3.0) -> None:
+    """Spend `budget` dollars."""
+    most = {model: price * MAX_TOKENS / 1000 for model, (price, _) in MODELS.items()}
+    campaign = bursar.Campaign(most, budget, mode="hard")
+    await asyncio.gather(*(work(campaign) for _ in range(20)))
+    status = campaign.status()
+    print(f"spent ${status.spent:.4f} of ${status.budget:g}, earned {status.reward:g} points in {status.pulls} calls")
+    for arm in status.arms:
+        print(f"  {arm.name:<7} {arm.pulls:>5} calls  ${arm.spent:.4f}  {arm.reward:>5g} points")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*map(float, sys.argv[1:])))

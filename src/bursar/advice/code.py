@@ -1,0 +1,42 @@
+"""The Python that runs the advice."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from bursar.parameters import signature_of
+from bursar.policies.protocol import as_data
+
+
+def campaign_code(arms: Sequence[str], budget: float, policy: Any) -> str:
+    """Three lines that spend the budget, after the two that import.
+
+    >>> from bursar.policies import default
+    >>> print(campaign_code(["small", "large"], 50.0, default()))
+    import bursar
+    from bursar import policies
+    <BLANKLINE>
+    campaign = bursar.Campaign(["small", "large"], budget=50.0, policy=policies.Frugal())
+    while (pull := campaign.ask()) is not None:
+        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what that cost and gave
+    """
+    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
+    return "\n".join(
+        [
+            "import bursar",
+            "from bursar import policies",
+            "",
+            f"campaign = bursar.Campaign([{names}], budget={budget!r}, policy=policies.{call(policy)})",
+            "while (pull := campaign.ask()) is not None:",
+            "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what that cost and gave",
+        ]
+    )
+
+
+def call(policy: Any) -> str:
+    """The call that makes a policy, without the arguments that have their default."""
+    arguments = as_data(policy)["parameters"]
+    kind: Any = type(policy)
+    defaults = signature_of(kind)
+    given = [f"{name}={value!r}" for name, value in arguments.items() if value != defaults[name].default]
+    return f"{kind.__name__}({', '.join(given)})"

@@ -1,0 +1,30 @@
+"""Drawing charts of dots, in the look of every other figure."""
+
+from matplotlib.figure import Figure
+
+from bursar.advice.charts import KINDS, REFERENCE, Dots
+from bursar.report.figures.style import INK, PALETTE, REST, blank, frame, set_scale, sheet_of
+
+_COLOURS = dict(zip(KINDS, (PALETTE[2], PALETTE[0], PALETTE[4], REST, PALETTE[0], INK), strict=True))
+
+
+def dots_figure(chart: Dots, width: str = "page") -> Figure:
+    """One line a dot, with its interval; "page" is 7 inches wide, "column" 3.3."""
+    sheet = sheet_of("dots_figure", width)
+    figure, [axes] = blank(sheet, 1.0 + (0.4 if sheet.narrow else 0.24) * len(chart.dots))
+    frame(axes, sheet, chart.title, chart.axis, grid="x")
+    left, right = chart.view
+    set_scale(axes.xaxis, "linear", left, right)
+    for place, dot in enumerate(chart.dots):
+        colour = _COLOURS[dot.kind]
+        axes.hlines(
+            place, max(dot.low, left), min(dot.high, right), color=colour, linewidth=1.6 * sheet.line, alpha=0.6
+        )
+        axes.plot(dot.value, place, "o", color=colour, markersize=2.6 * sheet.line)
+        if dot.kind == REFERENCE:
+            axes.axvline(dot.value, color=INK, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
+    axes.set_yticks(range(len(chart.dots)), [dot.label for dot in chart.dots], parse_math=False)
+    axes.set_ylim(len(chart.dots) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0.0)
+    axes.spines["left"].set_visible(False)
+    return figure

@@ -1,0 +1,121 @@
+"""Advice in a terminal: rows of text, then rich tables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bursar.advice.records import Advice, ArmAdvice
+from bursar.advice.rehearsal import Rehearsal
+from bursar.advice.words import counted, measured, number
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+MOST_ROWS = 24
+ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
+POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
+_TEXT = ("arm", "policy", "verdict")
+
+
+def heading(advice: Advice) -> str:
+    """What was read."""
+    found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
+    return f"{advice.log}: {found}; {number(advice.budget)} to spend"
+
+
+def arm_rows(advice: Advice) -> list[tuple[str, ...]]:
+    """A row of text for each arm, the best rate first; of many only the first."""
+    ranked = sorted(advice.arms, key=_rank)
+    rows = [_cells(arm) for arm in ranked[:MOST_ROWS]]
+    if len(ranked) > MOST_ROWS:
+        rows.append((counted(len(ranked) - MOST_ROWS, "more arm"), *[""] * (len(ARMS) - 1)))
+    return rows
+
+
+def policy_rows(played: Rehearsal) -> list[tuple[str, ...]]:
+    """A row of text for each candidate, after that of the best arm alone."""
+    first: tuple[str, ...] = (
+        f"{played.best} alone",
+        measured(played.best_reward, played.best_stderr),
+        "100.0%",
+        "–",
+        "–",
+    )
+    return [first] + [
+        (
+            one.label,
+            measured(one.reward, one.stderr),
+            "–" if one.share != one.share else f"{one.share:.1%}",
+            measured(one.regret, one.regret_stderr),
+            number(one.bad_regret),
+        )
+        for one in played.candidates
+    ]
+
+
+def rehearsal_caption(played: Rehearsal) -> str:
+    """What the table of policies shows."""
+    runs = f"{counted(played.runs, 'run')}, seed {played.seed}"
+    return f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})"
+
+
+def arm_note(advice: Advice) -> str:
+    """What the columns of the table of arms mean."""
+    return (
+        f"interval: of the rate, {advice.confidence:.0%} for all arms together; corr.: of cost and reward; "
+        "tail: index of the costs, below 2 the variance looks infinite"
+    )
+
+
+POLICY_NOTE = "lost: to arms of lesser rates, on average; 1 in 10 loses: that much or more"
+
+
+def advice_tables(advice: Advice) -> "RenderableType":
+    """Everything but the code, for `rich.print`."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(heading(advice), "bold"), _table(ARMS, arm_rows(advice))]
+    parts += [Text(arm_note(advice), "dim"), Text()]
+    if advice.rehearsal is not None:
+        parts += [Text(rehearsal_caption(advice.rehearsal), "bold"), _table(POLICIES, policy_rows(advice.rehearsal))]
+        parts += [Text(POLICY_NOTE, "dim"), Text()]
+    return Group(*parts, Text("What to mind", "bold"), _two_columns(advice.cautions))
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for name in headings:
+        left = name in _TEXT
+        table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def _rank(arm: ArmAdvice) -> tuple[float, str]:
+    return (float("inf") if arm.rate is None else -arm.rate, arm.name)
+
+
+def _cells(arm: ArmAdvice) -> tuple[str, ...]:
+    low, high = arm.interval
+    interval = "–" if high - low == float("inf") or high != high else f"{number(low, 3)} – {number(high, 3)}"
+    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(arm.rate))
+    correlation = "–" if arm.correlation is None else f"{arm.correlation:+.2f}".replace("-", "−")
+    return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict

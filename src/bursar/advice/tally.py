@@ -1,0 +1,90 @@
+"""What is kept of a log's arms while its rows stream by: bounded, whatever their number."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.advice.drift import Blocks
+from bursar.advice.kept import Kept
+from bursar.advice.log import Stretch
+from bursar.advice.moments import Sums, merged, sums_of
+from bursar.beliefs import Belief
+from bursar.errors import BadFile
+
+Floats = NDArray[np.float64]
+
+MOST_ARMS = 1000
+SAMPLE, LARGEST = 50_000, 10_000  # rows kept of an arm: drawn at random, of the largest costs
+ROOM = 2_000_000  # rows drawn at random of all arms together
+
+
+class Tally:
+    """One arm: moments, extremes, counts of odd costs, blocks in order, a uniform sample and the largest costs."""
+
+    def __init__(self, room: int, first: Floats) -> None:
+        self.shift = first
+        self.sums = Sums(0, np.zeros(2), np.zeros((2, 2)))
+        self.low, self.high = first, first
+        self.zero_costs = self.negative_costs = 0
+        self.blocks = Blocks()
+        self.sample = Kept(room)
+        self.largest = Kept(LARGEST)
+
+    def add(self, pairs: Floats, keys: Floats) -> None:
+        """Take in rows, [cost or reward, row], with random keys."""
+        self.sums = merged(self.sums, sums_of(pairs - self.shift[:, None]))
+        self.low = np.minimum(self.low, pairs.min(axis=1))
+        self.high = np.maximum(self.high, pairs.max(axis=1))
+        self.zero_costs += int((pairs[0] == 0.0).sum())
+        self.negative_costs += int((pairs[0] < 0.0).sum())
+        self.blocks.add(pairs)
+        self.sample.add(keys, pairs)
+        self.largest.add(-pairs[0], pairs[:1])
+
+    def belief(self, arm: int) -> Belief:
+        """Its moments."""
+        return self.sums.belief(arm, self.shift)
+
+
+class Tallies(NamedTuple):
+    """The arms of a log in the order of their names, and its rows."""
+
+    arms: dict[str, Tally]
+    rows: int
+    left_out: int
+
+
+def tally(stretches: Iterable[Stretch], where: str, seed: int) -> Tallies:
+    """Read a log to its end; the sample depends on its rows and the seed, not on how it was cut into stretches."""
+    rng = np.random.default_rng(seed)
+    arms: dict[str, Tally] = {}
+    rows = left_out = 0
+    for stretch in stretches:
+        rows += len(stretch.codes) + stretch.left_out
+        left_out += stretch.left_out
+        pairs, keys = np.stack([stretch.costs, stretch.rewards]), rng.random(len(stretch.codes))
+        order = np.argsort(stretch.codes.astype(np.int32), kind="stable")
+        pairs, keys = pairs[:, order], keys[order]
+        counts = np.bincount(stretch.codes, minlength=len(stretch.names))
+        ends = np.cumsum(counts)
+        for name, start, end in zip(stretch.names, ends - counts, ends, strict=True):
+            if start == end:
+                continue
+            if name not in arms:
+                arms[name] = Tally(_make_room(arms, where), pairs[:, start].copy())
+            arms[name].add(pairs[:, start:end], keys[start:end])
+    if not arms:
+        raise BadFile(f"no row of {where} has an arm, a cost and a reward")
+    return Tallies(dict(sorted(arms.items())), rows, left_out)
+
+
+def _make_room(arms: dict[str, Tally], where: str) -> int:
+    """The size of each arm's sample when one more comes; the others' are lowered to it."""
+    if len(arms) >= MOST_ARMS:
+        raise BadFile(f"{where} has more than {MOST_ARMS:,} arms: does its column of arms hold something else?")
+    room = min(SAMPLE, ROOM // (len(arms) + 1))
+    for arm in arms.values():
+        arm.sample.room = room
+    return room

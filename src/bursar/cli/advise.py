@@ -1,0 +1,82 @@
+"""`bursar advise`: from a log of past pulls and a budget to what to run."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+EXAMPLES = """\b
+Examples:
+  bursar advise log.csv --budget 10000
+  bursar advise calls.parquet --budget 500 --arm model --cost usd --reward solved --out advice
+  bursar advise log.csv.gz --budget 1e4 --json | jq .answer
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--budget", type=float, required=True, help="What is to be spent, in the unit of the costs.")
+@click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Which column names the arm.")
+@click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Which column is the cost.")
+@click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Which column is the reward.")
+@click.option("--cost-bound", type=float, help="The largest |cost| that is possible, where known.")
+@click.option("--reward-bound", type=float, help="The largest |reward| that is possible, where known.")
+@click.option("--guarantee", is_flag=True, help="Recommend a policy with a proof, not the one that earns most.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all arms' intervals together.")
+@click.option("--runs", type=int, help="Runs of each policy; by default 20 to 200, as the budget allows.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same advice.")
+@click.option("--workers", type=int, help="Threads; all cores if not given.")
+@click.option("--no-rehearsal", is_flag=True, help="Only read the log: no policies are played.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, there.")
+def advise(
+    log: Path,
+    budget: float,
+    arm: str,
+    cost: str,
+    reward: str,
+    cost_bound: float | None,
+    reward_bound: float | None,
+    guarantee: bool,
+    confidence: float,
+    runs: int | None,
+    seed: int,
+    workers: int | None,
+    no_rehearsal: bool,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Say what LOG, a CSV or Parquet file of past pulls (arm, cost, reward), means for spending a budget.
+
+    Which arm has the best rate, which can be ruled out, what each policy would earn on the log's own rows, which to run
+    and with what parameters; and what such a log cannot tell. Files of any size are read in stretches.
+    """
+    from bursar.advice import advise as library_call
+    from bursar.advice.answer import answer
+    from bursar.advice.data import data_of
+
+    if out:
+        from bursar.advice.page import target_in, write_advice
+
+        target_in(out)  # a bad place is found before the work begins
+    advice = library_call(
+        log, budget, arm=arm, cost=cost, reward=reward, cost_bound=cost_bound, reward_bound=reward_bound,
+        guarantee=guarantee, confidence=confidence, rehearse=not no_rehearsal, runs=runs, seed=seed, workers=workers,
+    )  # fmt: skip
+    written = write_advice(advice, out) if out else None
+    if as_json:
+        click.echo(json.dumps(data_of(advice), ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    from bursar.advice.tables import advice_tables
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    console.print(advice_tables(advice))
+    click.echo()
+    for sentence in answer(advice):
+        console.print(sentence, markup=False)
+    click.echo(f"\n{advice.code}")
+    if written:
+        click.echo(f"\nwrote {written}")

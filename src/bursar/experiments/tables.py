@@ -1,0 +1,97 @@
+"""A table of text cells in three dresses: for a terminal, Markdown and LaTeX."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bursar.report.table_formats import tex
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Lines = Sequence[Sequence[str]]
+
+_COLUMN = 3.3 * 72.27  # points: a column of a two-column paper
+_LETTER, _BETWEEN = 4.5, 5.0  # points: a letter in \footnotesize, and what is between two columns of a table
+
+
+def rich_table(headings: Sequence[str], lines: Lines) -> "Table":
+    """The table for a terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for heading in headings:
+        table.add_column(Text(heading), justify="left" if heading == "policy" else "right", no_wrap=True)
+    for line in lines:
+        table.add_row(*map(Text, line))
+    return table
+
+
+def text(title: str, headings: Sequence[str], lines: Lines) -> str:
+    """The same as plain text below its title, as wide as it needs to be."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=10_000, color_system=None)
+    with console.capture() as capture:
+        console.print(rich_table(headings, lines))
+    return "\n".join([title, *(line.rstrip() for line in capture.get().rstrip().splitlines())]) + "\n"
+
+
+def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:
+    r"""A table of GitHub's Markdown below its title.
+
+    >>> print(markdown("Two", ["a|b"], [["1"]]))
+    Two
+    <BLANKLINE>
+    | a\|b |
+    |--:|
+    | 1 |
+    <BLANKLINE>
+    """
+    escapes = {"\\": r"\\", "|": r"\|", "<": "&lt;"}
+    rows = [[re.sub(r"[\\|<]", lambda found: escapes[found[0]], cell) for cell in row] for row in [headings, *lines]]
+    written = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([title, "", written[0], "|" + "--:|" * len(headings), *written[1:], ""])
+
+
+def latex(title: str, headings: Sequence[str], lines: Lines) -> str:
+    r"""A table for a two-column paper that uses booktabs: in one column, or across both where it is too wide.
+
+    >>> print(latex("Two", ["K", "a_b"], [["-2", "1.5 ± 0.1"]]))
+    % \usepackage{booktabs}
+    \begin{table}[t]
+    \centering\footnotesize
+    \setlength{\tabcolsep}{2.5pt}
+    \caption{Two.}
+    \label{tab:sweep}
+    \begin{tabular}{@{}rr@{}}
+    \toprule
+    K & a\_b \\
+    \midrule
+    $-$2 & 1.5 $\pm$ 0.1 \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    rows = [[re.sub(r"^-(?=\d)", "−", cell) for cell in row] for row in [headings, *lines]]
+    width = sum(max(map(len, column)) * _LETTER + _BETWEEN for column in zip(*rows, strict=True))
+    place = "table" if width <= _COLUMN else "table*"
+    heading, *body = (" & ".join(map(tex, row)) + r" \\" for row in rows)
+    written = [
+        r"% \usepackage{booktabs}",
+        rf"\begin{{{place}}}[t]",
+        r"\centering\footnotesize",
+        rf"\setlength{{\tabcolsep}}{{{_BETWEEN / 2:g}pt}}",
+        rf"\caption{{{tex(title)}.}}",
+        r"\label{tab:sweep}",
+        rf"\begin{{tabular}}{{@{{}}{'r' * len(headings)}@{{}}}}",
+        *(r"\toprule", heading, r"\midrule", *body, r"\bottomrule"),
+        r"\end{tabular}",
+        rf"\end{{{place}}}",
+    ]
+    return "\n".join([*written, ""])

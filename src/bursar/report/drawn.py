@@ -1,0 +1,65 @@
+"""The figures of a report, each with its words: drawn once for a page and once for a column."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from bursar.engine.result import Result
+from bursar.report.figures import distribution_figure, pulls_figure, regret_figure, reward_figure, svg_text
+from bursar.report.write import FIGURES
+
+
+class Drawn(NamedTuple):
+    """A figure in both widths, what it is called, and how to read it."""
+
+    name: str
+    title: str
+    words: str
+    page: Figure
+    column: Figure
+    page_svg: str
+    column_svg: str
+
+
+def drawn(result: Result) -> list[Drawn]:
+    """The figures of a report, in their order."""
+    makers: tuple[Callable[[str], Figure], ...] = (
+        lambda width: regret_figure(result, width=width),
+        lambda width: distribution_figure(result, width=width),
+        lambda width: pulls_figure(result, width=width),
+        lambda width: reward_figure(result, width=width),
+    )
+    found = []
+    for name, make in zip(FIGURES, makers, strict=True):
+        page, column, (title, words) = make("page"), make("column"), _WORDS[name]
+        if name == "regret" and page.axes[0].get_yscale() == "log":
+            words += " Both axes are logarithmic."
+        found.append(Drawn(name, title, words, page, column, svg_text(page), svg_text(column)))
+    return found
+
+
+_WORDS = {
+    "regret": (
+        "Regret as the budget grows",
+        "Lower is better. A line that goes on rising at the same steepness on linear axes has stopped learning; one "
+        "that learns flattens. Bands are 95 % intervals of the mean. Dashed: the lower bound, sharp and as the paper "
+        "prints it. Thin, in a policy's colour: what a theorem proves that policy not to exceed, without a constant "
+        "that does not grow. Bounds far above all lines are left out.",
+    ),
+    "distribution": (
+        "Every run",
+        "A dot is one run at the largest budget. Where dots form two clouds, the mean lies between them and describes "
+        "no run: look at the median, and at how many dots are far out on the right.",
+    ),
+    "pulls": (
+        "Where the pulls went",
+        "The share of pulls that each arm got up to a budget, over all runs; the best arm is at the bottom. A policy "
+        "that learns fills its panel with that colour.",
+    ),
+    "reward": (
+        "What each arm brought",
+        "Pulls of an arm times its mean reward, at the largest budget. The dashed line is what the best arm alone "
+        "earned: the distance to it is the regret.",
+    ),
+}

@@ -1,0 +1,51 @@
+"""Confidence intervals of rates, closing in."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from bursar.arms import Problem
+from bursar.report.figures.style import ARMS, blank, frame, legend, set_scale, sheet_of
+from bursar.report.intervals import intervals
+
+
+def intervals_figure(
+    problem: Problem,
+    policy: Any = None,
+    budget: float | None = None,
+    seed: int = 0,
+    coverage: float = 0.95,
+    *,
+    width: str = "page",
+) -> Figure:
+    """Fieller's confidence interval of each arm's rate along one run, next to the true rates (dashed).
+
+    Where the policy pulls, an interval closes in; an arm left alone keeps a wide one, and that is no fault: it only has
+    to end below the best arm's. At most six arms are shown, those with the largest rates.
+
+    Args:
+        problem: the arms.
+        policy: `policies.default()` if None.
+        budget: where the run ends; 1000 times the largest mean cost if None.
+        seed: the run is the first one that `simulate` plays with it.
+        coverage: of each interval, between 0 and 1.
+        width: "page" or "column".
+    """
+    sheet = sheet_of("intervals_figure", width)
+    numbers = intervals(problem, policy, budget, seed, coverage)
+    figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 3.9)
+    title = f"{100 * numbers.coverage:g} % intervals of the rates, a run of {numbers.policy}"
+    frame(axes, sheet, title, "budget spent", "rate")
+    handles = []
+    for low, high, rate, colour in zip(numbers.low, numbers.high, numbers.rate, ARMS, strict=False):
+        ends = np.where(np.isfinite([low, high]).all(axis=0), [low, high], np.nan)
+        handles.append(
+            axes.fill_between(numbers.spent, ends[0], ends[1], color=colour, alpha=0.25, linewidth=0, step="post")
+        )
+        axes.step(numbers.spent, ends.T, color=colour, linewidth=sheet.line / 1.5, where="post")
+        axes.axhline(rate, color=colour, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
+    set_scale(axes.xaxis, "log", float(numbers.spent[0]), float(numbers.spent[-1]))
+    set_scale(axes.yaxis, "linear", *numbers.view)
+    legend(figure, sheet, handles, numbers.arms)
+    return figure

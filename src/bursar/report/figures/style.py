@@ -1,0 +1,143 @@
+"""The look of every figure, in one place: sizes, colours, axes. No pyplot, no display, no settings changed."""
+
+import math
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, YAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from bursar.parameters import place_of
+
+# Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
+# apart with every common colour blindness, and no arm looks like a policy.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+ARMS = ("#2A9D8F", "#C8A83C", "#CC6677", "#6655BB", "#6FB7DE", "#882255", "#7A7A3C")
+REST = "#BBBBBB"  # of the arms, when there are many
+INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
+LINE_STYLES = ("-", "-.", ":")  # of policies beyond the first six, the next six, …
+
+WIDTHS = ("page", "column")
+
+
+class Sheet(NamedTuple):
+    """How large a figure is and what stands on it: inches, and points."""
+
+    width: str
+    inches: float
+    text: float
+    line: float
+
+    @property
+    def narrow(self) -> bool:
+        """Whether names go into a legend below, since there is no room at the side."""
+        return self.width == "column"
+
+
+_SHEETS = (Sheet("page", 7.0, 9.5, 1.8), Sheet("column", 3.3, 7.0, 1.2))
+
+
+def sheet_of(owner: str, width: str) -> Sheet:
+    """The sheet for a page, 7 inches wide, or for a column of a two-column paper, 3.3 inches.
+
+    >>> sheet_of("regret_figure", "column").inches
+    3.3
+    """
+    return _SHEETS[place_of(owner, "width", width, WIDTHS)]
+
+
+def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of `height` inches by 7 of width, whatever its width is, with empty axes row by row."""
+    figure = Figure(figsize=(sheet.inches, height * sheet.inches / 7.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False, **shared)
+    return figure, list(axes.flat)
+
+
+def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", grid: str = "y") -> None:
+    """Two spines, a pale grid, a title on the left; dollar signs of names are text, not mathematics."""
+    axes.set_title(title, loc="left", fontsize=sheet.text + 0.5, color=INK, parse_math=False)
+    axes.set_xlabel(x, color=INK, fontsize=sheet.text)
+    axes.set_ylabel(y, color=INK, fontsize=sheet.text)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(SOFT)
+    axes.tick_params(colors=INK, labelsize=sheet.text - 0.5, width=0.6, length=3.0)
+    axes.set_axisbelow(True)
+    if grid:
+        axes.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
+
+
+def set_scale(axis: Axis, scale: str, low: float, high: float, ticks: int = 5) -> None:
+    """A linear or logarithmic axis between two ends, with ticks that say 10k and 1M, few enough to be read."""
+    axes = axis.axes
+    if isinstance(axis, YAxis):
+        axes.set_yscale(scale)
+        axes.set_ylim(low, high)
+    else:
+        axes.set_xscale(scale)
+        axes.set_xlim(low, high)
+    decades = math.log10(high / low) if scale == "log" else 0.0
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2.0 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    axis.set_minor_locator(NullLocator())
+
+
+def compact(value: float) -> str:
+    """A number for a tick.
+
+    >>> compact(20_000), compact(1.5e6), compact(0.25), compact(3e9)
+    ('20k', '1.5M', '0.25', '3e9')
+    """
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if unit <= abs(value) < 1000.0 * unit:
+            return f"{value / unit:.6g}{letter}"
+    return f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
+def cut(label: str, most: int) -> str:
+    """A name where there is room for so many characters.
+
+    >>> cut("a rather long name", 10)
+    'a rather …'
+    """
+    return label if len(label) <= most else label[: most - 1] + "…"
+
+
+def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: str = INK, **where: Any) -> None:
+    """Words beside the axes, at a fraction of their width and height."""
+    axes.annotate(text, at, xycoords="axes fraction", color=colour, fontsize=sheet.text, parse_math=False, **where)
+
+
+def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) -> None:
+    """The names below the axes, in as many columns as there is room for; the figure grows by their rows."""
+    room, lengths = 58 if sheet.narrow else 88, [len(label) + 7 for label in labels]
+    columns = len(labels) if sum(lengths) <= room else max(1, room // max(lengths))
+    rows = math.ceil(len(labels) / columns)
+    figure.set_figheight(figure.get_figheight() + (rows * 1.5 + 0.8) * sheet.text / 72.0)
+    made = figure.legend(
+        handles,
+        labels,
+        loc="outside lower left",
+        ncols=columns,
+        fontsize=sheet.text,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=2.2,
+        columnspacing=1.2,
+    )
+    for text in made.get_texts():
+        text.set_parse_math(False)
+
+
+def look(place: int) -> tuple[str, str]:
+    """Colour and line style of the policy in this place.
+
+    >>> look(0), look(6)
+    (('#0072B2', '-'), ('#0072B2', '-.'))
+    """
+    return PALETTE[place % len(PALETTE)], LINE_STYLES[place // len(PALETTE) % len(LINE_STYLES)]

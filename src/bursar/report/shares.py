@@ -1,0 +1,54 @@
+"""Which arms the pulls went to, over the budget, and which arms there is room to show."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bursar.engine.result import Result
+from bursar.report.curves import Floats, shortened
+
+MOST_ARMS = 6  # shown by name
+
+
+class Grouping(NamedTuple):
+    """The arms that a figure shows by name, best first, and one name for all others, if there are any."""
+
+    named: list[int]
+    rest: list[int]
+    labels: list[str]
+
+    def gathered(self, values: Floats) -> Floats:
+        """Values over arms (the last axis) as values over what is shown."""
+        shown = values[..., self.named]
+        if not self.rest:
+            return shown
+        return np.concatenate([shown, values[..., self.rest].sum(axis=-1, keepdims=True)], axis=-1)
+
+
+class Shares(NamedTuple):
+    """Per policy, how its pulls up to each budget were divided: they add up to 1 over the arms."""
+
+    policies: list[str]
+    budgets: Floats
+    arms: Grouping
+    share: Floats  # [policy, budget, what is shown]
+
+
+def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
+    """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one."""
+    problem, count = result.problem, len(result.problem)
+    most = count if count <= most + 1 else most
+    pulls = result.pulls[:, :, -1].sum(axis=(0, 1))
+    order = sorted(range(count), key=lambda k: (k != problem.best, -pulls[k]))
+    named = sorted(order[:most], key=lambda k: (problem.gaps[k], k != problem.best, k))
+    labels = [shortened(problem.names[k]) for k in named]
+    rest = order[most:]
+    return Grouping(named, rest, [*labels, f"{len(rest):,} more arms"] if rest else labels)
+
+
+def shares(result: Result) -> Shares:
+    """The shares of all pulls, over runs."""
+    pulls = result.pulls.sum(axis=1).astype(np.float64)
+    arms = grouping(result)
+    share = arms.gathered(pulls) / pulls.sum(axis=-1, keepdims=True)
+    return Shares([shortened(label) for label in result.labels], result.budgets, arms, share)

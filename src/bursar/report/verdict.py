@@ -1,0 +1,90 @@
+"""Which policy to use, by a result: in numbers, and in sentences that a stranger understands."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bursar.engine.result import Result
+from bursar.parameters import is_record
+from bursar.policies import Fixed
+from bursar.report.curves import Floats
+from bursar.report.distribution import regret_of_runs
+from bursar.report.tables import number, percent
+
+_ERRORS = 1.96  # standard errors of a difference that runs can tell from 0, at 95 %
+_KNOWLEDGE = ("var_cost", "var_reward", "cov", "cost_bound", "reward_bound", "slope_bound", "costs", "cost_moment",
+              "reward_moment")  # fmt: skip
+
+
+class Verdict(NamedTuple):
+    """The policies that learn, by mean regret at the largest budget; `tied` others cannot be told from the first."""
+
+    order: list[str]
+    tied: int
+    regret: Floats  # means, in that order
+    lost: float | None  # of the first, as a part of what the best arm alone earned
+    one_in_ten: float  # what a tenth of its runs exceeded
+    told: list[str]  # what the first was told about the problem
+
+    @property
+    def winner(self) -> str:
+        """The one to use."""
+        return self.order[0]
+
+
+def verdict(result: Result) -> Verdict:
+    """The ranking; a policy that plays one arm for ever has not learnt, and is ranked only if there is no other."""
+    learns = [not isinstance(policy, Fixed) for policy in result.policies.values()]
+    places = [place for place, does in enumerate(learns) if does] or list(range(len(learns)))
+    runs = regret_of_runs(result)
+    places.sort(key=lambda place: (runs[place].mean(), place))
+    best = runs[places[0]]
+    earned = float(result.oracle_reward[:, -1].mean())
+    return Verdict(
+        [result.labels[place] for place in places],
+        sum(_alike(best, runs[place]) for place in places[1:]),
+        runs[places].mean(axis=1),
+        float(best.mean()) / earned if earned > 0 else None,
+        float(np.quantile(best, 0.9)),
+        _told(result.policies[result.labels[places[0]]]),
+    )
+
+
+def sentences(found: Verdict, result: Result) -> list[str]:
+    """The verdict in words."""
+    if not np.any(result.problem.gaps):
+        return ["All arms are equally good: whatever is pulled, nothing is lost."]
+    part = f", {percent(found.lost)} of what the best arm alone earns" if found.lost is not None else ""
+    lost = f"{number(found.regret[0])} on average{part}"
+    if len(found.order) == 1:
+        said = [f"{found.winner} lost {lost}."]
+    elif found.tied:
+        names = _listed(found.order[: found.tied + 1])
+        said = [f"{names} lost least, and {result.runs} runs do not tell them apart: {found.winner} lost {lost}."]
+    else:
+        said = [f"Use {found.winner}: it lost least, {lost}. Next is {found.order[1]} with {number(found.regret[1])}."]
+    if result.runs >= 10:
+        said.append(f"One run in ten of {found.winner} lost more than {number(found.one_in_ten)}.")
+    if found.told:
+        said.append(f"It was told {_listed(found.told)} of the arms; who does not know them takes policies.default().")
+    return said
+
+
+def _alike(one: Floats, other: Floats) -> bool:
+    """Whether the mean difference of runs on the same random numbers could be 0."""
+    difference = other - one
+    if difference.size == 1:
+        return True
+    error = float(difference.std(ddof=1)) / np.sqrt(difference.size)
+    return bool(difference.mean() <= _ERRORS * error)
+
+
+def _told(policy: Any) -> list[str]:
+    if not is_record(policy):
+        return []
+    given = policy.arguments() if hasattr(policy, "arguments") else policy._asdict()
+    return [name for name in _KNOWLEDGE if name in given and given[name] is not None and np.any(given[name])]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,244 @@
+"""Advice as a whole: what to run, what to mind, and the same from the same seed."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bursar
+from bursar import policies
+from bursar.advice import Advice, rehearsal
+from bursar.advice import advise as library_advise
+from bursar.advice.answer import answer
+from bursar.advice.choice import Known, contenders
+from bursar.advice.code import call
+from bursar.advice.data import data_of
+from bursar.errors import BadParameter, RunTooLong
+from bursar.policies import Fixed
+
+
+def advise(*arguments: Any, **options: Any) -> Any:
+    """As it is, with fields that mypy need not know to be there."""
+    return library_advise(*arguments, **options)
+
+
+def kinds(advice: Advice) -> list[str]:
+    return [caution.kind for caution in advice.cautions]
+
+
+def said(advice: Advice, kind: str) -> str:
+    return next(caution.sentence for caution in advice.cautions if caution.kind == kind)
+
+
+def test_a_plain_log(log, stand_in):
+    found = advise(log, 1000)
+    assert [(arm.name, arm.verdict) for arm in found.arms] == [
+        ("fair", "ruled out"), ("good", "best so far"), ("poor", "ruled out"),
+    ]  # fmt: skip
+    rows = log[log["arm"] == "good"]
+    assert found.best.rate == pytest.approx(rows["reward"].mean() / rows["cost"].mean())
+    assert found.best.correlation == pytest.approx(np.corrcoef(rows["cost"], rows["reward"])[0, 1])
+    assert found.best.rows == len(rows)
+    assert kinds(found) == ["selection"]
+    assert found.remaining == ["good"]
+    assert found.policy == policies.default()
+    assert found.reason == "good is the only arm left, so that any policy will do"
+    assert [one.label for one in found.rehearsal.candidates] == [
+        "Frugal", "Frugal, rewards ≤ 1", "KLRate", "Fieller", "UCBB1", "Uniform",
+    ]  # fmt: skip
+    assert found.rehearsal.runs == 200
+    assert found.campaign.candidates[0].share == pytest.approx(0.5)
+
+
+def test_what_the_policies_are_told(log):
+    found = advise(log, 1000, rehearse=False)
+    told = contenders(found.arms, Known.of(found.arms, None, 2.0))
+    assert told["Frugal, rewards ≤ 2"] == policies.Frugal(reward_bound=2.0)
+    paper = told["UCBB1"]
+    assert paper.cost_bound == log["cost"].max()
+    assert paper.reward_bound == 2.0
+    assert paper.min_cost == pytest.approx(log.groupby("arm")["cost"].mean().min() / 2)
+    np.testing.assert_allclose(paper.var_cost, log.groupby("arm")["cost"].var(ddof=0))
+    assert not any("≤" in label for label in contenders(found.arms, Known(1.0, 1.0, negative_costs=True)))
+
+
+@pytest.fixture
+def close(draw: Any) -> Any:
+    """Two arms between which the log does not decide."""
+    return draw().replace({"arm": {"poor": "good"}}).assign(reward=lambda frame: frame["cost"] > 0.9)
+
+
+def test_the_default_unless_another_clearly_earned_more(close, stand_in):
+    found = advise(close, 1000)
+    assert found.remaining == ["fair", "good"]
+    assert found.policy == policies.default()
+    assert found.reason.startswith("nothing clearly earned more in the rehearsal, and of the policies that need")
+    stand_in["Fieller"] = 0.504
+    assert advise(close, 1000).policy == policies.default()
+    stand_in["Fieller"] = 0.6
+    better = advise(close, 1000)
+    assert better.policy == policies.Fieller()
+    assert better.reason.startswith("it earned ")
+    stand_in["UCBB1"] = 0.7
+    assert len(advise(close, 1000).policy.var_cost) == 2
+
+
+def test_a_guarantee(close, stand_in):
+    found = advise(close, 1000, guarantee=True, reward_bound=3.0)
+    assert found.policy == policies.Frugal(reward_bound=3.0)
+    assert "policy=policies.Frugal(reward_bound=3.0))" in found.code
+    refunds = close.assign(cost=np.where(close.index == 5, -1.0, close["cost"]))
+    assert type(advise(refunds, 1000, guarantee=True).policy) is policies.BernsteinRate
+
+
+def test_the_code_runs(close):
+    found = advise(close, 30, rehearse=False)
+    scope: dict[str, object] = {}
+    exec(found.code.replace("cost=...", "cost=1.0").replace("reward=...", "reward=0.5"), scope)
+    campaign = scope["campaign"]
+    assert isinstance(campaign, bursar.Campaign)
+    assert campaign.status().spent > 30
+    assert found.rehearsal is None
+    told = policies.UCBB1([1.0, 2.0], 0.5, 0.1)
+    assert eval(f"policies.{call(told)}", {"policies": policies}) == told
+
+
+def test_odd_costs_and_rewards(log):
+    odd = log.copy()
+    odd.loc[:3, "cost"] = 0.0
+    odd.loc[4:5, "cost"] = -2.0
+    odd.loc[6, "reward"] = 5.0
+    odd.loc[7, "reward"] = np.nan
+    free = pd.DataFrame({"arm": ["gift"] * 3, "cost": [0.0] * 3, "reward": [1.0] * 3})
+    found = advise(pd.concat([odd, free]), 100, reward_bound=1.0, rehearse=False)
+    assert kinds(found) == ["empty cells", "few rows", "free", "costs of 0", "negative costs", "bounds", "selection"]
+    assert said(found, "empty cells").startswith("1 row of 1,203 had an empty cell and were left out")
+    assert said(found, "few rows").startswith("1 of 4 arms with fewer than 200 rows (gift: 3)")
+    assert said(found, "free").startswith("The mean cost of gift is not above 0")
+    assert said(found, "costs of 0").startswith("4 rows of ")
+    assert said(found, "negative costs").startswith("2 rows of ")
+    assert "had a reward beyond the reward bound 1: the largest seen, 5, takes its place" in said(found, "bounds")
+    assert "gift" not in found.remaining
+
+
+def test_heavy_tails_and_limits(draw):
+    rng, log = np.random.default_rng(1), draw(0, 2000)
+    heavy = log.assign(cost=1.0 + rng.pareto(1.6, len(log)))
+    found = advise(heavy, 100, rehearse=False)
+    assert "infinite variance" in kinds(found)
+    assert "shorter than they should be; an arm that only such" in said(found, "infinite variance")
+    assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "behind"]
+    assert found.remaining == ["fair", "good", "poor"]
+    assert any(sentence.startswith("Behind, if no cost larger") for sentence in answer(found))
+    cut = advise(heavy.assign(cost=heavy["cost"].clip(upper=6.0)), 100, rehearse=False)
+    assert "as by a timeout (fair: 6, " in said(cut, "cut off")
+    assert "shorter" not in said(cut, "infinite variance")
+
+
+def test_one_arm_and_no_reward(log):
+    one = advise(log[log["arm"] == "good"], 100)
+    assert kinds(one) == ["one arm", "selection"]
+    assert one.rehearsal is None
+    nothing = advise(log.assign(reward=0.0), 100, rehearse=False)
+    assert "no reward" in kinds(nothing)
+
+
+def test_drift_is_told_and_seldom_falsely(draw):
+    """Logs in random order: at most 5 % of them raise an alarm, over all arms and both columns together."""
+    alarms = sum("drift" in kinds(advise(draw(seed, 60), 100, rehearse=False)) for seed in range(120))
+    assert alarms <= 0.05 * 120
+    log = draw(0)
+    log["cost"] *= np.linspace(1.0, 1.6, len(log))
+    found = advise(log, 100, rehearse=False)
+    assert "6 tests, chance of any false alarm 5%" in said(found, "drift")
+    assert "cost of good from 1" in said(found, "drift")
+    by_arm = advise(draw(0).sort_values("arm", kind="stable"), 100, rehearse=False)
+    assert "drift" not in kinds(by_arm)
+
+
+def test_the_same_seed_gives_the_same_advice(log, stand_in, monkeypatch):
+    assert advise(log, 1000, seed=3) == advise(log, 1000, seed=3)
+    monkeypatch.setattr("bursar.advice.tally.SAMPLE", 50)
+    one, other, again = (advise(log, 1000, seed=seed) for seed in (3, 4, 3))
+    assert one == again
+    assert one.rehearsal.best_reward != other.rehearsal.best_reward
+    assert said(one, "sample") == "The rehearsal draws from at most 50 rows of an arm, chosen at random"
+
+
+def test_large_budgets_are_rehearsed_in_small(log, stand_in, monkeypatch):
+    found = advise(log, 1e9)
+    assert found.rehearsal.runs == 20
+    assert found.rehearsal.budget < 1e6
+    assert said(found, "budget").startswith("The rehearsal spends ")
+    played, tried = vars(rehearsal)["simulate"], []
+
+    def slow(problem, contenders, budgets, **options):
+        tried.append(budgets[0])
+        if len(tried) < 3:
+            raise RunTooLong("Uniform", 0, 10, 1.0, budgets[0])
+        return played(problem, contenders, budgets, **options)
+
+    monkeypatch.setattr(rehearsal, "simulate", slow)
+    assert advise(log, 1000, runs=7).rehearsal.budget == pytest.approx(10.0)
+
+
+def test_a_rehearsal_played_for_real(log):
+    samples = {name: rows[["cost", "reward"]].to_numpy().T for name, rows in log.groupby("arm")}
+    problem = rehearsal.problem_of(samples)
+    players = {"good": Fixed(1), "poor": Fixed(2)}
+    found = rehearsal.rehearse(problem, players, 500.0, runs=40, seed=1, workers=1)
+    good, poor = found.candidates
+    assert found.best == "good"
+    assert good.reward == found.best_reward == pytest.approx(500 * problem.rate, rel=0.05)
+    assert good.regret == good.edge == 0.0
+    assert good.share == 1.0
+    assert poor.reward == pytest.approx(500 * problem.rates[2], rel=0.1)
+    assert poor.edge == pytest.approx(poor.reward - good.reward)
+    assert poor.regret == pytest.approx(500 * problem.gaps[2], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"budget": 0}, "budget of advise must be > 0; got 0"),
+        ({"budget": "much"}, "budget of advise must be a finite number > 0; got 'much'"),
+        ({"reward_bound": -1}, "reward_bound of advise must be > 0; got -1"),
+        ({"confidence": 1}, "confidence of advise must be > 0.5 and < 1; got 1"),
+        ({"guarantee": "yes"}, "guarantee of advise must be True or False; got 'yes'"),
+        ({"seed": 0.5}, "seed of advise must be a whole number ≥ 0; got 0.5"),
+        ({"runs": 0}, "runs of advise must be a whole number ≥ 1; got 0"),
+    ],
+)
+def test_bad_parameters(log, options, sentence):
+    with pytest.raises(BadParameter) as refused:
+        advise(log, **{"budget": 100, **options})
+    assert str(refused.value) == sentence
+
+
+def test_json(close, stand_in):
+    found = advise(close, 1000)
+    text = json.dumps(data_of(found), allow_nan=False)
+    data = json.loads(text)
+    assert data["policy"]["name"] == "Frugal"
+    assert data["remaining"] == ["fair", "good"]
+    assert data["arms"][0]["belief"]["pulls"] == found.arms[0].rows
+    assert data["answer"] == answer(found)
+    assert len(data["rehearsal"]["candidates"]) == 6
+    assert json.loads(json.dumps(data_of(advise(close[:1], 5)), allow_nan=False))["arms"][0]["interval"]["low"] is None
+
+
+@pytest.mark.skipif(not os.environ.get("BURSAR_DATA"), reason="BURSAR_DATA names no folder of logs")
+def test_real_logs():
+    folder = Path(os.environ["BURSAR_DATA"])
+    solvers = advise(folder / "aslib_tsp-lion2015.csv.gz", 1e4, rehearse=False)
+    assert {"infinite variance", "cut off"} <= set(kinds(solvers))
+    assert solvers.best.name == "eax.restart"
+    ads = advise(folder / "kag_facebook_ads.csv.gz", 1e4, rehearse=False)
+    assert "few rows" in kinds(ads)
+    agents = advise(folder / "swebench.csv.gz", 1e4, rehearse=False)
+    assert len(agents.arms) == 24
+    assert "few rows" not in kinds(agents)

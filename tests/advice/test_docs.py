@@ -1,0 +1,29 @@
+"""docs/use-your-log.md shows what the command prints."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bursar.cli import commands
+
+PAGE = Path(__file__).parents[2] / "docs" / "use-your-log.md"
+
+
+def test_the_output_in_the_page_is_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the rehearsal, whose compilation takes half a minute: that is for `make soak`."""
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    exec(re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)[0], {})
+    [command] = re.findall(r"^\$ bursar (.*)$", text, re.M)
+    [shown] = re.findall(r"^```text\n(.*?)^```", text, re.S | re.M)
+    rehearse = "BURSAR_SOAK" in os.environ
+    done = CliRunner().invoke(commands, command.split() + ([] if rehearse else ["--no-rehearsal"]))
+    assert done.exit_code == 0, done.output
+    if not rehearse:
+        shown = re.sub(r"^Rehearsal on.*?\n\n(?=What to mind)", "", shown, flags=re.S | re.M)
+        shown = re.sub(r"^Rehearsed on .*\n", "", shown, flags=re.M)
+        shown = shown.replace("nothing clearly earned more in the rehearsal, and ", "")
+    assert done.stdout.split() == shown.split()

@@ -1,0 +1,176 @@
+"""`bursar advise`: a table, sentences, JSON, a page; one line for what cannot be done."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from bursar.advice import advise, rehearsal
+from bursar.advice.charts import MOST_DOTS, rate_dots
+from bursar.advice.page import page_text
+from bursar.advice.tables import advice_tables
+from bursar.advice.words import measured, number
+from bursar.cli import commands
+
+NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    arms = rng.choice(["small", "large", NASTY], size=900)
+    rates = pd.Series(arms).map({"small": 0.3, "large": 0.9}).fillna(0.85).to_numpy()
+    frame = pd.DataFrame({"arm": arms, "cost": 1 + rng.random(900), "reward": (rng.random(900) < rates).astype(int)})
+    frame.to_csv("log.csv", index=False)
+
+    def ask(*arguments: str) -> Result:
+        return CliRunner().invoke(commands, ["advise", *arguments], prog_name="bursar")
+
+    return ask
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """A rehearsal without a simulation."""
+    table = [("Frugal", 90.0, 0.9), ("Uniform", 50.0, 0.5)]
+
+    def rehearse(problem, contenders, budget, *, runs, seed, workers):
+        found = [
+            rehearsal.Candidate(name, contenders.get(name, contenders[next(iter(contenders))]), reward, 1.0, share,
+                                100.0 - reward, 0.5, 60.0, reward - 90.0, 0.7)
+            for name, reward, share in table
+        ]  # fmt: skip
+        return rehearsal.Rehearsal(budget, 20, seed, problem.names[problem.best], 100.0, 1.5, found)
+
+    monkeypatch.setattr(rehearsal, "rehearse", rehearse)
+
+
+def test_tables_sentences_and_code(ask, played):
+    done = ask("log.csv", "--budget", "1e4")
+    assert done.exit_code == 0, done.output
+    text = done.stdout
+    assert text.startswith("log.csv: 900 rows, 3 arms; 10,000 to spend")
+    assert re.search(r"large +\d+ +1\.[45]\d* .* best so far", text)
+    assert re.search(r"Frugal +90\.0 ± 1\.0 +90\.0% +10\.00 ± 0\.50 +60", text)
+    assert "Ruled out with 95% confidence for all arms together (Bonferroni): small." in text
+    assert re.search(r"selection +A log does not say why", text)
+    assert text.rstrip().endswith("# use pull.arm, and say what that cost and gave")
+    assert NASTY in text
+
+
+def test_json_and_no_rehearsal(ask):
+    done = ask("log.csv", "--budget", "100", "--no-rehearsal", "--json")
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert data["rehearsal"] is None
+    assert data["budget"] == 100.0
+
+
+def test_columns_are_mapped(ask):
+    frame = pd.read_csv("log.csv").rename(columns={"arm": "model", "cost": "usd", "reward": "solved"})
+    frame.to_parquet("calls.parquet")
+    mapped = ["--arm", "model", "--cost", "usd", "--reward", "solved", "--no-rehearsal", "--json"]
+    one = json.loads(ask("calls.parquet", "--budget", "100", *mapped).stdout)
+    other = json.loads(ask("log.csv", "--budget", "100", "--no-rehearsal", "--json").stdout)
+    assert one["arms"] == other["arms"]
+
+
+def failed(result: Result, code: int) -> str:
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    return line
+
+
+def test_one_line_for_what_cannot_be_done(ask):
+    Path("file").write_text("in the way")
+    assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "bursar: there is no file nosuch.csv"
+    assert failed(ask("log.csv", "--budget", "-1"), 2) == "bursar: budget of advise must be > 0; got -1.0"
+    assert "log.csv has no column 'usd' (--cost); it has arm, cost, reward" in failed(
+        ask("log.csv", "--budget", "1", "--cost", "usd"), 1
+    )
+    assert failed(ask("nosuch.csv", "--budget", "1", "--out", "file"), 1) == "bursar: cannot write file: File exists"
+    assert ask("log.csv", "--budget", "ten").exit_code == 2
+    assert "Missing option '--budget'" in ask("log.csv").stderr
+
+
+def test_help(ask):
+    text = ask("--help").stdout
+    assert "bursar advise log.csv --budget 10000" in text
+    assert "--no-rehearsal" in text
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_page(ask, played):
+    done = ask("log.csv", "--budget", "1e4", "--out", "deep/er")
+    assert done.stdout.rstrip().endswith("wrote deep/er/advice.html")
+    text = Path("deep/er/advice.html").read_text(encoding="utf-8")
+    page = Page(text)
+    words = " ".join(page.words)
+    for word in (
+        "How to spend 10,000, by log.csv",
+        "large",
+        "campaign = bursar.Campaign(",
+        "selection",
+        "Uniform",
+        NASTY,
+    ):
+        assert word in words
+    assert page.tags.count("svg") == 4
+    assert page.tags.count("table") == 2
+    assert "prefers-color-scheme: dark" in text
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    assert not re.search(r"@import|url\((?!#)", text)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert all(
+        not (value or "").startswith(("http", "//")) for name, value in page.attributes if name in ("src", "href")
+    )
+    ask("log.csv", "--budget", "1e4", "--out", "again")
+    assert Path("again/advice.html").read_text(encoding="utf-8") == text
+
+
+def test_odd_pages_and_narrow_terminals(ask):
+    """One row, many arms: everything is drawn, nothing is cut."""
+    many = pd.DataFrame({"arm": [f"arm {i:02}" for i in range(40)] * 3, "cost": 1.0, "reward": np.arange(120) % 7})
+    for frame in (many, many[:1]):
+        found = advise(frame, 100, rehearse=False)
+        page = page_text(found)
+        assert page.count("<svg") == 2
+        assert ("16 more arms" in page) == (frame is many)
+        assert len(rate_dots(found).dots) == min(MOST_DOTS, len(found.arms))
+        console = Console(width=80)
+        with console.capture() as capture:
+            console.print(advice_tables(found))
+        assert max(map(len, capture.get().splitlines())) <= 80
+        assert "…" not in capture.get()
+
+
+def test_numbers_in_words():
+    assert [number(value) for value in (0.0, 12, -0.5, 123456.7, 1e12, float("nan"))] == [
+        "0", "12", "−0.5", "123,457", "1e12", "–",
+    ]  # fmt: skip
+    assert number(134.2, 2) == "134"
+    assert measured(-1.0, 0.0) == "−1"
+    assert measured(1.0, 1e-9) == "1 ± 1e−9"

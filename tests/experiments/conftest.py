@@ -1,0 +1,97 @@
+"""Experiment files to begin with, and stand-ins: a simulator that is done at once, a report of one line."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bursar import Result, __version__
+from bursar.experiments import outputs, play
+
+SWEPT = """
+format = 1
+
+[experiment]
+title = "two arms"
+budgets = [20, 50]
+runs = 4
+seed = 3
+
+[[arms]]
+name = "good"
+law = "Gaussian"
+cost = 1.0
+reward = 1.0
+cost_sd = 0.5
+reward_sd = 0.5
+
+[[arms]]
+name = "worse"
+law = "Gaussian"
+cost = 1.0
+reward = 0.5
+cost_sd = 0.5
+reward_sd = 0.5
+
+[[policies]]
+name = "Uniform"
+
+[[policies]]
+name = "Fixed"
+label = "stubborn"
+arm = 1
+
+[[sweep]]
+over = "arms.correlation"
+values = [-0.5, 0.5]
+"""
+PLAIN = SWEPT[: SWEPT.index("[[sweep]]")]
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Put a text into a file of an empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str, name: str = "experiment.toml") -> Path:
+        path = Path(name)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """In place of the report: a page with the table's numbers, at once; the folders that got one."""
+    folders: list[str] = []
+
+    def write_report(result: Result, folder: Path) -> list[Path]:
+        folders.append(folder.name)
+        page = folder / "report.html"
+        page.write_text(result.regret().to_csv(), encoding="utf-8")
+        return [page]
+
+    monkeypatch.setattr(outputs, "write_report", write_report)
+    monkeypatch.setattr(outputs, "report_files", lambda folder: [folder / "report.html"])
+    return folders
+
+
+@pytest.fixture
+def simulated(monkeypatch, reports):
+    """In place of the simulator: random pulls by the seed and the policy; the labels that were played, in order."""
+    labels: list[str] = []
+
+    def simulate(problem: Any, policies: dict[str, Any], budgets: Any, *, runs: int, seed: int, **_: Any) -> Result:
+        [(label, policy)] = policies.items()
+        labels.append(label)
+        rng = np.random.default_rng([seed, *type(policy).__name__.encode()])
+        shape = (1, runs, len(budgets))
+        pulls = rng.integers(1, 50, (*shape, len(problem)))
+        cost = pulls.sum(axis=-1).astype(float)
+        oracle = np.tile(np.array(budgets, float), (runs, 1))
+        return Result(problem, policies, np.array(budgets, float), seed, pulls, cost, cost, oracle, __version__)
+
+    monkeypatch.setattr(play, "simulate", simulate)
+    return labels

@@ -1,0 +1,220 @@
+"""`bursar compare experiment.toml`: what it prints, its exit codes; completion; the example of the docs."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import bursar
+from bursar import experiments
+from bursar.cli import commands
+from bursar.experiments import Experiment, Outcome, play, read, run
+from bursar.experiments.calibrate import Pace
+
+from .conftest import PLAIN, SWEPT
+
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, ["compare", *arguments], prog_name="bursar")
+
+
+def test_a_sweep_prints_its_table(write, simulated):
+    write(SWEPT)
+    done = ask("experiment.toml", "--out", "out")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[0] == "two arms: regret at budget 50, 4 runs, seed 3"
+    assert re.search(r"correlation +Uniform +stubborn +lower bound", done.stdout)
+    assert "4 cells played, 0 were there already\n" in done.stdout
+    assert "wrote out/correlation=0.5/report.html\n" in done.stdout
+    assert "wrote out/sweep.tex\n" in done.stdout
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
+        "1/4  Uniform, correlation = -0.5",
+        "2/4  stubborn, correlation = -0.5",
+        "3/4  Uniform, correlation = 0.5",
+        "4/4  stubborn, correlation = 0.5",
+    ]
+    printed = [line.rstrip() for line in done.stdout.splitlines()]
+    shown = Path("out/sweep.txt").read_text(encoding="utf-8").splitlines()
+    assert printed[: len(shown)] == shown
+
+
+def test_one_point_prints_the_table_of_compare(write, simulated):
+    write(PLAIN)
+    done = ask("experiment.toml")
+    assert "Regret at budget 50, 4 runs, seed 3" in done.stdout
+    assert "lower bound as B grows: " in done.stdout
+    assert "wrote bursar-report/result.parquet\n" in done.stdout
+    assert not Path("bursar-report/sweep.csv").exists()
+
+
+def test_quiet_and_json(write, simulated):
+    write(SWEPT)
+    done = ask("experiment.toml", "--out", "out", "--quiet")
+    assert (done.exit_code, done.output) == (0, "")
+    done = ask("experiment.toml", "--out", "out", "--json")
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert (told["title"], told["folder"], told["played"], told["reused"]) == ("two arms", "out", 0, 4)
+    assert told["rows"][1]["values"] == {"correlation": -0.5}
+    assert told["rows"][1]["policy"] == "stubborn"
+    assert [row["mean"] for row in told["rows"]] == [row.mean for row in run(read("experiment.toml"), "out").rows]
+    assert all(Path(path).exists() for path in told["files"])
+    write(SWEPT.replace("runs = 4", "runs = 1"))
+    assert json.loads(ask("experiment.toml", "--json").stdout)["rows"][0]["stderr"] is None
+
+
+def test_a_dry_run_writes_nothing(write, monkeypatch):
+    write(SWEPT)
+    monkeypatch.setattr("bursar.experiments.calibrate.measure", lambda *_: Pace(0.0, 1.0))
+    done = ask("experiment.toml", "--out", "out", "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()[4:6]] == [
+        ["Uniform", "2", "2", "400", "7 min"],
+        ["stubborn", "2", "2", "400", "7 min"],
+    ]
+    assert "4 of 4 cells to play: 13 min or so\n" in done.stdout
+    told = json.loads(ask("experiment.toml", "--dry-run", "--json").stdout)
+    assert told["seconds"] == 800.0
+    assert [share["missing"] for share in told["policies"]] == [2, 2]
+    assert ask("experiment.toml", "--dry-run", "--quiet").output == ""
+    assert sorted(path.name for path in Path().iterdir()) == ["experiment.toml"]
+
+
+def test_a_bad_file_is_asked_wrongly(write):
+    write(SWEPT.replace("runs = 4", "runs = 0"))
+    done = ask("experiment.toml")
+    assert done.exit_code == 2
+    assert done.output == "bursar: experiment.toml: runs of [experiment] must be a whole number ≥ 1; got 0\n"
+    write(SWEPT.replace("arms.correlation", "arms.shape"))
+    done = ask("experiment.toml", "--dry-run")
+    assert done.exit_code == 2
+    assert done.output.startswith("bursar: experiment.toml: over of a sweep must be a field of the arms (cost, ")
+    assert not Path("bursar-report").exists()
+
+
+def test_options_that_the_file_answers_are_refused(write):
+    write(SWEPT)
+    for option in (["--runs", "5"], ["--budget", "9"], ["--seed", "0"], ["--policy", "Uniform"], ["--save", "x"]):
+        done = ask("experiment.toml", *option)
+        assert done.exit_code == 2
+        assert f"{option[0]} is not for experiment files: they say it themselves" in done.stderr
+    done = ask("G", "--dry-run")
+    assert done.exit_code == 2
+    assert "--dry-run is for experiment files" in done.stderr
+
+
+def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
+    write(SWEPT)
+    write("in the way", "out")
+    assert ask("experiment.toml", "--out", "out").exit_code == 1
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(play, "simulate", interrupted)
+    done = ask("experiment.toml", "--out", "there")
+    assert done.exit_code == 130
+    assert done.stderr == "bursar: interrupted; what is done is kept, and the same command goes on from there\n"
+
+
+def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
+    seen: list[int | None] = []
+    inner = experiments.run
+
+    def run(experiment: Experiment, *rest: Any) -> Outcome:
+        seen.append(experiment.workers)
+        return inner(experiment, *rest)
+
+    monkeypatch.setattr(experiments, "run", run)
+    write(PLAIN.replace("seed = 3", "seed = 3\nworkers = 7"))
+    ask("experiment.toml", "--workers", "2", "--out", "a")
+    ask("experiment.toml", "--out", "b")
+    assert seen == [2, 7]
+
+
+def test_a_plain_problem_in_json(write, monkeypatch):
+    write(PLAIN)
+    result = run_one()
+    monkeypatch.setattr("bursar.report.comparison.compare", lambda *_, **__: (result, [Path("page")]))
+    told = json.loads(ask("G", "--json").stdout)
+    assert told["files"] == ["page"]
+    assert [row["policy"] for row in told["rows"]] == ["Uniform", "stubborn"]
+    assert ask("G", "--quiet").output == ""
+
+
+def run_one() -> bursar.Result:
+    [(_, result)] = play.results(read("experiment.toml"), "cells")
+    return result
+
+
+def test_help_has_examples():
+    for verb in ("compare", "bounds"):
+        text = CliRunner().invoke(commands, [verb, "--help"], prog_name="bursar").stdout
+        examples = [line.strip() for line in text.partition("Examples:\n")[2].splitlines()]
+        assert examples[0].startswith(f"bursar {verb}")
+        assert max(map(len, text.splitlines())) <= 80
+    assert "Exit codes:\n    0    done\n" in ask("--help").stdout
+
+
+def completed(words: str) -> list[str]:
+    """What Tab offers in bash after these words."""
+    script = "from bursar.cli import main; main()"
+    env = {"_BURSAR_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_completion():
+    assert completed("bursar com") == ["plain,compare"]
+    assert completed("bursar compare near") == ["plain,near-tie", "file,near"]
+    assert completed("bursar compare --policy frug") == ["plain,Frugal"]
+    assert "plain,--dry-run" in completed("bursar compare --")
+
+
+def test_the_script_for_a_shell():
+    env = {**os.environ, "_BURSAR_COMPLETE": "zsh_source"}
+    script = "from bursar.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "#compdef bursar" in done.stdout
+    assert "_BURSAR_COMPLETE=zsh_source bursar" in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_docs_prints_what_they_say(write, reports):
+    page = PAGE.read_text(encoding="utf-8")
+    example, table = (re.search(rf"^```{kind}\n(.*?)^```", page, re.S | re.M)[1] for kind in ("toml", "text"))  # type: ignore[index]
+    write(example)
+    done = ask("experiment.toml", "--out", "results", "--workers", "2")
+    assert done.exit_code == 0, done.output
+    assert Path("results/sweep.txt").read_text(encoding="utf-8") == table
+    assert bursar.load("results/correlation=0.5/result.parquet").labels == ["UCB-B1", "Frugal"]
+
+
+@pytest.mark.parametrize("verb", ["compare", "bounds"])
+def test_help_is_quick(verb, fresh_python):
+    script = f"""
+import sys
+from bursar.cli import main
+sys.argv = ["bursar", {verb!r}, "--help"]
+try:
+    main()
+except SystemExit:
+    print({{"numba", "pandas", "matplotlib", "scipy", "numpy", "rich"}} & set(sys.modules), file=sys.stderr)
+"""
+    assert fresh_python(script).stderr.strip() == "set()"

@@ -1,0 +1,95 @@
+"""Points and cells: what is played where, and what a cell's key depends on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bursar.arms import Gaussian
+from bursar.experiments import plan, points_of, read
+from bursar.experiments.play import jobs
+from bursar.policies import Fixed, Uniform
+
+from .conftest import PLAIN, SWEPT
+
+
+def keys(write: Callable[[str], Path], text: str) -> list[str]:
+    return [cell.key for _, cell in jobs(points_of(read(write(text))))]
+
+
+def test_a_file_without_a_sweep_is_one_point(write):
+    [point] = points_of(read(write(PLAIN)))
+    assert (point.title, point.folder, point.values) == ("", "", {})
+    assert {label: cell.policy for label, cell in point.cells.items()} == {"Uniform": Uniform(), "stubborn": Fixed(1)}
+
+
+def test_several_sweeps_make_a_grid(write):
+    text = SWEPT + '[[sweep]]\nover = ["arms.good.cost_sd", "arms.worse.reward_sd"]\nname = "sd"\nvalues = [1, 2, 3]\n'
+    points = points_of(read(write(text)))
+    assert [tuple(point.values.values()) for point in points] == [(c, s) for c in (-0.5, 0.5) for s in (1, 2, 3)]
+    assert points[4].title == "correlation = 0.5, sd = 2"
+    assert points[4].folder == "correlation=0.5,sd=2"
+    assert points[4].problem.arms == (Gaussian(1, 1, 2, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 2, 0.5))
+    assert points[4].cells["Uniform"].problem == points[4].problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("two arms", "other words"),
+        ('label = "stubborn"', 'label = "mule"'),
+        ("seed = 3", "seed = 3\nworkers = 1"),
+        ("seed = 3", 'seed = 3\nbackend = "dask"'),
+        ("seed = 3", "seed = 3\nmax_pulls = 500"),
+        ("budgets = [20, 50]", "budgets = [20.0, 5e1]"),
+        ("values = [-0.5, 0.5]", "values = [0.5, -0.5]"),
+    ],
+)
+def test_what_keys_do_not_depend_on(write, old, new):
+    assert set(keys(write, SWEPT.replace(old, new))) == set(keys(write, SWEPT))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("seed = 3", "seed = 4"),
+        ("seed = 3", 'seed = 3\nbackend = "cuda"'),
+        ("runs = 4", "runs = 5"),
+        ("budgets = [20, 50]", "budgets = [20, 51]"),
+        ("reward = 0.5", "reward = 0.4"),
+    ],
+)
+def test_what_keys_depend_on(write, old, new):
+    assert set(keys(write, SWEPT.replace(old, new))).isdisjoint(keys(write, SWEPT))
+
+
+def test_the_version_is_in_the_key(write, monkeypatch):
+    before = keys(write, SWEPT)
+    monkeypatch.setattr(plan, "__version__", "99")
+    assert set(keys(write, SWEPT)).isdisjoint(before)
+
+
+def test_a_policy_s_parameters_are_in_its_key_alone(write):
+    changed = keys(write, PLAIN.replace("arm = 1", "arm = 0"))
+    before = keys(write, PLAIN)
+    assert changed[0] == before[0]
+    assert changed[1] != before[1]
+
+
+def test_points_share_the_cells_that_a_sweep_leaves_alone(write):
+    text = PLAIN + '[[sweep]]\nover = "policies.arm"\nvalues = [0, 1]\n'
+    assert len(keys(write, text)) == 3
+    assert len(set(keys(write, text)) | set(keys(write, PLAIN))) == 3
+
+
+def test_how_much_is_to_be_played(write):
+    text = PLAIN.replace('[[policies]]\nname = "Uniform"', '[[policies]]\nname = "EpsilonFirst"')
+    [point] = points_of(read(write(text.replace("cost = 1.0\nreward = 1.0", "cost = 2.0\nreward = 4.0"))))
+    assert point.cells["stubborn"].pulls == pytest.approx(4 * 50 / 2)
+    assert point.cells["EpsilonFirst"].pulls == pytest.approx(4 * 70 / 2), "it is told the budget: a run for each"
+
+
+def test_budgets_are_those_of_simulate(write):
+    [point] = points_of(read(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
+    assert point.cells["Uniform"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())

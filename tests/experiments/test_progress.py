@@ -1,0 +1,68 @@
+"""Time: what is left by the pace of each policy, and what a calibration foretells."""
+
+import pytest
+
+from bursar.experiments import calibrate, estimate, points_of, read, run
+from bursar.experiments.play import jobs
+from bursar.experiments.progress import Progress
+
+from .conftest import SWEPT
+
+
+def test_each_label_has_its_pace(write):
+    lines: list[str] = []
+    every = jobs(points_of(read(write(SWEPT))))  # 4 runs of 50 pulls: 200 pulls a cell
+    progress = Progress(every, lines.append)
+    assert progress.left == 0.0
+    (quick, first), (slow, second), (_, third), (_, fourth) = every
+    progress.done(quick, "correlation = -0.5", first, 1.0)
+    assert progress.left == pytest.approx(3.0), "one pace for all, as long as there is one"
+    progress.done(slow, "correlation = -0.5", second, 300.0)
+    assert progress.left == pytest.approx(301.0)
+    progress.done(quick, "correlation = 0.5", third, 3.0)
+    assert progress.left == pytest.approx(300.0)
+    progress.done(slow, "", fourth, 100.0)
+    assert progress.played == 4
+    assert lines == [
+        "1/4  Uniform, correlation = -0.5: 1.0 s, 200 pulls/s, 3 s left",
+        "2/4  stubborn, correlation = -0.5: 300.0 s, 0.667 pulls/s, 5 min left",
+        "3/4  Uniform, correlation = 0.5: 3.0 s, 66.7 pulls/s, 5 min left",
+        "4/4  stubborn: 100.0 s, 2 pulls/s",
+    ]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A simulator that takes 10 s to compile each policy, then 0.1 s for itself and a millisecond for each pull."""
+    now, known = [0.0], set()
+
+    def simulate(problem, policy, budgets, *, runs, **_):
+        if type(policy) not in known:
+            known.add(type(policy))
+            now[0] += 10.0
+        now[0] += 0.1 + 1e-3 * runs * budgets[-1] / float(problem.mean_costs[problem.best])
+
+    monkeypatch.setattr(calibrate, "simulate", simulate)
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    return now
+
+
+def test_the_estimate_is_scaled_by_pulls(write, clock):
+    text = SWEPT.replace("budgets = [20, 50]", "budgets = [2e3, 5e3]").replace("runs = 4", "runs = 600")
+    shares = estimate(read(write(text)), "out")
+    assert [(share.label, share.cells, share.missing, share.pulls) for share in shares] == [
+        ("Uniform", 2, 2, 6e6),
+        ("stubborn", 2, 2, 6e6),
+    ]
+    assert [share.seconds for share in shares] == pytest.approx([6e3 + 0.2, 6e3 + 0.2])
+    assert clock[0] < 30.0, "it measured for a moment"
+
+
+def test_what_is_there_takes_no_time(write, simulated, clock):
+    experiment = read(write(SWEPT))
+    run(experiment, "out")
+    more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
+    shares = estimate(read(write(more)), "out")
+    assert [(share.label, share.cells, share.missing) for share in shares] == [("Uniform", 2, 0), ("stubborn", 4, 2)]
+    assert shares[0].seconds == 0.0
+    assert shares[1].seconds == pytest.approx(2 * (0.1 + 0.2))

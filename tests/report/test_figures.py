@@ -1,0 +1,176 @@
+"""What figures show, that they can be drawn from any result, and that files of them are the same every time."""
+
+import re
+import subprocess
+import sys
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from bursar import report
+from bursar.arms import Gaussian, Problem, catalogue
+from bursar.errors import BadFile, BadParameter
+from bursar.policies import Fixed, Uniform
+from bursar.report.figures import inline_svg, save_figure, svg_text
+from bursar.report.figures.style import ARMS, PALETTE
+
+OF_A_RESULT: list[Any] = [
+    report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure, report.path_figure,
+]  # fmt: skip
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def named(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_regret_shows_every_policy_and_the_bounds(three):
+    figure = report.regret_figure(three)
+    assert texts(figure) == ["UCBB1", "UCBM1", "Fixed", "lower bound as B grows", "the same, as printed"]
+    axes = figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+    lines = axes.get_lines()
+    np.testing.assert_array_equal(lines[0].get_ydata(), three.regret()["mean"][:25])
+    assert len(axes.collections) == 3
+    assert len({line.get_color() for line in lines}) == 4
+    assert texts(report.regret_figure(three, bounds=False)) == ["UCBB1", "UCBM1", "Fixed"]
+
+
+def test_a_ceiling_has_the_colour_of_its_policy(apart):
+    figure = report.regret_figure(apart)
+    by_label = dict(zip(texts(figure), figure.axes[0].get_lines(), strict=True))
+    assert by_label["Theorem 1 for UCBB1"].get_color() == by_label["UCBB1"].get_color()
+    assert by_label["Theorem 1 for UCBB1"].get_linestyle() != by_label["UCBB1"].get_linestyle()
+
+
+def test_a_column_has_its_names_below(three):
+    figure = report.regret_figure(three, width="column", scale="log", budget_scale="linear")
+    assert figure.get_figwidth() == 3.3
+    assert texts(figure) == []
+    assert named(figure)[:4] == ["UCBB1", "UCBM1", "Fixed", "lower bound as B grows"]
+    assert (figure.axes[0].get_xscale(), figure.axes[0].get_yscale()) == ("linear", "log")
+
+
+def test_figures_show_the_arms(three, apart):
+    for figure in (report.pulls_figure(three), report.reward_figure(three), report.path_figure(three, "UCBM1", 3)):
+        assert named(figure)[:2] == ["arm 0", "arm 1"]
+    assert [axes.get_title(loc="left") for axes in report.pulls_figure(apart).axes] == ["UCBB1", "Uniform"]
+    assert report.path_figure(three, "UCBM1", 3).axes[0].get_title(loc="left") == "UCBM1, run 3"
+
+
+def test_the_distribution_has_a_dot_per_run(three):
+    axes = report.distribution_figure(three).axes[0]
+    assert [np.size(line.get_xdata()) for line in axes.get_lines() if line.get_marker() == "o"] == [20, 20, 20]
+    assert [label.get_text() for label in axes.get_yticklabels()] == three.labels
+
+
+def test_the_heat_map_has_a_cell_per_pair(three, apart):
+    axes = report.heatmap_figure({"one": three, "other": apart}).axes[0]
+    assert len(axes.patches) == 8
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["one", "other"]
+
+
+@pytest.mark.parametrize("width", ["page", "column"])
+def test_every_figure_can_be_drawn(three, nasty, make, width):
+    """From one run and one budget to many policies; no label is taken for mathematics."""
+    single = make({"a": Uniform(), "b": Fixed(0)}, [6.0, 0.0], runs=1, count=1)
+    many = make({f"policy {i}": Uniform() for i in range(8)}, list(range(8)), runs=2, count=3)
+    zero = make({"a": Fixed(0)}, [0.0])
+    for result in (single, nasty) if width == "page" else (many, zero):
+        for draw in OF_A_RESULT:
+            draw(result, width=width).draw_without_rendering()
+    report.heatmap_figure({f"a rather long name, {i}": result for i, result in enumerate([three, single] * 3)},
+                          width=width).draw_without_rendering()  # fmt: skip
+    report.intervals_figure(catalogue.load("thousand-arms"), Uniform(), 30.0, width=width).draw_without_rendering()
+    report.bounds_figure(catalogue.load("G"), 1e4, width=width).draw_without_rendering()
+
+
+def test_many_arms_are_not_all_named(make):
+    result = make({"a": Uniform()}, [6.0])
+    wide = np.repeat(result.pulls, 10, axis=-1)
+    arms = [Gaussian(1.0, 1.0 - 0.01 * k, 0.5, 0.5) for k in range(20)]
+    for name, value in {"pulls": wide, "problem": Problem(arms)}.items():
+        object.__setattr__(result, name, value)
+    assert named(report.pulls_figure(result))[-1] == "14 more arms"
+    assert len(named(report.reward_figure(result))) == 8
+
+
+@pytest.mark.parametrize("draw", OF_A_RESULT)
+def test_bad_widths_and_results_are_refused(three, draw):
+    with pytest.raises(BadParameter, match=rf"width of {draw.__name__} must be one of page, column; got 'wide'"):
+        draw(three, width="wide")
+    with pytest.raises(BadParameter, match=rf"result of {draw.__name__} must be a bursar.Result; got 5"):
+        draw(5)
+
+
+def test_drawing_leaves_no_trace():
+    """No pyplot, no display, no changed settings."""
+    script = (
+        "import sys, matplotlib; before = dict(matplotlib.rcParams); import bursar.report.figures;"
+        "assert 'matplotlib.pyplot' not in sys.modules; assert before == dict(matplotlib.rcParams)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, env={"MPLBACKEND": "agg"}, timeout=60)
+
+
+def test_files_are_the_same_every_time(apart, tmp_path):
+    for ending, start in {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}.items():
+        one, other = (tmp_path / f"{name}.{ending}" for name in ("one", "other"))
+        for path in (one, other):
+            save_figure(report.distribution_figure(apart, width="column"), path)
+        assert one.read_bytes() == other.read_bytes()
+        assert one.read_bytes().startswith(start)
+        assert not re.search(rb"20\d\d-\d\d-\d\d|CreationDate", one.read_bytes())
+
+
+def test_a_pdf_brings_its_fonts(three, tmp_path):
+    save_figure(report.reward_figure(three, width="column"), tmp_path / "x.pdf")
+    content = (tmp_path / "x.pdf").read_bytes()
+    assert b"/FontFile2" in content  # TrueType
+    assert b"/Type3" not in content
+
+
+def test_bad_places_for_a_figure(three, tmp_path):
+    figure = report.reward_figure(three)
+    with pytest.raises(BadParameter, match=r"path of save_figure must be one that ends in .png, .pdf or .svg; got 'x"):
+        save_figure(figure, "x.jpeg")
+    with pytest.raises(BadFile, match=r"^cannot write .*x.svg: No such file or directory$"):
+        save_figure(figure, tmp_path / "none" / "x.svg")
+
+
+def test_svg_is_escaped(nasty):
+    before = dict(mpl.rcParams)
+    text = svg_text(report.regret_figure(nasty))
+    assert dict(mpl.rcParams) == before
+    assert "<img" not in text
+    assert "</script" not in text
+    root = ElementTree.fromstring(text)
+    assert any("_hidden $x$" in (node.text or "") for node in root.iter())
+
+
+def test_inside_a_page_a_figure_takes_its_colours(three):
+    plain = svg_text(report.pulls_figure(three))
+    inline = inline_svg(plain, "pulls", 'what "went" <where>')
+    assert "#ffffff" in plain
+    assert not re.search(r"(?i)(?:fill|stroke): #(?!(?:0072B2|2A9D8F)\b)", inline.replace("var(--", ""))
+    assert f"fill: var(--arm-0, {ARMS[0]})" in inline
+    assert "fill: currentColor" in inline
+    assert 'role="img" aria-label="what &quot;went&quot; &lt;where>"' in inline
+    assert f"stroke: var(--policy-0, {PALETTE[0]})" in inline_svg(svg_text(report.regret_figure(three)), "regret", "")
+
+
+def test_figures_in_one_page_share_no_ids(three):
+    figures = {"one": report.regret_figure(three), "two": report.regret_figure(three, scale="log")}
+    found = [re.findall(r'\bid="([^"]+)"', inline_svg(svg_text(figure), name, "")) for name, figure in figures.items()]
+    assert all(found)
+    assert not set(found[0]) & set(found[1])
+    for name, figure in figures.items():
+        text = inline_svg(svg_text(figure), name, "")
+        used = re.findall(r'(?:href="|url\()#([^")]+)', text)
+        assert set(used) <= set(re.findall(r'\bid="([^"]+)"', text))

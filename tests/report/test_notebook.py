@@ -1,0 +1,100 @@
+"""What a notebook shows: HTML that is a table, escaped, without a request; and progress without ipywidgets."""
+
+import sys
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+import bursar
+from bursar.arms import Constant, Problem
+from bursar.engine import progress
+from bursar.markup import sparkline
+
+
+def table(text: str) -> list[list[str]]:
+    """The cells, row by row; well-formed, or this fails."""
+    rows = ElementTree.fromstring(text).iter("tr")
+    return [["".join(cell.itertext()) for cell in row] for row in rows]
+
+
+def test_a_result(three, make):
+    headings, first, *_ = cells = table(three._repr_html_())
+    assert headings[:2] == ["policy", "regret"]
+    assert [row[0] for row in cells[1:]] == three.labels
+    last = three.regret().query("policy == 'UCBB1'")["mean"].iloc[-1]
+    assert first[1] == f"{last:.3g}"
+    assert three._repr_html_().count("<polyline") == 3
+    assert "nan" in make({"a": bursar.policies.Uniform()}, [6.0], runs=1)._repr_html_()
+
+
+def test_names_are_escaped(nasty):
+    for shown in (nasty._repr_html_(), nasty.problem._repr_html_()):
+        assert "<img" not in shown
+        assert any(nasty.labels[0] in cell for row in table(shown) for cell in row)
+
+
+def test_a_problem():
+    problem = Problem([Constant(2.0, 1.0), Constant(1.0, 1.0)], names=["a", "b"])
+    assert table(problem._repr_html_())[1:] == [
+        ["a", "Constant(cost=2.0, reward=1.0)", "2", "1", "0.5", "0.5"],
+        ["b", "Constant(cost=1.0, reward=1.0)", "1", "1", "1", "0"],
+    ]
+    assert "2 arms, the best is b<" in problem._repr_html_()
+    many = Problem([Constant(1.0, 1.0)] * 60)
+    assert len(table(many._repr_html_())) == 51
+    assert "10 are not shown" in many._repr_html_()
+
+
+def test_a_campaign():
+    campaign = bursar.Campaign(arms=["a", "<b>"], budget=10.0)
+    pull = campaign.ask()
+    assert pull is not None
+    campaign.tell(pull, cost=2.0, reward=1.0)
+    status = campaign.status()
+    assert table(status._repr_html_())[1:] == [["a", "1", "0", "2", "1", "0.5"], ["<b>", "0", "0", "0", "0", "–"]]
+    assert "spent 2, reserved 0, left 8 of 10" in status._repr_html_()
+
+
+def test_a_line_keeps_to_its_cell():
+    assert 'points="2,22 60,12 118,2"' in sparkline([1.0, 2.0, 3.0], 1.0, 3.0)
+    assert 'points="2,22"' in sparkline([1.0], 1.0, 1.0)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """IPython as far as a bar needs it; what was displayed, in order."""
+    seen: list[str] = []
+    handle = SimpleNamespace(update=seen.append)
+
+    def display(html, display_id):
+        assert display_id
+        seen.append(html)
+        return handle
+
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
+    return seen
+
+
+def test_progress_in_a_notebook(notebook):
+    assert progress.in_notebook()
+    with progress.progress(8, None) as report:
+        report(0)
+        report(2)
+        report(8)
+    assert "0%" in notebook[0]
+    assert 'value="0.2500"' in notebook[1]
+    assert " left" in notebook[1]
+    assert notebook[-1] == ""  # gone at the end
+
+
+def test_no_progress_where_it_is_not_wanted(notebook):
+    with progress.progress(8, False) as report:
+        report(2)
+    assert notebook == []
+    sys.modules["IPython"].get_ipython = lambda: None  # type: ignore[attr-defined]
+    assert not progress.in_notebook()

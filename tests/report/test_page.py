@@ -1,0 +1,150 @@
+"""The page and the folder of files."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import bursar
+from bursar import report
+from bursar.arms import Constant, Problem
+from bursar.errors import BadFile, BadParameter
+from bursar.policies import Fixed
+from bursar.report.page import arm_rows, page_text, policy_rows
+from bursar.report.write import FIGURES, report_files
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.mark.parametrize("value", ["x", None, 3])
+def test_what_is_no_result_is_refused(value, tmp_path):
+    with pytest.raises(BadParameter, match=r"^result of regret_table must be a bursar.Result; got "):
+        report.regret_table(value)
+    with pytest.raises(BadParameter, match=r"^result of write_page must be a bursar.Result; got "):
+        report.write_page(value, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_cannot_be_written(three, tmp_path):
+    with pytest.raises(BadFile, match=r"^cannot write .*page.html: there is no folder .*none$"):
+        report.write_page(three, tmp_path / "none" / "page.html")
+    with pytest.raises(BadParameter, match=r"^path of write_page must be a path, "):
+        report.write_page(three, 5)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def text(three) -> str:
+    return page_text(three)
+
+
+def test_page_says_it_all(text):
+    words = " ".join(Page(text).words)
+    for word in (
+        "Which policy spends the budget best?",
+        "Use UCBB1: it lost least",
+        "lower bound",
+        "Regret at budget 20,000",
+        "arm 0",
+        "Gaussian(cost=1.0",
+        "upper confidence bound of the reward rate from known second moments",
+        "seed",
+        bursar.__version__,
+        "simulate(",
+    ):
+        assert word in words
+
+
+def test_page_is_written(three, tmp_path, monkeypatch):
+    monkeypatch.setattr("bursar.report.page.page_text", lambda result: f"± {result.runs}")
+    report.write_page(three, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes() == "± 20".encode()
+
+
+def test_page_shows_each_figure_for_a_screen_and_for_a_phone(text):
+    page = Page(text)
+    assert page.tags.count("svg") == 2 * len(FIGURES)
+    assert page.tags.count("table") == 3
+    classes = [value for name, value in page.attributes if name == "class"]
+    assert classes.count("page") == classes.count("column") == len(FIGURES)
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_page_asks_for_nothing(text):
+    """No script, no request; and a policy that forbids them."""
+    page = Page(text)
+    assert not re.search(r"(?i)<(script|link|img|iframe)|@import|url\((?!#)", text)
+    assert all(
+        not (value or "").startswith(("http", "//")) for name, value in page.attributes if name in ("src", "href")
+    )
+    assert "default-src 'none'; style-src 'unsafe-inline'" in [value for _, value in page.attributes]
+
+
+def test_every_colour_has_a_dark_twin(text):
+    """What figures leave to the page, the page sets for a dark screen; nothing else in them is black or white."""
+    dark = text[text.index("@media (prefers-color-scheme: dark)") :].partition("\n  }")[0]
+    used = set(re.findall(r"var\((--(?:policy|arm|rest|faint)[-\w]*)", text[text.index("<body>") :]))
+    assert {"--policy-0", "--arm-0", "--faint"} <= used
+    assert all(f"{name}:" in dark for name in used)
+    assert not re.search(r"(?:fill|stroke): #(?:000000|ffffff|333333)", text)
+
+
+def test_page_escapes_names(nasty):
+    page = Page(page_text(nasty))
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert any(nasty.labels[0] in word for word in page.words)
+    assert nasty.problem.names[0] in page.words
+
+
+def test_of_many_arms_the_best_are_shown(make):
+    result = make({"a": Fixed(0)}, [0.0])
+    object.__setattr__(result, "problem", Problem([Constant(1.0, 0.01 * k) for k in range(200)]))
+    rows = arm_rows(result)
+    assert [row.name for row in rows] == [f"arm {k}" for k in range(199, 169, -1)]
+    assert [row.best for row in rows[:2]] == [True, False]
+
+
+def test_a_policy_from_elsewhere_is_shown_as_it_was_saved(make):
+    [row] = policy_rows(make({"mine": "Mine(x=1)"}, [6.0]))
+    assert (row.words, row.call) == ("", "Mine(x=1)")
+
+
+def test_a_page_is_the_same_every_time(three, text):
+    assert page_text(three) == text
+
+
+def test_a_report_is_a_folder_of_files(apart, tmp_path):
+    once = report.write_report(apart, tmp_path / "a" / "b")
+    assert once == report_files(tmp_path / "a" / "b")
+    assert sorted(once) == sorted((tmp_path / "a" / "b").iterdir())
+    names = {path.name for path in once}
+    assert {"report.html", "table.txt", "table.md", "table.csv", "table.tex", "regret.png", "regret.svg"} <= names
+    assert {f"{name}.pdf" for name in FIGURES} <= names
+    assert (tmp_path / "a" / "b" / "table.tex").read_text() == report.table(apart, "latex")
+    assert all(path.stat().st_size > 100 for path in once)
+
+
+def test_a_report_that_cannot_be_written(three, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadFile, match=r"^cannot write .*file"):
+        report.write_report(three, tmp_path / "file")
+    with pytest.raises(BadParameter, match=r"^result of write_report must be a bursar.Result; got 5"):
+        report.write_report(5, tmp_path)  # type: ignore[arg-type]

@@ -1,0 +1,53 @@
+"""The programs in examples/ run as they are, on small budgets, and spend what they were given."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+
+
+def printed(program: str, *budget: str) -> str:
+    command = [sys.executable, "-W", "error", str(FOLDER / program), *budget]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_llm_routing_keeps_the_cap():
+    first, *arms = printed("llm_routing.py", "0.2").splitlines()
+    spent = float(re.findall(r"spent \$([\d.]+) of \$0.2", first)[0])
+    assert 0.2 - 0.002 * 2 <= spent <= 0.2  # no call of the cheapest model fits into what is left
+    assert [line.split()[0] for line in arms] == ["small", "medium", "large"]
+
+
+def test_solver_portfolio_goes_on_where_it_stopped():
+    sessions = re.findall(r"(open|closed), ([\d.]+) of 600 spent in (\d+) pulls", printed("solver_portfolio.py", "600"))
+    (before, half, fifty), (after, whole, pulls) = sessions
+    assert (before, after, fifty) == ("open", "closed", "50")
+    assert float(half) < 600 < float(whole) < 660
+    assert int(pulls) > 50
+
+
+def test_ad_spend_spends_the_budget():
+    spent = float(re.findall(r"spent ([\d.]+), sold", printed("ad_spend.py", "200", "20"))[0])
+    assert 195 < spent < 220
+
+
+def test_custom_policy_is_simulated_and_at_work():
+    text = printed("custom_policy.py", "300")
+    assert re.findall(r"^ *(curious|default) +(30|300)\.0 ", text, re.M) == [
+        ("curious", "30"), ("curious", "300"), ("default", "30"), ("default", "300"),
+    ]  # fmt: skip
+    assert "of 100 spent in" in text
+    assert "by Curious" in text
+
+
+@pytest.mark.parametrize("program", sorted(FOLDER.glob("*.py")), ids=lambda program: program.name)
+def test_examples_are_short_and_use_public_names(program: Path):
+    text = program.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 60
+    assert set(re.findall(r"^(?:from|import) (bursar[\w.]*)", text, re.M)) <= {"bursar", "bursar.arms", "bursar.errors"}
