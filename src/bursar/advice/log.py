@@ -165,7 +165,10 @@ def _found(columns: Columns, present: list[str], where: str) -> Columns:
     for role, alike in found.items():
         if len(alike) > 1:
             raise BadFile(f"{where} has {len(alike)} columns for the {role}, {', '.join(alike)}; it has {listed}")
-    return Columns(*(alike[0] for alike in found.values()))
+    chosen = Columns(*(alike[0] for alike in found.values()))
+    if len(set(chosen)) < len(chosen):
+        raise BadParameter("advise", "arm, cost and reward", "three different columns", ", ".join(chosen))
+    return chosen
 
 
 @contextmanager

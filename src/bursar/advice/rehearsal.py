@@ -57,9 +57,10 @@ def rehearse(
     workers: int | None = None,
 ) -> Rehearsal:
     """Play the contenders; a budget of more than half a million pulls is made smaller until they can be played."""
-    pulls = budget / float(problem.mean_costs[problem.best])
+    price = float(problem.mean_costs[problem.best])
+    pulls = budget / price
     if pulls > MOST_PULLS:
-        budget, pulls = budget * (MOST_PULLS / pulls), MOST_PULLS
+        budget, pulls = MOST_PULLS * price, MOST_PULLS
     count = runs or int(np.clip(WORK / max(pulls, 1.0), FEWEST_RUNS, MOST_RUNS))
     while True:
         try:

@@ -17,6 +17,7 @@ def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, a
     from bursar import experiments
     from bursar.cli import AskedWrongly, Interrupted
     from bursar.errors import BadFile
+    from bursar.parameters import whole
 
     try:
         experiment = experiments.read(path)
@@ -24,7 +25,7 @@ def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, a
     except BadFile as error:
         raise AskedWrongly(str(error)) from error
     if workers is not None:
-        experiment = experiment._replace(workers=workers)
+        experiment = experiment._replace(workers=whole("compare", "workers", workers, at_least=1))
     if dry:
         _foretell(experiment, out, quiet, as_json)
         return

@@ -53,9 +53,12 @@ def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:
     <BLANKLINE>
     """
     escapes = {"\\": r"\\", "|": r"\|", "<": "&lt;"}
-    rows = [[re.sub(r"[\\|<]", lambda found: escapes[found[0]], cell) for cell in row] for row in [headings, *lines]]
+    rows = [
+        [re.sub(r"[\\|<]", lambda found: escapes[found[0]], " ".join(cell.split())) for cell in row]
+        for row in [headings, *lines]
+    ]
     written = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([title, "", written[0], "|" + "--:|" * len(headings), *written[1:], ""])
+    return "\n".join([" ".join(title.split()), "", written[0], "|" + "--:|" * len(headings), *written[1:], ""])
 
 
 def latex(title: str, headings: Sequence[str], lines: Lines) -> str:

@@ -15,7 +15,7 @@ _COLUMN, _BETWEEN = 3.3 * 72.27, 5.0  # points: a column of a two-column paper, 
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "±": r"$\pm$", "–": "--", "−": "$-$", "÷": r"$\div$", "·": r"$\cdot$",
+    "|": r"\textbar{}", '"': "''", "[": "{[}", "*": "{*}", "≤": r"$\leq$", "≥": r"$\geq$", "×": r"$\times$", "±": r"$\pm$", "–": "--", "−": "$-$", "÷": r"$\div$", "·": r"$\cdot$",
 }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _points(text: str) -> float:
 
 
 def tex(text: str) -> str:
-    r"""Text with nothing in it that LaTeX would take for a command.
+    r"""Text with nothing in it that LaTeX would take for a command, nor, after a row's end, for its argument.
 
     >>> print(tex("50% of $x_1$ ± 2"))
     50\% of \$x\_1\$ $\pm$ 2
