@@ -153,18 +153,21 @@ def next_to_optuna(folder: Path, console: Console) -> None:
     for name in ("Optuna, random", "bursar, Uniform", "÷ Optuna", "bursar, Frugal", "÷ Optuna"):
         table.add_column(name, justify="right")
     ours, theirs = f"sqlite:///{folder}/bursar.db", f"sqlite:///{folder}/optuna-{{}}-{{}}.db"
-    for where, there, here, callers in (
-        ("memory", "memory", None, 1),
-        *(("SQLite", theirs, ours, callers) for callers in (1, 8, 64)),
+    for where, there, here, callers, many in (
+        ("memory", "memory", None, 1, False),
+        *(("SQLite", theirs, ours, callers, False) for callers in (1, 8, 64)),
+        ("SQLite", theirs, ours, 1, True),
     ):
+        measure = batched if many else partial(rate, callers=callers)
         with opened(here, "simple", "Uniform") as simple, opened(here, "default") as usual:
             turns = [
-                (optuna(there.format(callers, turn), callers), rate(simple, callers), rate(usual, callers))
+                (optuna(there.format(f"{callers}-{many}", turn), callers), measure(simple), measure(usual))
                 for turn in range(TURNS)
             ]
         speeds = [f"{statistics.median(column):,.0f}" for column in zip(*turns, strict=True)]
         ratios = [f"{float(f'{statistics.median(turn[i] / turn[0] for turn in turns):.2g}'):g}" for i in (1, 2)]
-        table.add_row(where, threads(callers), speeds[0], speeds[1], ratios[0], speeds[2], ratios[1])
+        who = f"{threads(callers)}, batches of {BATCH}" if many else threads(callers)
+        table.add_row(where, who, speeds[0], speeds[1], ratios[0], speeds[2], ratios[1])
     console.print("ask + tell a second")
     console.print(table)
 

@@ -140,6 +140,8 @@ def test_what_is_no_log(here):
         with pytest.raises(BadFile) as refused:
             list(stretches(name, Columns()))
         assert str(refused.value).startswith(sentence)
+    with pytest.raises(BadParameter, match=r"^arm, cost and reward of advise must be three different columns"):
+        list(stretches(made(3), Columns("arm", "reward", "reward")))
     with pytest.raises(BadParameter, match=r"^cost of advise must be the name of a column; got 3$"):
         list(stretches(made(3), Columns("arm", 3, "reward")))  # type: ignore[arg-type]
 

@@ -78,6 +78,7 @@ def test_the_table():
     assert markdown("title", headings, lines).splitlines()[4] == (
         "| 100 | student | 100.0 ± 0.50 | 10,000 ± 0.50 | 50.0 |"
     )
+    assert markdown("two\nlines", ["a\nb"], [["1"]]).splitlines()[:3] == ["two lines", "", "| a b |"]
     assert r"10 & a\$b\$ & 10.0 $\pm$ 0.50 & 1,000 $\pm$ 0.50 & 5.00 \\" in latex("title", headings, lines)
     assert r"other \& co\_" in latex("title", headings, lines)
     assert r"\begin{table}" in latex("title", headings[:2], [line[:2] for line in lines])

@@ -97,6 +97,15 @@ def test_a_bad_file_is_asked_wrongly(write):
     done = ask("experiment.toml", "--dry-run")
     assert done.exit_code == 2
     assert done.output.startswith("bursar: experiment.toml: over of a sweep must be a field of the arms (cost, ")
+    write(SWEPT.replace("runs = 4", "runs = "))
+    done = ask("experiment.toml")
+    assert done.exit_code == 2
+    assert done.output.startswith("bursar: experiment.toml is not TOML: ")
+    write(SWEPT)
+    for dry in ([], ["--dry-run"]):
+        done = ask("experiment.toml", "--workers", "0", *dry)
+        assert done.exit_code == 2
+        assert done.output == "bursar: workers of compare must be a whole number ≥ 1; got 0\n"
     assert not Path("bursar-report").exists()
 
 

@@ -1,6 +1,7 @@
 """Experiment files: what they may say, and one sentence for everything else."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from bursar import Problem
 from bursar.arms import Empirical, catalogue
 from bursar.errors import BadFile
 from bursar.experiments import is_experiment, points_of, read
-from bursar.experiments.sweep import Sweep
+from bursar.experiments.summary import Row
+from bursar.experiments.sweep import TAKEN, Sweep
 
 from .conftest import PLAIN, SWEPT
 
@@ -75,6 +77,21 @@ def test_a_broken_log(write, log, sentence):
     with pytest.raises(BadFile) as refused:
         read(write(OF_LOG))
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.xz", "zip"])
+def test_a_log_that_cannot_be_unpacked(write, ending):
+    name = f"log.{ending}"
+    Path(name).write_bytes(gzip.compress(LOG.encode() * 50)[:-9])
+    with pytest.raises(BadFile, match=f"^experiment.toml: {name} is not a CSV file: "):
+        read(write(OF_LOG.replace("log.csv", name)))
+
+
+def test_an_arm_may_be_called_na_and_columns_differ(write):
+    write("model,usd,score\nNA,1,1\nNone,1,2\n", "log.csv")
+    assert read(write(OF_LOG)).problem.names == ("NA", "None")
+    with pytest.raises(BadFile, match=r"arm, cost and reward of \[log\] must be three different columns"):
+        read(write(OF_LOG.replace('"usd"', '"score"')))
 
 
 def test_no_log(write):
@@ -194,3 +211,11 @@ def test_the_inline_problem_is_that_of_a_problem_file(write):
     inline = read(write(PLAIN)).problem
     arms = PLAIN[PLAIN.index("[[arms]]") : PLAIN.index("[[policies]]")]
     assert inline == Problem.from_toml("format = 1\n" + arms)
+
+
+def test_a_sweep_is_not_called_what_another_column_is(write):
+    assert Row._fields[1:] == TAKEN
+    with pytest.raises(
+        BadFile, match=r"name of sweep 0 must be unlike the other columns of the table .*; got 'policy'"
+    ):
+        read(write(SWEPT + 'name = "policy"\n'))

@@ -132,6 +132,13 @@ def test_tex_leaves_no_command():
     )
 
 
+@pytest.mark.parametrize(
+    ("label", "written"), [("[a]", "{[}a]"), ("* b", "{*} b"), ('"q"', "''q''"), ("≤ 1", r"$\leq$ 1")]
+)
+def test_tex_leaves_nothing_that_a_row_end_or_the_usual_encoding_refuses(label, written):
+    assert tex(label) == written
+
+
 def test_bad_formats_are_refused(three):
     with pytest.raises(BadParameter, match="format of table must be one of text, markdown, csv, latex; got 'html'"):
         report.table(three, "html")

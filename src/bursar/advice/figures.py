@@ -12,7 +12,8 @@ def dots_figure(chart: Dots, width: str = "page") -> Figure:
     """One line a dot, with its interval; "page" is 7 inches wide, "column" 3.3."""
     sheet = sheet_of("dots_figure", width)
     figure, [axes] = blank(sheet, 1.0 + (0.4 if sheet.narrow else 0.24) * len(chart.dots))
-    frame(axes, sheet, chart.title, chart.axis, grid="x")
+    frame(axes, sheet, "", chart.axis, grid="x")
+    figure.suptitle(chart.title, x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)  # names take its place else
     left, right = chart.view
     set_scale(axes.xaxis, "linear", left, right)
     for place, dot in enumerate(chart.dots):

@@ -78,7 +78,7 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
 
         rows = outcome.rows
         _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
-    click.echo(f"{outcome.played} cells played, {outcome.reused} were there already")
+    click.echo(f"{outcome.played} cell{'s' * (outcome.played != 1)} played, {outcome.reused} were there already")
     for path in outcome.files:
         click.echo(f"wrote {path}")
 

@@ -11,7 +11,7 @@ from bursar.arms import Problem, catalogue
 from bursar.errors import BadFile, BadParameter, BursarError
 from bursar.experiments.log import Columns, problem_of
 from bursar.experiments.players import Player, player
-from bursar.experiments.sweep import Sweep
+from bursar.experiments.sweep import TAKEN, Sweep
 from bursar.files import place, reading
 from bursar.parameters import real, vector, whole
 from bursar.report.comparison import find_problem, usual_policies
@@ -39,13 +39,20 @@ class Experiment(NamedTuple):
 
 
 def is_experiment(text: str) -> bool:
-    """Whether it names a TOML file that describes an experiment: one with more than `format` and `[[arms]]`."""
+    """Whether it names a TOML file that describes an experiment: one with more than `format` and `[[arms]]`.
+
+    One that is not TOML is meant to be an experiment where the table is named.
+    """
     if text in catalogue.names():
         return False
     try:
-        content = tomllib.loads(place("compare", text).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        written = place("compare", text).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError):
         return False  # whoever reads it as a problem will say what is wrong with it
+    try:
+        content = tomllib.loads(written)
+    except (ValueError, RecursionError):
+        return "[experiment]" in written
     return not content.keys().isdisjoint(_TABLES[1:2] + _TABLES[3:])
 
 
@@ -162,6 +169,8 @@ def _sweep(table: dict[str, Any], where: str) -> Sweep:
     name = table.get("name", over[0].rpartition(".")[2])
     if not isinstance(name, str) or not name.strip():
         raise BadParameter(where, "name", "a string that is not empty", name)
+    if name in TAKEN:
+        raise BadParameter(where, "name", f"unlike the other columns of the table ({', '.join(TAKEN)})", name)
     return Sweep(name, tuple(over), tuple(values))
 
 

@@ -1,13 +1,19 @@
 """A log of pulls as a problem: one arm for each name in it, whose law is the pairs that were logged."""
 
+import lzma
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bursar.arms import Empirical, Problem
-from bursar.errors import BadFile
+from bursar.errors import BadFile, BadParameter, BursarError
 from bursar.files import reading
+
+# ValueError is also what pandas raises of its own, and for text that is not UTF-8.
+_UNREADABLE = (ValueError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 class Columns(NamedTuple):
@@ -27,8 +33,14 @@ def problem_of(path: Path, columns: Columns) -> Problem:
             header = list(pd.read_csv(path, nrows=0).columns)
             if missing := [name for name in columns if name not in header]:
                 raise BadFile(f"{path} has no column {missing[0]!r}; it has {', '.join(map(str, header))}")
-            log = pd.read_csv(path, usecols=list(dict.fromkeys(columns)), dtype={columns.arm: str})
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+            if len(set(columns)) < len(columns):
+                raise BadParameter("[log]", "arm, cost and reward", "three different columns", list(columns))
+            log = pd.read_csv(
+                path, usecols=list(columns), dtype={columns.arm: str}, keep_default_na=False, na_values=[""]
+            )
+    except BursarError:
+        raise
+    except _UNREADABLE as error:
         raise BadFile(f"{path} is not a CSV file: {' '.join(str(error).split())}") from None
     if not len(log):
         raise BadFile(f"{path} has no rows")

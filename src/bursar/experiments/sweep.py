@@ -18,6 +18,9 @@ from bursar.parameters import real, whole
 
 ALLOWED = '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER" or "policies.LABEL.PARAMETER"'
 
+# Columns of sweep.csv that are there already.
+TAKEN = ("policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90", "lower_bound")
+
 
 class Sweep(NamedTuple):
     """What is varied, by which name it is shown, and its values."""

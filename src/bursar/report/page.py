@@ -59,8 +59,9 @@ def page_text(result: Result, figures: list[Drawn] | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    arms = len(result.problem)
-    played = f"{len(result.policies)} policies, {arms} arms, a budget of {result.budgets[-1]:,.6g}"
+    arms, policies = len(result.problem), len(result.policies)
+    counts = f"{policies} polic{'y' if policies == 1 else 'ies'}, {arms} arm{'s' * (arms > 1)}"
+    played = f"{counts}, a budget of {result.budgets[-1]:,.6g}"
     return pages.get_template("page.html.j2").render(
         title=f"{', '.join(result.labels)} on {arms} arms",
         summary=f"{played}, {result.runs:,} runs of each policy",

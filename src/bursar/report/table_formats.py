@@ -15,7 +15,8 @@ _COLUMN, _BETWEEN = 3.3 * 72.27, 5.0  # points: a column of a two-column paper, 
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': "''", "[": "{[}", "*": "{*}", "≤": r"$\leq$", "≥": r"$\geq$", "×": r"$\times$", "±": r"$\pm$", "–": "--", "−": "$-$", "÷": r"$\div$", "·": r"$\cdot$",
+    "|": r"\textbar{}", '"': "''", "[": "{[}", "*": "{*}", "≤": r"$\leq$", "≥": r"$\geq$", "×": r"$\times$",
+    "±": r"$\pm$", "–": "--", "−": "$-$", "÷": r"$\div$", "·": r"$\cdot$",
 }  # fmt: skip
 
 
