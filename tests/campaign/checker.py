@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from bursar.campaign.decide import admissible, choose, propensity, reservation
+from bursar.campaign.admission import admissible, choose, propensity, reservation
 from bursar.campaign.events import Amended, Asked, Expired, Record, Told, from_json
 from bursar.campaign.fold import apply
 from bursar.campaign.state import State

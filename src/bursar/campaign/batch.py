@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bursar.campaign.commands import Ask, Command, Open, Sweep, Tell
+from bursar.campaign.commands import Ask, Command, Sweep, Tell
 from bursar.campaign.decide import step
 from bursar.campaign.events import Record
 from bursar.campaign.replies import pull_of, receipt_of
@@ -38,7 +38,7 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Any 
 
 def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
     """The order to take groups of commands in that came at the same time: who asks last knows most."""
-    return sorted(range(len(groups)), key=lambda i: (isinstance(groups[i][0], Ask), not isinstance(groups[i][0], Open)))
+    return sorted(range(len(groups)), key=lambda i: isinstance(groups[i][0], Ask))
 
 
 def _shown(state: State, command: Command, reply: Any) -> Any:

@@ -151,11 +151,7 @@ class Campaign:
         """Settle many pulls, each a (pull, cost, reward); where one is refused, the others count, and it raises."""
         tells = [self._tell(*row) for row in _rows("tell_many", "outcomes", outcomes)]
         whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
-        replies = self._ledger.transact(tells) if tells else []
-        for reply in replies:
-            if isinstance(reply, Exception):
-                raise reply
-        return replies
+        return self._do(*tells)
 
     def void(self, pull: Pull | int, reason: str = "") -> None:
         """Say that a pull was never made: nothing is charged and nothing learned."""

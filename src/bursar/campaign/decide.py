@@ -7,134 +7,49 @@ from collections.abc import Callable
 from typing import Any
 
 from bursar._version import __version__
-from bursar.campaign.commands import (
-    AddArm,
-    Amend,
-    Ask,
-    Close,
-    Command,
-    DisableArm,
-    EnableArm,
-    Extend,
-    Open,
-    Pause,
-    Resume,
-    SetBudget,
-    Sweep,
-    Tell,
-    Void,
-    Warm,
-)  # fmt: skip
-from bursar.campaign.events import (
-    Added,
-    Amended,
-    AnyEvent,
-    Asked,
-    Budgeted,
-    Closed,
-    Counted,
-    Disabled,
-    Enabled,
-    Exhausted,
-    Expired,
-    Extended,
-    Opened,
-    Paused,
-    Record,
-    Resumed,
-    Told,
-    Voided,
-    Warmed,
-)  # fmt: skip
+from bursar.campaign import commands as c
+from bursar.campaign import events as e
+from bursar.campaign.admission import admissible, affordable, choose, learner_of, propensity, reservation
 from bursar.campaign.fold import apply
-from bursar.campaign.learner import Learner, Stream
-from bursar.campaign.state import Arm, Decision, State
-from bursar.errors import BadParameter, BursarError, CampaignConflict, NotNow, UnknownDecision
+from bursar.campaign.state import Decision, State
+from bursar.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 A_WHILE = 1.0  # seconds after which to ask again, at most
 MOST_NAMED = 20  # arms in a message
 
-Outcome = tuple[list[AnyEvent], Any]
+Outcome = tuple[list[e.AnyEvent], Any]
 
 
-def decide(state: State | None, command: Command, now: int) -> Outcome:
+def decide(state: State | None, command: c.Command, now: int) -> Outcome:
     """The events that a command causes at the time `now`, and the reply."""
-    if isinstance(command, Open):
+    if isinstance(command, c.Open):
         return _open(state, command)
     if state is None:
         raise ValueError("the first command of a campaign opens it")
     return _RULES[type(command)](state, command, now)
 
 
-def step(state: State | None, command: Command, now: int, policy: Any = None) -> tuple[State, list[Record], Any]:
+def step(state: State | None, command: c.Command, now: int, policy: Any = None) -> tuple[State, list[e.Record], Any]:
     """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event."""
     now = now if state is None else max(now, state.at)
     events, reply = decide(state, command, now)
     records = []
     for event in events:
-        records.append(Record(1 if state is None else state.seq + 1, now, event))
+        records.append(e.Record(1 if state is None else state.seq + 1, now, event))
         state = apply(state, records[-1], policy)
     assert state is not None  # noqa: S101 (the first command opens)
     return state, records, reply
 
 
-def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float | None:
-    """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
-    draws, learner = state.terms.propensity_draws, state.learner
-    if not draws or learner is None:
-        return None
-    in_flight, spent = [each.in_flight for each in state.arms], state.unit.amount(state.spent)
-    streams = (Stream(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
-    agreed = sum(learner.choose(open_arms, in_flight, spent, stream) == arm for stream in streams)
-    return (1 + agreed) / (1 + draws)
-
-
-def choose(state: State, open_arms: list[int], seq: int) -> tuple[int, bool]:
-    """The arm that the policy names in the event `seq`, and whether chance had a part in it."""
-    stream = Stream(state.terms.seed, seq)
-    in_flight = [arm.in_flight for arm in state.arms]
-    return _learner(state).choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
-
-
-def admissible(state: State) -> list[int]:
-    """The arms that may be named: enabled and, in hard mode, affordable at their dearest."""
-    return [i for i in affordable(state) if state.arms[i].enabled]
-
-
-def affordable(state: State) -> list[int]:
-    """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
-    if state.terms.mode != "hard":
-        return list(range(len(state.arms)))
-    left = state.budget - state.spent - state.reserved
-    return [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
-
-
-def reservation(state: State, arm: Arm) -> int:
-    """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
-
-    The estimate is the dearest of T costs told and a T-th more, which is unbiased for the maximum of uniform ones. With
-    nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
-    """
-    if arm.max_cost is not None:
-        return arm.max_cost
-    if arm.heard:
-        return arm.dearest + -(-arm.dearest // arm.heard)
-    if state.terms.reservation is not None:
-        return state.terms.reservation
-    if state.terms.mode == "hard":
-        return max(1, state.budget - state.spent - state.reserved)
-    return max(other.dearest for other in state.arms)
-
-
-def _open(state: State | None, command: Open) -> Outcome:
+def _open(state: State | None, command: c.Open) -> Outcome:
     if state is not None:
         return [], None
-    return [Opened(command.name, command.arms, command.budget, command.terms)], None
+    return [e.Opened(command.name, command.arms, command.budget, command.terms)], None
 
 
-def _ask(state: State, command: Ask, now: int) -> Outcome:
+def _ask(state: State, command: c.Ask, now: int) -> Outcome:
     if command.key is not None and command.key in state.keys:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
@@ -149,11 +64,11 @@ def _ask(state: State, command: Ask, now: int) -> Outcome:
     if not arms and affordable(state):
         raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
-        return [Exhausted()], None
+        return [e.Exhausted()], None
     seq = state.seq + 1
     arm, by_chance = choose(state, arms, seq)
     ttl = state.terms.ttl if command.ttl is None else command.ttl
-    event = Asked(
+    event = e.Asked(
         arm,
         reservation(state, state.arms[arm]),
         f"{state.terms.policy['name']}@{__version__}",
@@ -183,7 +98,7 @@ def _not_now(state: State, now: int, reason: str) -> NotNow:
     return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
 
 
-def _tell(state: State, command: Tell, now: int) -> Outcome:  # noqa: ARG001
+def _tell(state: State, command: c.Tell, now: int) -> Outcome:  # noqa: ARG001
     decision = _find(state, command.decision)
     name = state.arms[decision.arm].name
     if command.arm not in (None, name):
@@ -196,7 +111,7 @@ def _tell(state: State, command: Tell, now: int) -> Outcome:  # noqa: ARG001
         return [], True
     _check_cost(state, "tell", decision, command.cost)
     _check_reward("tell", command.reward)
-    event = Told(
+    event = e.Told(
         *(command.decision, decision.arm, command.cost, command.reward),
         late=decision.standing != "pending",
         overrun=_overruns(state, decision, command.cost),
@@ -205,20 +120,20 @@ def _tell(state: State, command: Tell, now: int) -> Outcome:  # noqa: ARG001
     return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
 
 
-def _void(state: State, command: Void, now: int) -> Outcome:  # noqa: ARG001
+def _void(state: State, command: c.Void, now: int) -> Outcome:  # noqa: ARG001
     decision = _find(state, command.decision)
     if decision.standing == "voided":
         return [], None
     _check_pending(decision, "be voided")
-    return [Voided(command.decision, command.reason)], None
+    return [e.Voided(command.decision, command.reason)], None
 
 
-def _extend(state: State, command: Extend, now: int) -> Outcome:
+def _extend(state: State, command: c.Extend, now: int) -> Outcome:
     _check_pending(_find(state, command.decision), "be extended")
-    return [Extended(command.decision, now + command.ttl)], None
+    return [e.Extended(command.decision, now + command.ttl)], None
 
 
-def _amend(state: State, command: Amend, now: int) -> Outcome:  # noqa: ARG001
+def _amend(state: State, command: c.Amend, now: int) -> Outcome:  # noqa: ARG001
     decision = _find(state, command.decision)
     if decision.standing != "told":
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
@@ -228,77 +143,77 @@ def _amend(state: State, command: Amend, now: int) -> Outcome:  # noqa: ARG001
     _check_reward("amend", command.reward)
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
-    event = Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
+    event = e.Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
     return [event, *_crossing(state, command.cost - instead.cost)], None
 
 
-def _set_budget(state: State, command: SetBudget, now: int) -> Outcome:  # noqa: ARG001
+def _set_budget(state: State, command: c.SetBudget, now: int) -> Outcome:  # noqa: ARG001
     if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
     if command.budget == state.budget:
         return [], None
     ends = not state.ended and state.spent > command.budget
-    return [Budgeted(command.budget), *([Exhausted()] if ends else [])], None
+    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
 
 
-def _add_arm(state: State, command: AddArm, now: int) -> Outcome:  # noqa: ARG001
+def _add_arm(state: State, command: c.AddArm, now: int) -> Outcome:  # noqa: ARG001
     index = state.index(command.arm.name)
     if index is not None:
         if state.arms[index].terms == command.arm:
             return [], None
         raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
-    _learner(state).check_wider()
-    return [Added(command.arm)], None
+    learner_of(state).check_wider()
+    return [e.Added(command.arm)], None
 
 
-def _disable(state: State, command: DisableArm, now: int) -> Outcome:  # noqa: ARG001
+def _disable(state: State, command: c.DisableArm, now: int) -> Outcome:  # noqa: ARG001
     index = _arm(state, "disable_arm", command.arm)
-    return [Disabled(index)] if state.arms[index].enabled else [], None
+    return [e.Disabled(index)] if state.arms[index].enabled else [], None
 
 
-def _enable(state: State, command: EnableArm, now: int) -> Outcome:  # noqa: ARG001
+def _enable(state: State, command: c.EnableArm, now: int) -> Outcome:  # noqa: ARG001
     index = _arm(state, "enable_arm", command.arm)
-    return [Enabled(index)] if not state.arms[index].enabled else [], None
+    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
 
 
-def _warm(state: State, command: Warm, now: int) -> Outcome:  # noqa: ARG001
+def _warm(state: State, command: c.Warm, now: int) -> Outcome:  # noqa: ARG001
     if command.key in state.warmed:
         return [], 0
     arms = {name: _arm(state, "warm_start", name) for name in set(command.arms)}
     for reward in command.rewards:
         _check_reward("warm_start", reward)
-    return [Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
+    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
 
 
-def _pause(state: State, command: Pause, now: int) -> Outcome:  # noqa: ARG001
-    return [] if state.paused else [Paused()], None
+def _pause(state: State, command: c.Pause, now: int) -> Outcome:  # noqa: ARG001
+    return [] if state.paused else [e.Paused()], None
 
 
-def _resume(state: State, command: Resume, now: int) -> Outcome:  # noqa: ARG001
-    return [Resumed()] if state.paused else [], None
+def _resume(state: State, command: c.Resume, now: int) -> Outcome:  # noqa: ARG001
+    return [e.Resumed()] if state.paused else [], None
 
 
-def _close(state: State, command: Close, now: int) -> Outcome:  # noqa: ARG001
-    return [] if state.ended == "closed" else [Closed()], None
+def _close(state: State, command: c.Close, now: int) -> Outcome:  # noqa: ARG001
+    return [] if state.ended == "closed" else [e.Closed()], None
 
 
-def _sweep(state: State, command: Sweep, now: int) -> Outcome:  # noqa: ARG001
+def _sweep(state: State, command: c.Sweep, now: int) -> Outcome:  # noqa: ARG001
     if state.due is None or now < state.due:
         return [], None
     by_time = sorted((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
     overdue = [entry for entry in by_time if entry[0] <= now]
     state.due = by_time[len(overdue)][0] if len(overdue) < len(by_time) else None
     if state.terms.expiry == "release":
-        return [Expired(number) for _, number, _ in overdue], None
-    events: list[AnyEvent] = [Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
+        return [e.Expired(number) for _, number, _ in overdue], None
+    events: list[e.AnyEvent] = [e.Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
     return events + _crossing(state, sum(held for _, _, held in overdue)), None
 
 
-def _counted(decision: Decision) -> Counted | None:
+def _counted(decision: Decision) -> e.Counted | None:
     """What it counts for so far, if it does."""
     if decision.cost is None or decision.reward is None or decision.place is None:
         return None
-    return Counted(decision.cost, decision.reward, decision.place)
+    return e.Counted(decision.cost, decision.reward, decision.place)
 
 
 def _overruns(state: State, decision: Decision, cost: int) -> bool:
@@ -310,16 +225,9 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
     return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
 
 
-def _crossing(state: State, more: int) -> list[AnyEvent]:
+def _crossing(state: State, more: int) -> list[e.AnyEvent]:
     """Exhausted, where this much more spending crosses the budget."""
-    return [Exhausted()] if not state.ended and state.spent + more > state.budget else []
-
-
-def _learner(state: State) -> Learner:
-    if state.learner is None:
-        name = state.terms.policy["name"]
-        raise BursarError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
-    return state.learner
+    return [e.Exhausted()] if not state.ended and state.spent + more > state.budget else []
 
 
 def _find(state: State, number: int) -> Decision:
@@ -360,6 +268,7 @@ def _arm(state: State, owner: str, name: str) -> int:
 
 
 _RULES: dict[type, Callable[[State, Any, int], Outcome]] = {
-    Ask: _ask, Tell: _tell, Void: _void, Extend: _extend, Amend: _amend, SetBudget: _set_budget, AddArm: _add_arm,
-    DisableArm: _disable, EnableArm: _enable, Warm: _warm, Pause: _pause, Resume: _resume, Close: _close, Sweep: _sweep,
+    c.Ask: _ask, c.Tell: _tell, c.Void: _void, c.Extend: _extend, c.Amend: _amend, c.SetBudget: _set_budget,
+    c.AddArm: _add_arm, c.DisableArm: _disable, c.EnableArm: _enable, c.Warm: _warm, c.Pause: _pause,
+    c.Resume: _resume, c.Close: _close, c.Sweep: _sweep,
 }  # fmt: skip

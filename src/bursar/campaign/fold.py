@@ -5,36 +5,17 @@ The state is changed in place and returned: copying it would make each event cos
 
 from typing import Any
 
-from bursar.campaign.events import (
-    Added,
-    Amended,
-    Asked,
-    Budgeted,
-    Closed,
-    Counted,
-    Disabled,
-    Enabled,
-    Exhausted,
-    Expired,
-    Extended,
-    Opened,
-    Paused,
-    Record,
-    Resumed,
-    Told,
-    Voided,
-    Warmed,
-)  # fmt: skip
+from bursar.campaign import events as e
 from bursar.campaign.learner import Learner, Stream
 from bursar.campaign.money import Unit
 from bursar.campaign.state import Arm, Decision, State
 from bursar.policies import BY_NAME
 
 
-def apply(state: State | None, record: Record, policy: Any = None) -> State:
+def apply(state: State | None, record: e.Record, policy: Any = None) -> State:
     """The state after an event; `policy` stands in for one that is not built in, when the campaign is opened."""
     event = record.event
-    if isinstance(event, Opened):
+    if isinstance(event, e.Opened):
         state = _opened(event, policy)
     elif state is None:
         raise ValueError("the first event of a campaign opens it")
@@ -50,14 +31,14 @@ def policy_of(terms: Any) -> Any:
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
-def _opened(event: Opened, policy: Any) -> State:
+def _opened(event: e.Opened, policy: Any) -> State:
     arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
     policy = policy_of(event.terms) if policy is None else policy
     budget = Unit.named(event.terms.unit).amount(event.budget)
     return State(event, arms, None if policy is None else Learner(policy, len(arms), budget))
 
 
-def _asked(state: State, event: Asked, record: Record) -> None:
+def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     decision = Decision(
         record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity
     )
@@ -69,7 +50,7 @@ def _asked(state: State, event: Asked, record: Record) -> None:
     _note_due(state, event.expires)
 
 
-def _told(state: State, event: Told, record: Record) -> None:
+def _told(state: State, event: e.Told, record: e.Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
     _hear(state.arms[event.arm], event.cost)
     _land(state, event.decision)
@@ -80,7 +61,7 @@ def _told(state: State, event: Told, record: Record) -> None:
         decision.cost, decision.reward, decision.place = event.cost, event.reward, place
 
 
-def _expired(state: State, event: Expired, record: Record) -> None:
+def _expired(state: State, event: e.Expired, record: e.Record) -> None:
     decision = state.decisions[event.decision]
     _land(state, event.decision)
     decision.standing = "expired"
@@ -89,17 +70,17 @@ def _expired(state: State, event: Expired, record: Record) -> None:
         decision.cost, decision.reward = event.charged, event.reward
 
 
-def _voided(state: State, event: Voided, _: Record) -> None:
+def _voided(state: State, event: e.Voided, _: e.Record) -> None:
     _land(state, event.decision)
     state.decisions[event.decision].standing = "voided"
 
 
-def _extended(state: State, event: Extended, _: Record) -> None:
+def _extended(state: State, event: e.Extended, _: e.Record) -> None:
     state.decisions[event.decision].expires = event.expires
     _note_due(state, event.expires)
 
 
-def _amended(state: State, event: Amended, record: Record) -> None:
+def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
     _hear(state.arms[event.arm], event.cost)
     decision = state.decisions.get(event.decision)
@@ -107,7 +88,7 @@ def _amended(state: State, event: Amended, record: Record) -> None:
         decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
 
 
-def _budgeted(state: State, event: Budgeted, _: Record) -> None:
+def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
     if state.learner:
         state.learner.set_budget(state.unit.amount(event.budget))
     if state.ended == "exhausted" and event.budget > state.budget and state.spent <= event.budget:
@@ -115,21 +96,21 @@ def _budgeted(state: State, event: Budgeted, _: Record) -> None:
     state.budget = event.budget
 
 
-def _added(state: State, event: Added, _: Record) -> None:
+def _added(state: State, event: e.Added, _: e.Record) -> None:
     if state.learner:
         state.learner.widen()
     state.arms.append(Arm(event.arm.name, event.arm.max_cost))
 
 
-def _disabled(state: State, event: Disabled, _: Record) -> None:
+def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
     state.arms[event.arm].enabled = False
 
 
-def _enabled(state: State, event: Enabled, _: Record) -> None:
+def _enabled(state: State, event: e.Enabled, _: e.Record) -> None:
     state.arms[event.arm].enabled = True
 
 
-def _warmed(state: State, event: Warmed, record: Record) -> None:
+def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
     if state.learner:
         samples = zip(event.arms, event.costs, event.rewards, strict=True)
         state.learner.observe_all(samples, Stream(state.terms.seed, record.seq))
@@ -140,23 +121,23 @@ def _warmed(state: State, event: Warmed, record: Record) -> None:
     state.warmed.append(event.key)
 
 
-def _paused(state: State, event: Paused, _: Record) -> None:  # noqa: ARG001
+def _paused(state: State, event: e.Paused, _: e.Record) -> None:  # noqa: ARG001
     state.paused = True
 
 
-def _resumed(state: State, event: Resumed, _: Record) -> None:  # noqa: ARG001
+def _resumed(state: State, event: e.Resumed, _: e.Record) -> None:  # noqa: ARG001
     state.paused = False
 
 
-def _exhausted(state: State, event: Exhausted, _: Record) -> None:  # noqa: ARG001
+def _exhausted(state: State, event: e.Exhausted, _: e.Record) -> None:  # noqa: ARG001
     state.ended = "exhausted"
 
 
-def _closed(state: State, event: Closed, _: Record) -> None:  # noqa: ARG001
+def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
     state.ended = "closed"
 
 
-def _count(state: State, index: int, cost: int, reward: float, instead: Counted | None, record: Record) -> int:
+def _count(state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record) -> int:
     """Let a pull count, in the place of what it counted before, if it did; return the place of its sample.
 
     It is learned first: where a user's memory raises, no sum has changed.
@@ -200,7 +181,7 @@ def _note_due(state: State, expires: int | None) -> None:
 
 
 _RULES: dict[type, Any] = {
-    Asked: _asked, Told: _told, Expired: _expired, Voided: _voided, Extended: _extended, Amended: _amended,
-    Budgeted: _budgeted, Added: _added, Disabled: _disabled, Enabled: _enabled, Warmed: _warmed, Paused: _paused,
-    Resumed: _resumed, Exhausted: _exhausted, Closed: _closed,
+    e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
+    e.Amended: _amended, e.Budgeted: _budgeted, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled,
+    e.Warmed: _warmed, e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
 }  # fmt: skip

@@ -8,26 +8,8 @@ import msgspec
 
 from bursar._version import __version__
 from bursar.campaign import commands as c
+from bursar.campaign import events as e
 from bursar.campaign.decide import decide
-from bursar.campaign.events import (
-    Added,
-    Amended,
-    AnyEvent,
-    Asked,
-    Budgeted,
-    Closed,
-    Disabled,
-    Enabled,
-    Exhausted,
-    Extended,
-    Opened,
-    Paused,
-    Record,
-    Resumed,
-    Told,
-    Voided,
-    Warmed,
-)  # fmt: skip
 from bursar.campaign.fold import apply
 from bursar.campaign.state import State
 from bursar.errors import BursarError
@@ -43,9 +25,9 @@ class Replay:
     def __init__(self, choosing: bool = True) -> None:
         self.version = __version__
         self._choosing = choosing
-        self._due: deque[AnyEvent] = deque()  # what must come next
+        self._due: deque[e.AnyEvent] = deque()  # what must come next
 
-    def fold(self, state: State | None, record: Record, policy: Any = None) -> tuple[State, str | None]:
+    def fold(self, state: State | None, record: e.Record, policy: Any = None) -> tuple[State, str | None]:
         """The state after the next event, and what is wrong with that event, if something is.
 
         Raises ValueError, in a sentence, where it cannot be folded.
@@ -54,7 +36,7 @@ class Replay:
         title = f"event {seq} ({_kind(event)})"
         if seq != (wanted := state.seq + 1 if state else 1):
             raise ValueError(f"event {wanted} is missing")
-        if isinstance(event, Opened) != (state is None):
+        if isinstance(event, e.Opened) != (state is None):
             raise ValueError(f"{title} is out of place: the first event opens a campaign, and no other")
         self.version = _version(event) or self.version
         doubt = None
@@ -64,7 +46,7 @@ class Replay:
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{title} {doubt or f'cannot be folded: {type(error).__name__} {error}'}") from error
 
-    def _doubt(self, state: State, record: Record) -> str | None:
+    def _doubt(self, state: State, record: e.Record) -> str | None:
         event = record.event
         if record.at < state.at:
             return "is dated before the one it follows"
@@ -78,13 +60,13 @@ class Replay:
             self._due.clear()
         return said
 
-    def _wanted(self, state: State, event: AnyEvent, at: int) -> AnyEvent | None:
+    def _wanted(self, state: State, event: e.AnyEvent, at: int) -> e.AnyEvent | None:
         """What belongs here: the rest of what the last command came to, what is overdue, or what this one comes to."""
         if not self._due:
             self._due.extend(decide(state, c.Sweep(), at)[0])
         if not self._due:
             learner = state.learner
-            if isinstance(event, (Asked, Exhausted, Added)) and not (self._choosing and learner):
+            if isinstance(event, (e.Asked, e.Exhausted, e.Added)) and not (self._choosing and learner):
                 state.learner = _Given(event)  # type: ignore[assignment]
             try:
                 self._due.extend(decide(state, _command(state, event, at), at)[0])
@@ -96,59 +78,59 @@ class Replay:
 class _Given:
     """Stands in for a learner: it chooses what was chosen, and takes the arms that were added."""
 
-    def __init__(self, event: Asked | Exhausted | Added) -> None:
+    def __init__(self, event: e.Asked | e.Exhausted | e.Added) -> None:
         self._event = event
 
     def choose(self, open_arms: Sequence[int], *_: Any) -> int:
-        if isinstance(self._event, Asked) and self._event.arm not in open_arms:
+        if isinstance(self._event, e.Asked) and self._event.arm not in open_arms:
             raise BursarError("its arm is disabled, or costs more than is left")
-        return self._event.arm if isinstance(self._event, Asked) else open_arms[0]
+        return self._event.arm if isinstance(self._event, e.Asked) else open_arms[0]
 
     def check_wider(self) -> None:
         pass
 
 
-def _command(state: State, event: AnyEvent, at: int) -> c.Command:
+def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
     """The command that an event says it came from."""
     match event:
-        case Asked():
+        case e.Asked():
             return c.Ask(event.key, event.ttl)
-        case Told():
+        case e.Told():
             return c.Tell(event.decision, event.cost, event.reward)
-        case Voided():
+        case e.Voided():
             return c.Void(event.decision, event.reason)
-        case Extended():
+        case e.Extended():
             return c.Extend(event.decision, event.expires - at)
-        case Amended():
+        case e.Amended():
             return c.Amend(event.decision, event.cost, event.reward, event.reason)
-        case Budgeted():
+        case e.Budgeted():
             return c.SetBudget(event.budget)
-        case Added():
+        case e.Added():
             return c.AddArm(event.arm)
-        case Disabled():
+        case e.Disabled():
             return c.DisableArm(state.arms[event.arm].name)
-        case Enabled():
+        case e.Enabled():
             return c.EnableArm(state.arms[event.arm].name)
-        case Warmed():
+        case e.Warmed():
             names = tuple(state.arms[arm].name for arm in event.arms)
             return c.Warm(names, event.costs, event.rewards, event.key, event.source)
-        case Paused():
+        case e.Paused():
             return c.Pause()
-        case Resumed():
+        case e.Resumed():
             return c.Resume()
-        case Closed():
+        case e.Closed():
             return c.Close()
-        case Exhausted():
+        case e.Exhausted():
             return c.Ask()  # which found that no arm fits; all else that exhausts is in what is due
     return c.Sweep()  # Opened comes first, Expired with what is overdue
 
 
-def _difference(event: AnyEvent, wanted: AnyEvent | None) -> str | None:
+def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:
     if wanted is None:
         return "changes nothing"
     if type(event) is not type(wanted):
         return f"comes where the rules say {_kind(wanted)}"
-    if isinstance(event, Asked) and isinstance(wanted, Asked):
+    if isinstance(event, e.Asked) and isinstance(wanted, e.Asked):
         policy = f"{wanted.policy.rpartition('@')[0]}@{_version(event)}"
         wanted = msgspec.structs.replace(wanted, policy=policy, propensity=event.propensity)
     for field in event.__struct_fields__:
@@ -158,13 +140,13 @@ def _difference(event: AnyEvent, wanted: AnyEvent | None) -> str | None:
     return None
 
 
-def _version(event: AnyEvent) -> str | None:
-    if isinstance(event, Opened):
+def _version(event: e.AnyEvent) -> str | None:
+    if isinstance(event, e.Opened):
         return event.terms.version
-    return event.policy.rpartition("@")[2] if isinstance(event, Asked) else None
+    return event.policy.rpartition("@")[2] if isinstance(event, e.Asked) else None
 
 
-def _kind(event: AnyEvent) -> str:
+def _kind(event: e.AnyEvent) -> str:
     return str(event.__struct_config__.tag)
 
 

@@ -130,9 +130,8 @@ class SqlLedger:
                 return done.replies
             except sa.exc.SQLAlchemyError as error:
                 self._forget()
-                if is_sqlite(self._engine) or not lost(error) or time.monotonic() > deadline:
-                    if isinstance(error, sa.exc.IntegrityError) and self._id is None:
-                        continue  # somebody else opened it at the same time
+                rivalled = isinstance(error, sa.exc.IntegrityError) and self._id is None  # somebody opened it just now
+                if is_sqlite(self._engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:
                     with told_plainly(self._engine):
                         raise
                 time.sleep(pause)
