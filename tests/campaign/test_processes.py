@@ -38,7 +38,7 @@ def test_processes_on_one_file(workers: Workers, tmp_path: Path) -> None:
 def test_a_fork_does_no_harm(workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
     """It can neither ask nor read with what it was born with; PostgreSQL can be opened anew there, SQLite cannot."""
     store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
-    forks = 100 if SOAK else 5
+    forks = 500 if SOAK else 30
     workers.run("tests.campaign.test_processes.fork_often", store, forks)
     records = checked(store)
     asked = [record.event.key for record in records if isinstance(record.event, Asked)]

@@ -24,6 +24,7 @@ SILENCE = 300.0  # seconds after which a server ends the transaction of a worker
 _ALLOWED = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 # File systems where SQLite's locks cannot be trusted, as Linux names them.
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "ncpfs"}
+FORKED = "a campaign cannot be used in a forked process: open it after forking"
 _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
 
@@ -32,7 +33,8 @@ def connect(store: object, *, new: bool = True) -> Engine:
     """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
     url = _address(store)
     engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
-    _keep_to_this_process(engine)
+    _open[engine] = os.getpid()
+    sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
     try:
         with told_plainly(engine):
             _bring_up_to_date(engine, new)
@@ -54,7 +56,13 @@ def reading(store: object) -> Iterator[Connection]:
 
 
 def at_one_moment(engine: Engine) -> Connection:
-    """A connection for reading; all that it reads is as it was at its first read."""
+    """A connection for reading; all that it reads is as it was at its first read.
+
+    In a forked process it is refused before anything of the other's is touched: even to close an inherited connection
+    can wait for ever, for a lock inside SQLite that a thread held which is not there.
+    """
+    if _open.setdefault(engine, os.getpid()) != os.getpid():
+        raise StoreError(FORKED)
     moment = {} if is_sqlite(engine) else {"isolation_level": "REPEATABLE READ"}
     return engine.connect().execution_options(reading=True, **moment)
 
@@ -152,21 +160,6 @@ def _postgresql(url: URL) -> Engine:
         connection.commit()
 
     return engine
-
-
-def _keep_to_this_process(engine: Engine) -> None:
-    """Refuse to use its connections in a forked process: they are the other's, and so are SQLite's locks."""
-    process = _open[engine] = os.getpid()
-
-    @sa.event.listens_for(engine, "checkout")
-    def _(*_: Any) -> None:
-        if os.getpid() != process:
-            raise StoreError("a campaign cannot be used in a forked process: open it after forking")
-
-    @sa.event.listens_for(engine, "engine_disposed")
-    def _(engine: Engine) -> None:
-        if os.getpid() == process:
-            _open.pop(engine, None)
 
 
 def _bring_up_to_date(engine: Engine, new: bool) -> None:

@@ -90,9 +90,8 @@ class SqlLedger:
             after = chunk[-1].seq
 
     def close(self) -> None:
-        """Write what waits, and let the database go."""
+        """Write what waits, and let the database go; in a forked process it is not ours to let go."""
         if not self._writer.close():
-            self._engine.dispose(close=False)  # the connections are those of the process that forked
             return
         if self._connection is not None:
             self._connection.close()

@@ -12,6 +12,7 @@ from typing import Any
 
 from bursar.campaign.batch import settled_first
 from bursar.campaign.commands import Command
+from bursar.campaign.stores.database import FORKED
 from bursar.errors import NotNow, StoreError
 
 MOST_WAITING = 10_000  # groups of commands that may wait; more are refused, and may be tried again
@@ -35,7 +36,7 @@ class Writer:
     def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
         """The replies to be: each a value or an error; the future fails where nothing could be written."""
         if os.getpid() != self._process:
-            raise StoreError("a campaign cannot be used in a forked process: open it after forking")
+            raise StoreError(FORKED)
         future: Future[list[Any]] = Future()
         with self._gate:
             if self._closed:
