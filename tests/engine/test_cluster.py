@@ -34,9 +34,9 @@ COINS = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Three worker processes, as a user would have connected to them."""
+    """Two worker processes, as a user would have connected to them."""
     with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as local,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
         distributed.Client(local) as connected,
     ):
         yield connected

@@ -1,7 +1,6 @@
 """Ctrl-C with `partial=True`: the runs that every policy has finished, as if no more had been asked for."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,48 +16,35 @@ PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
 GIVEN: dict[str, Any] = {"policies": [Uniform(), Fixed(1)], "budgets": [1e3, 3e5], "seed": 3, "workers": 2}
 
 
-@pytest.fixture
-def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Have Ctrl-C pressed as soon as so many runs, of all policies together, are done."""
+def interrupt_at(part: float) -> Callable[[float], None]:
+    """Ctrl-C, pressed as soon as that part of all policies' runs is done."""
 
-    def after(runs: float) -> None:
-        @contextmanager
-        def progress(total: float, wanted: bool | None) -> Iterator[Callable[[float], None]]:
-            def report(done: float) -> None:
-                if done >= runs:
-                    raise KeyboardInterrupt
+    def told(done: float) -> None:
+        if done >= part:
+            raise KeyboardInterrupt
 
-            yield report
-
-        monkeypatch.setattr(simulation, "progress_bar", progress)
-
-    return after
+    return told
 
 
-def test_what_is_done_is_what_fewer_runs_give(interrupt, monkeypatch) -> None:
-    with monkeypatch.context():
-        interrupt(12)
-        some = bursar.simulate(PROBLEM, **GIVEN, runs=4000, partial=True)
-        monkeypatch.undo()
+def test_what_is_done_is_what_fewer_runs_give() -> None:
+    some = bursar.simulate(PROBLEM, **GIVEN, runs=4000, partial=True, progress=interrupt_at(0.001))
     assert 1 <= some.runs < 4000
     assert some == bursar.simulate(PROBLEM, **GIVEN, runs=some.runs)
 
 
-def test_nothing_done_raises(interrupt) -> None:
-    interrupt(0)
+def test_nothing_done_raises() -> None:
     with pytest.raises(KeyboardInterrupt):
-        bursar.simulate(PROBLEM, **{**GIVEN, "budgets": [1e8]}, runs=8, partial=True)
+        bursar.simulate(PROBLEM, **{**GIVEN, "budgets": [1e8]}, runs=8, partial=True, progress=interrupt_at(0))
 
 
-def test_it_must_be_asked_for(interrupt) -> None:
-    interrupt(12)
+def test_it_must_be_asked_for() -> None:
     with pytest.raises(KeyboardInterrupt):
-        bursar.simulate(PROBLEM, **GIVEN, runs=4000)
+        bursar.simulate(PROBLEM, **GIVEN, runs=4000, progress=interrupt_at(0.001))
     with pytest.raises(bursar.BursarError, match="partial of simulate must be True or False; got 'yes'"):
         bursar.simulate(PROBLEM, **GIVEN, partial="yes")  # type: ignore[arg-type]
 
 
-def test_a_second_ctrl_c_raises(interrupt, monkeypatch) -> None:
+def test_a_second_ctrl_c_raises(monkeypatch) -> None:
     """The first one waits for the threads; a second one, meanwhile, wants out, and they may still be writing."""
 
     def twice(*_: Any) -> None:

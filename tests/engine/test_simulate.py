@@ -61,7 +61,7 @@ def everyone(problem: Problem) -> dict[str, Any]:
         "B1": policies.UCBB1(same, same, same, min_cost=0.05),
         "B1 bounded": policies.UCBB1(same, same, same, min_cost=0.05, cost_bound=0.1, reward_bound=0.1),
         "M1": policies.UCBM1(same, same, same, min_cost=0.05),
-        "M1 certain costs": policies.UCBM1(0.0, 0.1, 0.0, min_cost=0.05),
+        "M1 certain costs": policies.UCBM1(0 * same, same, 0 * same, min_cost=0.05),
         "B2": policies.UCBB2(0.05, 0.1, min_cost=0.05),
         "B2C": policies.UCBB2C(0.05, 0.1, 1.0, min_cost=0.05),
         "fixed": policies.Fixed(1),
@@ -74,7 +74,7 @@ def everyone(problem: Problem) -> dict[str, Any]:
 def test_the_engine_equals_its_slow_twin(name: str) -> None:
     problem = PROBLEMS[name]
     players = everyone(problem)
-    if name not in ("G", "mix"):  # every law, every policy, but not every pair: each is a compilation
+    if name != "mix":  # every law, every policy, but not every pair: each is a compilation
         players = {"B1": players["B1"]}
     result = bursar.simulate(problem, players, budgets=BUDGETS, runs=3, seed=5)
     for p, policy in enumerate(result.policies.values()):
@@ -114,7 +114,7 @@ def test_workers_and_batch_sizes_change_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = PROBLEMS["G"]
+    problem = PROBLEMS["mix"]
     whole = bursar.simulate(problem, everyone(problem), budgets=[500.0], runs=5)
     monkeypatch.setattr("bursar.engine.backends.threads._FIRST_SLICE", 7)
     monkeypatch.setattr("bursar.engine.backends.threads._SLICE_SECONDS", 0.0)
@@ -324,9 +324,9 @@ BAD = [
     ({"workers": 0}, "workers of simulate must be a whole number ≥ 1; got 0"),
     ({"max_pulls": 0}, "max_pulls of simulate must be a whole number ≥ 1"),
     ({"backend": "gpu"}, 'backend of simulate must be "threads", "dask", "ray" or "cuda"; got \'gpu\''),
-    ({"progress": np.ones(2)}, "progress of simulate must be True, False or None"),
+    ({"progress": np.ones(2)}, "progress of simulate must be True, False, None or a function"),
     ({"backend": np.ones(2)}, "backend of simulate must be"),
-    ({"progress": "yes"}, "progress of simulate must be True, False or None; got 'yes'"),
+    ({"progress": "yes"}, "progress of simulate must be True, False, None or a function; got 'yes'"),
 ]
 
 
@@ -345,4 +345,13 @@ def test_a_progress_bar_appears_when_asked_for(
     bursar.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e6], runs=4, progress=True)
     assert "simulating" in capfd.readouterr().err
     bursar.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[100.0], runs=2)
+    assert capfd.readouterr().err == ""
+
+
+def test_progress_can_be_told_to_a_function(capfd: pytest.CaptureFixture[str]) -> None:
+    told: list[float] = []
+    bursar.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e5], runs=4, progress=told.append)
+    assert told == sorted(told)
+    assert told[0] >= 0.0
+    assert told[-1] == 1.0
     assert capfd.readouterr().err == ""

@@ -1,6 +1,7 @@
-"""A progress bar for long work: it appears after a second, on a terminal or in a notebook, unless asked otherwise."""
+"""How far long work is: a bar on a terminal or in a notebook after a second, or whoever asked to be told."""
 
 import contextlib
+import html
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,15 +12,25 @@ _DELAY_SECONDS = 1.0
 _REFRESH_SECONDS = 0.2
 
 
+Report = Callable[[float], None]
+
+
 @contextlib.contextmanager
-def progress(total: float, wanted: bool | None) -> Iterator[Callable[[float], None]]:
-    """Yield a function to be told how much of `total` is done."""
+def progress(total: float, wanted: bool | Report | None, words: str = "simulating") -> Iterator[Report]:
+    """Yield a function to be told how much of `total` is done.
+
+    A bar is shown, or not, as `wanted` says; None means on a terminal or in a notebook only. Where it is a function,
+    there is no bar and it is told the part that is done, from 0 to 1.
+    """
+    if callable(wanted):
+        yield lambda done: wanted(min(done / total, 1.0))
+        return
     notebook = in_notebook()
     shown = notebook or sys.stderr.isatty() if wanted is None else wanted
     if not shown:
         yield lambda _: None
         return
-    with (_in_notebook if notebook else _on_terminal)(total) as report:
+    with (_in_notebook if notebook else _on_terminal)(total, words) as report:
         yield report
 
 
@@ -30,7 +41,7 @@ def in_notebook() -> bool:
 
 
 @contextlib.contextmanager
-def _on_terminal(total: float) -> Iterator[Callable[[float], None]]:
+def _on_terminal(total: float, words: str) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -41,10 +52,16 @@ def _on_terminal(total: float) -> Iterator[Callable[[float], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     console = Console(stderr=True)
     bar = Progress(*columns, console=console, transient=console.is_terminal)  # a file gets the last state, once
-    task = bar.add_task("", total=total)
+    task = bar.add_task(words, total=total)
     start = time.monotonic()
 
     def report(done: float) -> None:
@@ -59,7 +76,7 @@ def _on_terminal(total: float) -> Iterator[Callable[[float], None]]:
 
 
 @contextlib.contextmanager
-def _in_notebook(total: float) -> Iterator[Callable[[float], None]]:
+def _in_notebook(total: float, words: str) -> Iterator[Report]:
     """The browser's own bar, replaced in place; rich would need ipywidgets for that."""
     shown: Any = import_module("IPython.display")
     start = last = time.monotonic()
@@ -72,7 +89,7 @@ def _in_notebook(total: float) -> Iterator[Callable[[float], None]]:
             return
         last, share = now, min(done / total, 1.0)
         left = f", {(now - start) * (1.0 / share - 1.0):,.0f} s left" if share > 0 else ""
-        bar = shown.HTML(f'<progress max="1" value="{share:.4f}"></progress> simulating, {share:.0%}{left}')
+        bar = shown.HTML(f'<progress max="1" value="{share:.4f}"></progress> {html.escape(words)}, {share:.0%}{left}')
         if handle is None:
             handle = shown.display(bar, display_id=True)
         else:

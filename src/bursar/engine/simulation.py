@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from bursar._version import __version__
 from bursar.arms.problem import Problem, checked_problem
 from bursar.engine.loop import Outcome
+from bursar.engine.progress import Report
 from bursar.engine.progress import progress as progress_bar
 from bursar.engine.result import Result
 from bursar.engine.task import Task
@@ -37,7 +38,7 @@ def simulate(
     workers: int | None = None,
     backend: str = "threads",
     max_pulls: int = 10**9,
-    progress: bool | None = None,
+    progress: bool | Report | None = None,
     partial: bool = False,
 ) -> Result:
     """Play every policy on the problem until each budget is spent, `runs` times over.
@@ -53,7 +54,8 @@ def simulate(
         backend: "threads"; "dask" or "ray", a cluster (docs/cluster.md): the same numbers, bit for bit; "cuda", a GPU
             (docs/gpu.md): other random numbers, the same laws.
         max_pulls: a run that has made this many pulls and has budget left raises `RunTooLong`.
-        progress: a bar: True, False, or None for a terminal or a notebook only.
+        progress: a bar: True, False, or None for a terminal or a notebook only; or a function, called now and then
+            with the part that is done, from 0 to 1.
         partial: whether Ctrl-C (in a notebook: interrupt) returns what is done. The result is then that of as many
             runs, from the first on, as every policy has finished; with none, or at a second Ctrl-C, it raises.
 
@@ -72,8 +74,8 @@ def simulate(
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
     if str(backend) not in _BACKENDS:
         raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
-    if progress is not None and not isinstance(progress, bool):
-        raise BadParameter("simulate", "progress", "True, False or None", progress)
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise BadParameter("simulate", "progress", "True, False, None or a function", progress)
     if not isinstance(partial, bool):
         raise BadParameter("simulate", "partial", "True or False", partial)
 

@@ -117,13 +117,10 @@ def versions() -> dict[str, str]:
 def _play(tasks: Sequence[Task], cluster: Cluster, report: Callable[[float], None]) -> None:
     import joblib
 
-    chunks: list[Task] = []
-    calls: list[Any] = []
-    for task in tasks:
-        work = packed(task)
-        for chunk in chunks_of(task, cluster.slots):
-            calls.append(joblib.delayed(play_chunk)(len(chunks), work, chunk.first, chunk.runs))
-            chunks.append(chunk)
+    parts = [(chunk, work) for task in tasks for work in [packed(task)] for chunk in chunks_of(task, cluster.slots)]
+    parts.sort(key=lambda part: part[0].first)  # as on threads: whoever interrupts has some runs of each policy
+    chunks = [chunk for chunk, _ in parts]
+    calls = [joblib.delayed(play_chunk)(i, work, chunk.first, chunk.runs) for i, (chunk, work) in enumerate(parts)]
     done = 0
     with joblib.parallel_config(cluster.backend):
         parallel = joblib.Parallel(cluster.slots, return_as="generator_unordered", pre_dispatch=cluster.ahead)
