@@ -52,7 +52,13 @@ def entry(name: str, value: Any) -> str:
     """`name(parameters) → record(fields)`: first line of the docstring."""
     value = getattr(value, "__func__", value)
     shown = name if not callable(value) else f"{name}{signature(value)}{record(value)}"
-    return f"- `{shown}`: {(inspect.getdoc(value) or '').splitlines()[0]}"
+    return f"- `{shown}`: {plain((inspect.getdoc(value) or '').splitlines()[0])}"
+
+
+def plain(sentence: str) -> str:
+    """A docstring's line as Markdown: a star is a star (r*B), except in code."""
+    parts = sentence.split("`")
+    return "`".join(part if i % 2 else part.replace("*", "\\*") for i, part in enumerate(parts))
 
 
 def signature(value: Any) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from bursar import Result, __version__
 from bursar.experiments import outputs, play
+from bursar.report import table
 
 SWEPT = """
 format = 1
@@ -67,14 +68,18 @@ def reports(monkeypatch):
     """In place of the report: a page with the table's numbers, at once; the folders that got one."""
     folders: list[str] = []
 
-    def write_report(result: Result, folder: Path) -> list[Path]:
+    def report_files(folder: Path) -> list[Path]:
+        return [folder / "report.html", folder / "table.md"]
+
+    def write_report(result: Result, folder: Path, title: str | None = None) -> list[Path]:
         folders.append(folder.name)
-        page = folder / "report.html"
-        page.write_text(result.regret().to_csv(), encoding="utf-8")
-        return [page]
+        texts = f"<title>{title}</title>\n{result.regret().to_csv()}", table(result, "markdown", title=title)
+        for path, text in zip(report_files(folder), texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        return report_files(folder)
 
     monkeypatch.setattr(outputs, "write_report", write_report)
-    monkeypatch.setattr(outputs, "report_files", lambda folder: [folder / "report.html"])
+    monkeypatch.setattr(outputs, "report_files", report_files)
     return folders
 
 
@@ -83,9 +88,12 @@ def simulated(monkeypatch, reports):
     """In place of the simulator: random pulls by the seed and the policy; the labels that were played, in order."""
     labels: list[str] = []
 
-    def simulate(problem: Any, policies: dict[str, Any], budgets: Any, *, runs: int, seed: int, **_: Any) -> Result:
+    def simulate(
+        problem: Any, policies: dict[str, Any], budgets: Any, *, runs: int, seed: int, progress: Any, **_: Any
+    ) -> Result:
         [(label, policy)] = policies.items()
         labels.append(label)
+        progress(0.5)
         rng = np.random.default_rng([seed, *type(policy).__name__.encode()])
         shape = (1, runs, len(budgets))
         pulls = rng.integers(1, 50, (*shape, len(problem)))

@@ -34,6 +34,7 @@ def test_a_sweep_prints_its_table(write, simulated):
     assert re.search(r"correlation +Uniform +stubborn +lower bound", done.stdout)
     assert "4 cells played, 0 were there already\n" in done.stdout
     assert "wrote out/correlation=0.5/report.html\n" in done.stdout
+    assert "wrote out/sweep.html\n" in done.stdout
     assert "wrote out/sweep.tex\n" in done.stdout
     assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
         "1/4  Uniform, correlation = -0.5",
@@ -49,7 +50,7 @@ def test_a_sweep_prints_its_table(write, simulated):
 def test_one_point_prints_the_table_of_compare(write, simulated):
     write(PLAIN)
     done = ask("experiment.toml")
-    assert "Regret at budget 50, 4 runs, seed 3" in done.stdout
+    assert "two arms: regret at budget 50, 4 runs, seed 3" in done.stdout
     assert "lower bound as B grows: " in done.stdout
     assert "wrote bursar-report/result.parquet\n" in done.stdout
     assert not Path("bursar-report/sweep.csv").exists()
@@ -123,7 +124,9 @@ def test_options_that_the_file_answers_are_refused(write):
 def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
     write(SWEPT)
     write("in the way", "out")
-    assert ask("experiment.toml", "--out", "out").exit_code == 1
+    for dry in ([], ["--dry-run"]):
+        done = ask("experiment.toml", "--out", "out", *dry)
+        assert (done.exit_code, done.stderr) == (1, "bursar: cannot write out: it is a file\n")
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -132,15 +135,22 @@ def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
     done = ask("experiment.toml", "--out", "there")
     assert done.exit_code == 130
     assert done.stderr == "bursar: interrupted; what is done is kept, and the same command goes on from there\n"
+    assert not Path("there").exists()
+    write(SWEPT.replace("runs = 4", "runs = 10000000000000"))
+    for dry in ([], ["--dry-run"]):
+        done = ask("experiment.toml", "--out", "there", *dry)
+        assert done.exit_code == 2
+        assert done.stderr.startswith("bursar: runs of [experiment] in experiment.toml must be small enough: these ")
+    assert not Path("there").exists()
 
 
 def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
     seen: list[int | None] = []
     inner = experiments.run
 
-    def run(experiment: Experiment, *rest: Any) -> Outcome:
+    def run(experiment: Experiment, *rest: Any, **more: Any) -> Outcome:
         seen.append(experiment.workers)
-        return inner(experiment, *rest)
+        return inner(experiment, *rest, **more)
 
     monkeypatch.setattr(experiments, "run", run)
     write(PLAIN.replace("seed = 3", "seed = 3\nworkers = 7"))

@@ -1,13 +1,10 @@
 """Experiment files: what they may say, and one sentence for everything else."""
 
-import gzip
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from bursar import Problem
-from bursar.arms import Empirical, catalogue
+from bursar.arms import catalogue
 from bursar.errors import BadFile
 from bursar.experiments import is_experiment, points_of, read
 from bursar.experiments.summary import Row
@@ -42,63 +39,6 @@ def test_a_problem_next_to_the_file(write, tmp_path, monkeypatch):
     assert read(path).problem == catalogue.load("H")
 
 
-LOG = "model,usd,score,other\nsmall,1,0.5,x\nlarge,2.5,1,\nsmall,3,-1,y\n"
-OF_LOG = (
-    'format = 1\n[experiment]\nbudget = 10\n[log]\nfile = "log.csv"\narm = "model"\ncost = "usd"\nreward = "score"\n'
-)
-
-
-def test_a_log_is_a_problem(write):
-    write(LOG, "log.csv")
-    problem = read(write(OF_LOG)).problem
-    assert problem.names == ("small", "large")
-    assert problem.arms == (Empirical([1, 3], [0.5, -1]), Empirical([2.5], [1]))
-    with gzip.open("log.csv.gz", "wt") as file:
-        file.write(LOG)
-    assert read(write(OF_LOG.replace("log.csv", "log.csv.gz"))).problem == problem
-
-
-@pytest.mark.parametrize(
-    ("log", "sentence"),
-    [
-        ("", "log.csv is not a CSV file: No columns to parse from file"),
-        ("model,usd\na,1\n", "log.csv has no column 'score'; it has model, usd"),
-        ("model,usd,score\n", "log.csv has no rows"),
-        ("model,usd,score\na,1,1\na,much,1\n", "log.csv: usd in row 2 must be a number; got 'much'"),
-        ("model,usd,score\na,1,1\na,1,\n", "log.csv: score in row 2 must be a finite number; got nan"),
-        ("model,usd,score\na,inf,1\n", "log.csv: usd in row 1 must be a finite number; got inf"),
-        ("model,usd,score\n,1,1\n", "log.csv has no arm in row 1"),
-        ("model,usd,score\na,-1,1\n", "the mean cost of 'a' of Problem must be a finite number > 0; got -1.0"),
-        ('model,usd,score\n"a,1,1\n', "log.csv is not a CSV file: "),
-    ],
-)
-def test_a_broken_log(write, log, sentence):
-    write(log, "log.csv")
-    with pytest.raises(BadFile) as refused:
-        read(write(OF_LOG))
-    assert sentence in str(refused.value)
-
-
-@pytest.mark.parametrize("ending", ["csv.gz", "csv.xz", "zip"])
-def test_a_log_that_cannot_be_unpacked(write, ending):
-    name = f"log.{ending}"
-    Path(name).write_bytes(gzip.compress(LOG.encode() * 50)[:-9])
-    with pytest.raises(BadFile, match=f"^experiment.toml: {name} is not a CSV file: "):
-        read(write(OF_LOG.replace("log.csv", name)))
-
-
-def test_an_arm_may_be_called_na_and_columns_differ(write):
-    write("model,usd,score\nNA,1,1\nNone,1,2\n", "log.csv")
-    assert read(write(OF_LOG)).problem.names == ("NA", "None")
-    with pytest.raises(BadFile, match=r"arm, cost and reward of \[log\] must be three different columns"):
-        read(write(OF_LOG.replace('"usd"', '"score"')))
-
-
-def test_no_log(write):
-    with pytest.raises(BadFile, match=r"^experiment.toml: cannot read log.csv: No such file or directory$"):
-        read(write(OF_LOG))
-
-
 HEAD = 'format = 1\n[experiment]\nproblem = "G"\nbudget = 10\n'
 POLICY = HEAD + "[[policies]]\nname = "
 LOGGED = "format = 1\n[experiment]\nbudget = 1\n[log]\n"
@@ -114,7 +54,9 @@ BAD = [
     (f"{HEAD}runs = '5'", "runs of [experiment] must be a whole number ≥ 1; got '5'"),
     (f"{HEAD}seed = -1", "seed of [experiment] must be a whole number ≥ 0; got -1"),
     (f"{HEAD}workers = 0", "workers of [experiment] must be a whole number ≥ 1; got 0"),
-    (f"{HEAD}title = 3", "title of [experiment] must be a string; got 3"),
+    (f"{HEAD}title = 3", "title of [experiment] must be a string of one line, not empty; got 3"),
+    (f'{HEAD}title = "a\\nb"', "title of [experiment] must be a string of one line, not empty; got 'a"),
+    (f"{HEAD}title = ' '", "title of [experiment] must be a string of one line, not empty; got ' '"),
     (f"{HEAD}backend = 'moon'", "backend of [experiment] must be one of threads, dask, ray, cuda; got 'moon'"),
     (f"{HEAD}budgets = [1]", "budgets or budget of [experiment] must be given, and not both; got {"),
     ("format = 1\n[experiment]\nproblem = 'G'", "budget of [experiment] must be given, and not both; got {}"),
@@ -126,11 +68,12 @@ BAD = [
     ("format = 1\n[experiment]\nbudget = 1", "an experiment has a problem in [experiment], [[arms]] or [log], one of"),
     (f"{HEAD}[[arms]]", "an experiment has a problem in [experiment], [[arms]] or [log], one of the three"),
     (HEAD.replace('"G"', "3"), "problem of [experiment] must be a name from the catalogue or a file; got 3"),
+    (HEAD.replace('"G"', '""'), "problem of [experiment] must be a name from the catalogue or a file; got ''"),
     (HEAD.replace('"G"', '"nosuch"'), "problem of [experiment] must be a TOML file or a name from the catalogue (G, "),
     (PLAIN.replace("cost_sd", "spread"), "arm 0 ('good'): Gaussian has no argument spread"),
     (PLAIN.replace("reward_sd = 0.5", "reward_sd = -1"), "arm 0 ('good'): reward_sd of Gaussian must be ≥ 0; got -1"),
     ("format = 1\nlog = 3\n[experiment]\nbudget = 1", "[log] of the file must be a table; got 3"),
-    (f"{LOGGED}arm = 'a'", "file of [log] must be a string; got None"),
+    (f"{LOGGED}arm = 'a'", "file of [log] must be a string that is not empty; got None"),
     (f"{LOGGED}file = 'a'\nx = 'b'", "a key of [log] must be one of file, arm, cost, "),
     ("format = 1\npolicies = []\n[experiment]\nproblem = 'G'\nbudget = 1", "policies of the file must be a list of"),
     (f"{HEAD}[[policies]]\nlabel = 'a'", "name of policy 0 must be one of UCBB1, UCBM1, "),
@@ -175,6 +118,7 @@ BAD = [
         f"{SWEEP}over = 'policies.slope'\nvalues = [0.5, 0.5000000000000001]",
         "slope = 0.5 and slope = 0.5 would share the folder slope=0.5",
     ),
+    (f"{SWEEP}over='K'\nvalues=[2]\nname='{'é' * 127}'", "would have 256 bytes; 255 are allowed: give the sweep"),
     (f"{SWEEP}over='K'\nvalues=[2]\n[[sweep]]\nover='K'\nvalues=[3]", "name of sweep 1 must be unlike the others; got"),
 ]  # fmt: skip
 

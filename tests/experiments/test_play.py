@@ -8,8 +8,8 @@ import pytest
 
 import bursar
 from bursar import policies
-from bursar.errors import BursarError
-from bursar.experiments import points_of, read, results, run, store
+from bursar.errors import BadFile, BadParameter, BursarError
+from bursar.experiments import estimate, points_of, read, results, run, store
 
 from .conftest import PLAIN, SWEPT
 
@@ -30,7 +30,7 @@ def test_two_runs_give_the_same_bytes_and_the_second_plays_nothing(write, simula
     run(experiment, "b")
     assert bytes_of("a") == bytes_of("b") == kept
     assert {Path(name).suffix for name in kept if name.startswith("sweep.")} == {
-        *(".txt", ".md", ".csv", ".tex", ".png", ".pdf", ".svg")
+        *(".html", ".txt", ".md", ".csv", ".tex", ".png", ".pdf", ".svg")
     }
     assert set(map(str, first.files)) == {f"a/{name}" for name in kept if not name.startswith("cells/")}
 
@@ -65,6 +65,63 @@ def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, report
     assert len(reports) == 2
 
 
+def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports):
+    run(read(write(SWEPT)), "out")
+    page = Path("out/correlation=0.5/report.html")
+    assert "<title>two arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
+    reports.clear()
+    outcome = run(read(write(SWEPT.replace("two arms", "two brave arms"))), "out")
+    assert (outcome.played, len(reports)) == (0, 2)
+    assert "<title>two brave arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
+    assert "<title>two brave arms</title>" in Path("out/sweep.html").read_text(encoding="utf-8")
+    assert Path("out/sweep.tex").read_text(encoding="utf-8").count(r"\caption{two brave arms: regret") == 1
+    run(read(write(SWEPT)), "other")
+    run(read(write(SWEPT)), "out")
+    assert bytes_of("out") == bytes_of("other")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "runs = 4",
+            "runs = 10000000000000",
+            r"runs of \[experiment\] in experiment.toml must be small enough: these ",
+        ),
+        ("seed = 3", 'seed = 3\nbackend = "cuda"', r"^Uniform at correlation = -0.5: backend='cuda' needs "),
+    ],
+)
+def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
+    def no_gpu() -> None:
+        raise BursarError("backend='cuda' needs an NVIDIA GPU")
+
+    monkeypatch.setattr("bursar.engine.backends.cuda.toolkit", no_gpu)
+    with pytest.raises(BursarError, match=sentence):
+        run(read(write(SWEPT.replace(old, new))), "a/b")
+    assert [path.name for path in Path().iterdir()] == ["experiment.toml"]
+
+
+def test_what_simulate_refuses_was_asked_wrongly_in_the_file(write, monkeypatch, reports):
+    def simulate(*_, **__):
+        raise BadParameter("simulate", "runs", "fewer", 4)
+
+    monkeypatch.setattr("bursar.experiments.play.simulate", simulate)
+    with pytest.raises(BadParameter, match=r"^runs of \[experiment\] in experiment.toml must be fewer; got 4$"):
+        run(read(write(PLAIN)), "out")
+
+
+@pytest.mark.parametrize("taken", ["sweep.csv", "correlation=0.5/report.html"])
+def test_places_that_are_taken_are_found_before_the_work(write, simulated, taken):
+    (Path("out") / taken).mkdir(parents=True)
+    for work in (run, estimate):
+        with pytest.raises(BadFile, match=rf"^cannot write out/{taken}: it is a folder$"):
+            work(read(write(SWEPT)), "out")
+    write("in the way", "out/correlation=-0.5")
+    with pytest.raises(BadFile, match=r"^cannot write out/correlation=-0.5: it is a file$"):
+        run(read(write(SWEPT)), "out")
+    assert simulated == []
+
+
 def test_damaged_and_foreign_cells_are_played_again(write, simulated):
     experiment = read(write(PLAIN))
     run(experiment, "out")
@@ -85,7 +142,11 @@ def test_what_fails_says_where_and_keeps_the_rest(write, reports):
         BursarError, match=r"^Uniform at correlation = -0.5: run \d of Uniform made max_pulls = 30 pulls"
     ):
         run(experiment, "out")
-    assert list(Path("out/cells").iterdir()) == []
+    assert not Path("out").exists()
+    Path("mine").mkdir()
+    with pytest.raises(BursarError):
+        run(experiment, "mine/deep/er")
+    assert list(Path("mine").iterdir()) == [], "what was there stays, what was made is gone"
 
 
 def test_cells_put_together_are_one_simulation(write):
@@ -151,7 +212,7 @@ def test_killed_in_the_middle_of_a_file_and_resumed(write, reports, fresh_python
 
 def test_a_folder_that_cannot_be_made(write, simulated):
     write("in the way", "out")
-    with pytest.raises(BursarError, match="cannot write out"):
+    with pytest.raises(BursarError, match=r"^cannot write out: it is a file$"):
         run(read(write(PLAIN)), "out")
     assert simulated == []
     assert Path("out").is_file()

@@ -1,10 +1,15 @@
 """Time: what is left by the pace of each policy, and what a calibration foretells."""
 
+import io
+import re
+from functools import partial
+
 import pytest
+from rich.console import Console
 
 from bursar.experiments import calibrate, estimate, points_of, read, run
 from bursar.experiments.play import jobs
-from bursar.experiments.progress import Progress
+from bursar.experiments.progress import Progress, State
 
 from .conftest import SWEPT
 
@@ -12,7 +17,7 @@ from .conftest import SWEPT
 def test_each_label_has_its_pace(write):
     lines: list[str] = []
     every = jobs(points_of(read(write(SWEPT))))  # 4 runs of 50 pulls: 200 pulls a cell
-    progress = Progress(every, lines.append)
+    progress = Progress(every, say=lines.append)
     assert progress.left == 0.0
     (quick, first), (slow, second), (_, third), (_, fourth) = every
     progress.done(quick, "correlation = -0.5", first, 1.0)
@@ -29,6 +34,52 @@ def test_each_label_has_its_pace(write):
         "3/4  Uniform, correlation = 0.5: 3.0 s, 66.7 pulls/s, 5 min left",
         "4/4  stubborn: 100.0 s, 2 pulls/s",
     ]
+
+
+def test_the_state_of_a_cell_at_work(write, monkeypatch):
+    now, states = [0.0], list[State]()
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    every = jobs(points_of(read(write(SWEPT))))  # 200 pulls a cell
+    progress = Progress(every, points=2, show=states.append)
+    (quick, first), (slow, second), *_ = every
+    told = progress.reporter(f"{quick}\n", "correlation = -0.5", first)
+    assert states.pop() == ("Uniform , correlation = -0.5", 0.0, None, None), "nothing is known yet"
+    now[0] = 2.0
+    told(0.5)
+    assert states.pop() == ("Uniform , correlation = -0.5", 0.125, 50.0, 2.0 + 3 * 4.0)
+    progress.done(quick, "", first, 4.0)
+    told = progress.reporter(slow, "", second)
+    assert states.pop() == ("stubborn", 0.25, None, 12.0)
+    now[0] = 6.0
+    told(0.25)
+    *said, left = states.pop()
+    assert said == ["stubborn", 0.3125, 12.5]
+    assert left == pytest.approx(12.0 + 4.0 + 200 * 8 / 250)
+    progress.done(slow, "", second, 16.0)
+    with progress.drawing("correlation = -0.5"):
+        now[0] += 5.0
+    assert states.pop()[:3] == ("drawing, correlation = -0.5", 0.5, None)
+    assert progress.left == pytest.approx(4.0 + 16.0 + 5.0), "one more report, as long as the last"
+
+
+def test_nothing_to_play_is_all_of_it():
+    states = list[State]()
+    with Progress([], points=1, show=states.append).drawing(""):
+        pass
+    assert states == [("drawing", 1.0, None, 0.0)]
+
+
+def test_the_bar_says_what_is_done(write, simulated, monkeypatch):
+    """On a terminal that keeps all that is written to it; a label with two lines and markup stays in its line."""
+    screen = io.StringIO()
+    terminal = partial(Console, file=screen, force_terminal=True, width=100)
+    monkeypatch.setattr("rich.console.Console", lambda **_: terminal())
+    label = 'label = "[red]mule\\nand more"'
+    outcome = run(read(write(SWEPT.replace('label = "stubborn"', label))), "out", print, bar=True)
+    assert outcome.played == 4
+    shown = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", screen.getvalue())
+    assert "drawing, correlation = 0.5" in shown
+    assert "\nand more" not in shown
 
 
 @pytest.fixture

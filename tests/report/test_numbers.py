@@ -54,7 +54,7 @@ def test_many_arms_are_gathered(two):
     assert found.labels == ["arm 8", "arm 3", "arm 7", "6 more arms"]
     np.testing.assert_array_equal(found.gathered(pulls[0, 0, 0].astype(float)), [7, 9, 8, 15])
     np.testing.assert_allclose(shares(result).share.sum(axis=-1), 1.0)
-    assert grouping(result, most=8).rest == []
+    assert grouping(result, most=8).rest.size == 0
 
 
 def test_earnings_are_pulls_times_rewards(two):

@@ -10,7 +10,9 @@ from bursar import report
 from bursar.arms import Constant, Problem
 from bursar.errors import BadFile, BadParameter
 from bursar.policies import Fixed
+from bursar.report.drawn import drawn
 from bursar.report.page import arm_rows, page_text, policy_rows
+from bursar.report.tables import regret_numbers
 from bursar.report.write import FIGURES, report_files
 
 
@@ -48,9 +50,14 @@ def test_a_page_that_cannot_be_written(three, tmp_path):
         report.write_page(three, 5)  # type: ignore[arg-type]
 
 
+def page_of(result: bursar.Result, title: str | None = None) -> str:
+    numbers = regret_numbers(result, title=title)
+    return page_text(result, numbers, drawn(result, numbers.floor), title)
+
+
 @pytest.fixture(scope="module")
 def text(three) -> str:
-    return page_text(three)
+    return page_of(three)
 
 
 def test_page_says_it_all(text):
@@ -71,7 +78,7 @@ def test_page_says_it_all(text):
 
 
 def test_page_is_written(three, tmp_path, monkeypatch):
-    monkeypatch.setattr("bursar.report.page.page_text", lambda result: f"± {result.runs}")
+    monkeypatch.setattr("bursar.report.page.page_text", lambda result, *_: f"± {result.runs}")
     report.write_page(three, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == "± 20".encode()
 
@@ -106,12 +113,32 @@ def test_every_colour_has_a_dark_twin(text):
 
 
 def test_page_escapes_names(nasty):
-    page = Page(page_text(nasty))
+    page = Page(page_of(nasty))
     assert "script" not in page.tags
     assert "img" not in page.tags
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert any(nasty.labels[0] in word for word in page.words)
     assert nasty.problem.names[0] in page.words
+
+
+def test_a_title_heads_the_page(three, text):
+    assert "<h1>Which policy spends the budget best?</h1>" in text
+    titled = page_of(three, "a < b & 🚀")
+    assert "<title>a &lt; b &amp; 🚀</title>" in titled
+    assert "<h1>a &lt; b &amp; 🚀</h1>" in titled
+    assert "a &lt; b &amp; 🚀: regret at budget 20,000, 20 runs, seed 0." in titled
+
+
+@pytest.mark.parametrize("title", ["", " ", "two\nlines", "\x1b[31m", "\ud800", 3])
+def test_a_title_is_a_line(three, tmp_path, title):
+    sentence = r"must be a string of one line, not empty; got "
+    with pytest.raises(BadParameter, match=f"^title of write_report {sentence}"):
+        report.write_report(three, tmp_path / "new", title)
+    with pytest.raises(BadParameter, match=f"^title of write_page {sentence}"):
+        report.write_page(three, tmp_path / "page.html", title)
+    with pytest.raises(BadParameter, match=f"^title of table {sentence}"):
+        report.table(three, title=title)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_of_many_arms_the_best_are_shown(make):
@@ -128,23 +155,25 @@ def test_a_policy_from_elsewhere_is_shown_as_it_was_saved(make):
 
 
 def test_a_page_is_the_same_every_time(three, text):
-    assert page_text(three) == text
+    assert page_of(three) == text
 
 
 def test_a_report_is_a_folder_of_files(apart, tmp_path):
-    once = report.write_report(apart, tmp_path / "a" / "b")
+    once = report.write_report(apart, tmp_path / "a" / "b", "far apart")
     assert once == report_files(tmp_path / "a" / "b")
     assert sorted(once) == sorted((tmp_path / "a" / "b").iterdir())
     names = {path.name for path in once}
     assert {"report.html", "table.txt", "table.md", "table.csv", "table.tex", "regret.png", "regret.svg"} <= names
     assert {f"{name}.pdf" for name in FIGURES} <= names
-    assert (tmp_path / "a" / "b" / "table.tex").read_text() == report.table(apart, "latex")
+    assert (tmp_path / "a" / "b" / "table.tex").read_text() == report.table(apart, "latex", title="far apart")
     assert all(path.stat().st_size > 100 for path in once)
 
 
 def test_a_report_that_cannot_be_written(three, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(BadFile, match=r"^cannot write .*file"):
+    with pytest.raises(BadFile, match=r"^cannot write .*file: it is a file$"):
         report.write_report(three, tmp_path / "file")
+    with pytest.raises(BadFile, match=r"^cannot write .*deeper: Not a directory: .*file$"):
+        report.write_report(three, tmp_path / "file" / "deeper")
     with pytest.raises(BadParameter, match=r"^result of write_report must be a bursar.Result; got 5"):
         report.write_report(5, tmp_path)  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ from bursar.arms import Constant, Problem
 from bursar.errors import BadParameter
 from bursar.policies import Fixed, Uniform
 from bursar.report.curves import Floor, floor_of
-from bursar.report.table_formats import tex
 from bursar.report.tables import HEADINGS, best_shares, bound_sentence, regret_rows
 
 
@@ -83,6 +82,14 @@ def test_text_is_what_a_terminal_shows(three):
     assert lines[-1] == bound_sentence(floor_of(three.problem))
 
 
+def test_a_title_is_before_the_caption(three):
+    for written in ("text", "markdown", "latex"):
+        assert "K & R: regret at budget 20,000, 20 runs, seed 0" in report.table(three, written, title="K & R").replace(
+            r"\&", "&"
+        )
+    assert report.table(three, "csv", title="K & R") == report.table(three, "csv")
+
+
 def test_csv_has_all_digits(make):
     result = make({'a, "b"': Uniform(), "c": Fixed(0)}, [6.0, 0.0], runs=1)
     rows = list(csv.DictReader(io.StringIO(report.table(result, "csv"))))
@@ -100,43 +107,6 @@ def test_markdown_is_one_table(make):
     assert len(table) == 4
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {len(HEADINGS) + 1}
     assert "a\\|b &lt;i>" in text
-
-
-def test_latex_needs_booktabs_alone(three, nasty):
-    for result in (three, nasty):
-        text = report.table(result, "latex")
-        body = text.partition("\n")[2]
-        commands = set(re.findall(r"\\([a-zA-Z]+)", body))
-        known = (
-            "begin end centering footnotesize setlength tabcolsep caption label toprule midrule bottomrule pm div ln"
-        )
-        assert commands <= {*known.split(), *re.findall(r"text\w+", " ".join(commands))}
-        assert body.count("{") == body.count("}")
-        assert body.count("$") % 2 - body.count(r"\$") % 2 == 0
-        rows = body[body.index(r"\toprule") : body.index(r"\bottomrule")]
-        assert {len(re.findall(r"(?<!\\)&", line)) for line in rows.splitlines() if line.endswith(r"\\")} == {5}
-        assert not re.search(r"(?<!\\)%", body)
-        assert body.isascii()
-
-
-def test_latex_goes_across_both_columns_where_it_is_too_wide(three, make):
-    assert r"\begin{table}[t]" in report.table(three, "latex")
-    wide = report.table(make({"a policy with a rather long name": Uniform()}, [-0.5]), "latex")
-    assert r"\begin{table*}[t]" in wide
-    assert r"\end{table*}" in wide
-
-
-def test_tex_leaves_no_command():
-    assert tex("\\input{x} & 5% #1 ~^") == (
-        r"\textbackslash{}input\{x\} \& 5\% \#1 \textasciitilde{}\textasciicircum{}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("label", "written"), [("[a]", "{[}a]"), ("* b", "{*} b"), ('"q"', "''q''"), ("≤ 1", r"$\leq$ 1")]
-)
-def test_tex_leaves_nothing_that_a_row_end_or_the_usual_encoding_refuses(label, written):
-    assert tex(label) == written
 
 
 def test_bad_formats_are_refused(three):

@@ -29,9 +29,11 @@ def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, a
     if dry:
         _foretell(experiment, out, quiet, as_json)
         return
-    silent = quiet or as_json
+    told = not (quiet or as_json)
+    bar = told and sys.stderr.isatty()
+    say = (lambda line: click.echo(line, err=True)) if told else None
     try:
-        outcome = experiments.run(experiment, out, None if silent else lambda line: click.echo(line, err=True))
+        outcome = experiments.run(experiment, out, say, bar=bar)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted; what is done is kept, and the same command goes on from there") from error
     if as_json:
@@ -58,19 +60,20 @@ def row_objects(result: "Result") -> list[dict[str, Any]]:
     return [row._asdict() for row in rows_of(Point({}, result.problem, {}), result)]
 
 
-def show_result(result: "Result") -> None:
+def show_result(result: "Result", title: str | None = None) -> None:
     """The regret table, the lower bound, and what else there is to say."""
-    from bursar.report import comparison, curves, tables
+    from bursar.report import comparison, tables
 
-    _console().print(tables.regret_table(result))
-    click.echo(tables.bound_sentence(curves.floor_of(result.problem)))
+    numbers = tables.regret_numbers(result, title=title)
+    _console().print(tables.rich_table(numbers))
+    click.echo(tables.bound_sentence(numbers.floor))
     for note in comparison.notes(result.problem, result.labels):
         click.echo(note)
 
 
 def _show(experiment: "Experiment", outcome: "Outcome") -> None:
     if outcome.result is not None:
-        show_result(outcome.result)
+        show_result(outcome.result, experiment.title)
     else:
         from bursar.experiments.outputs import sweep_title
         from bursar.experiments.summary import cells_of, headings_of

@@ -1,6 +1,5 @@
 """`bursar report`: figures, tables and a page from a saved result."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -22,20 +21,18 @@ EXAMPLES = listing("Examples:", "bursar compare G --save g.parquet", "bursar rep
 @click.option(
     "--out", type=click.Path(path_type=Path), default="bursar-report", show_default=True, help="Folder of the report."
 )
-def report(result: Path, out: Path) -> None:
+@click.option("--title", help="What heads the page and the tables.")
+def report(result: Path, out: Path, title: str | None) -> None:
     """Write figures, tables and a page about RESULT, a Parquet file.
 
     It is what `bursar compare --save`, an experiment, or `Result.save` in Python has made.
     """
-    from rich.console import Console
-
+    from bursar.cli.experiment import show_result
     from bursar.engine import load
-    from bursar.report import curves, tables, write_report
+    from bursar.report import write_report
 
     loaded = load(result)
-    written = write_report(loaded, out)
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    console.print(tables.regret_table(loaded))
-    click.echo(tables.bound_sentence(curves.floor_of(loaded.problem)))
+    written = write_report(loaded, out, title)
+    show_result(loaded, title)
     for path in written:
         click.echo(f"wrote {path}")

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from bursar.engine import simulate
 from bursar.experiments.file import Experiment
+from bursar.experiments.outputs import check_places
 from bursar.experiments.plan import Cell, points_of
-from bursar.experiments.play import jobs, missing
+from bursar.experiments.play import check_memory, jobs, missing
 from bursar.files import place
 
 _LONG_ENOUGH = 0.3  # seconds that make a measurement
@@ -43,6 +44,8 @@ def estimate(experiment: Experiment, folder: str | Path) -> list[Share]:
     Cells alike (policy, laws, number of arms) are measured once. Compilation is not counted: measuring has done it.
     """
     out, points = place("estimate", folder), points_of(experiment)
+    check_memory(experiment, points)
+    check_places(experiment, points, out)
     every, absent = jobs(points), missing(points, out)
     pace: dict[object, Pace] = {}
     for _, cell in absent:

@@ -8,7 +8,7 @@ import numpy as np
 from bursar.experiments.plan import Point
 from bursar.experiments.summary import Row
 from bursar.experiments.sweep import Sweep
-from bursar.report.curves import LOWER_BOUND, Axis, Curve, Floats, Line, regret_axis, shortened
+from bursar.report.curves import FLOOR_HELPS, LOWER_BOUND, Axis, Curve, Floats, Line, regret_axis, shortened
 
 _LOG_FROM = 20.0  # largest ÷ smallest
 _APART = 0.08  # between the points of two policies at a word
@@ -23,7 +23,10 @@ class Panel(NamedTuple):
 
 
 class SweepChart(NamedTuple):
-    """Everything the figure shows; `ticks` names the values where they are words, at 0, 1, 2 and so on."""
+    """Everything the figure shows; `ticks` names the values where they are words, at 0, 1, 2 and so on.
+
+    `unbounded` says that a lower bound was left out since it is far above all regrets, and would flatten them.
+    """
 
     title: str
     name: str
@@ -31,6 +34,7 @@ class SweepChart(NamedTuple):
     across: Axis
     axis: Axis
     panels: list[Panel]
+    unbounded: bool
 
 
 def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> SweepChart:
@@ -45,14 +49,15 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
         groups.setdefault(Point(others, None, {}).title, []).append(row)  # type: ignore[arg-type]
     panels = [_panel(title, group, xs, order, _APART if words else 0.0) for title, group in groups.items()]
     curves = [curve for panel in panels for curve in panel.curves]
-    floors = [panel.floor for panel in panels if panel.floor]
     tops = np.array([curve.mean.max() for curve in curves])
     apart = (tops > 0).any() and tops.max() > _LOG_FROM * tops[tops > 0].min()
     means = f"mean of {runs} runs, 95 % bands" if runs > 1 else "1 run"
-    axis = regret_axis(curves, floors, "log" if apart else "linear")
-    return SweepChart(
-        f"Regret at budget {rows[0].budget:,g}, {means}", first.name, words, _across(xs, words), axis, panels
-    )
+    scale = "log" if apart else "linear"
+    high = float(tops.max()) * FLOOR_HELPS[scale]
+    kept = [panel._replace(floor=None) if _highest(panel) > high else panel for panel in panels]
+    axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
+    title = f"Regret at budget {rows[0].budget:,g}, {means}"
+    return SweepChart(title, first.name, words, _across(xs, words), axis, kept, kept != panels)
 
 
 def _panel(title: str, rows: Sequence[Row], xs: Floats, order: Any, apart: float) -> Panel:
@@ -67,6 +72,10 @@ def _panel(title: str, rows: Sequence[Row], xs: Floats, order: Any, apart: float
         curves.append(Curve(shortened(label), xs + aside, mean, low, high))
     floor = np.array([row.lower_bound for row in rows if row.policy == rows[0].policy])[order]
     return Panel(title, curves, None if np.isnan(floor).all() else Line(LOWER_BOUND, xs, floor))
+
+
+def _highest(panel: Panel) -> float:
+    return -np.inf if panel.floor is None else float(np.nanmax(panel.floor.values))
 
 
 def _across(xs: Floats, words: list[str]) -> Axis:

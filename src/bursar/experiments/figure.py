@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bursar.experiments.chart import Panel, SweepChart
-from bursar.report.figures.style import INK, Sheet, blank, frame, legend, look, set_scale, sheet_of
+from bursar.report.figures.style import INK, Sheet, blank, folded, frame, legend, look, set_scale, sheet_of
 
 _COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
 
@@ -30,7 +30,7 @@ def sweep_figure(chart: SweepChart, width: str = "page") -> Figure:
     if len(chart.panels) == 1 and not chart.panels[0].title:
         frame(places[0], sheet, chart.title, chart.name, "regret")
     else:
-        figure.suptitle(chart.title, x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
+        figure.suptitle(folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
     legend(figure, sheet, list(named.values()), list(named))
     return figure
 

@@ -15,6 +15,7 @@ from bursar.experiments.sweep import TAKEN, Sweep
 from bursar.files import place, reading
 from bursar.parameters import real, vector, whole
 from bursar.report.comparison import find_problem, usual_policies
+from bursar.report.tables import checked_title
 
 FORMAT = 1
 BACKENDS = ("threads", "dask", "ray", "cuda")
@@ -86,9 +87,7 @@ def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
     backend = table.get("backend", BACKENDS[0])
     if backend not in BACKENDS:
         raise BadParameter("[experiment]", "backend", f"one of {', '.join(BACKENDS)}", backend)
-    title = table.get("title", source.stem)
-    if not isinstance(title, str):
-        raise BadParameter("[experiment]", "title", "a string", title)
+    title = checked_title("[experiment]", table.get("title")) or printable(source.stem)
     workers = table.get("workers")
     return Experiment(
         source=source,
@@ -117,10 +116,10 @@ def _problem(content: dict[str, Any], folder: Path) -> Problem:
         table = dict(_table("[log]", content["log"]))
         _known_keys("[log]", table, ("file", *Columns._fields))
         for key, value in {"file": None, **table}.items():
-            if not isinstance(value, str):
-                raise BadParameter("[log]", key, "a string", value)
+            if not isinstance(value, str) or not value:
+                raise BadParameter("[log]", key, "a string that is not empty", value)
         return problem_of(folder / table.pop("file"), Columns(**table))
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not name.strip():
         raise BadParameter("[experiment]", "problem", "a name from the catalogue or a file", name)
     return find_problem(name if name in catalogue.names() else str(folder / name), "[experiment]")
 
@@ -172,6 +171,11 @@ def _sweep(table: dict[str, Any], where: str) -> Sweep:
     if name in TAKEN:
         raise BadParameter(where, "name", f"unlike the other columns of the table ({', '.join(TAKEN)})", name)
     return Sweep(name, tuple(over), tuple(values))
+
+
+def printable(name: str) -> str:
+    """A file's name as any file can say it, on one line."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
 
 
 def _known_keys(where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:

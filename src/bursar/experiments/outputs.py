@@ -1,5 +1,6 @@
-"""What an experiment leaves in its folder: a report for each point, and a sweep's table and figure."""
+"""What an experiment leaves in its folder: a report for each point, and a sweep's page, table and figure."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from bursar.engine.result import Result, load
@@ -8,32 +9,54 @@ from bursar.experiments.file import Experiment
 from bursar.experiments.plan import Point
 from bursar.experiments.summary import Row, as_csv, cells_of, headings_of
 from bursar.experiments.tables import latex, markdown, text
-from bursar.files import writing
+from bursar.experiments.verdict import Standing
+from bursar.files import check_writable, writing
+from bursar.report.folders import check_folder
+from bursar.report.table_formats import table
 from bursar.report.write import report_files, write_report
 
+_SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
 
-def write_point(point: Point, result: Result, folder: Path) -> list[Path]:
+
+def check_places(experiment: Experiment, points: Sequence[Point], folder: Path) -> None:
+    """BadFile where something cannot be written, as far as can be told before the work."""
+    places = [path for point in points for path in _files(point, folder)]
+    places += [folder / f"sweep.{ending}" for ending in _SWEEP] if experiment.sweeps else []
+    for parent in dict.fromkeys([folder, *(path.parent for path in places)]):
+        check_folder(parent)
+    for path in places:
+        if path.parent.exists():
+            check_writable(path)
+
+
+def write_point(experiment: Experiment, point: Point, result: Result, folder: Path) -> list[Path]:
     """The report and then the result: in the folder itself, or in one named after the swept values; the paths.
 
-    A report takes seconds to draw, so one that is there and is about the same result stays.
+    A report takes seconds to draw, so one stays that is whole, about the same result and says the same in its table,
+    title and all.
     """
-    place = folder / point.folder if point.values else folder
-    saved = place / "result.parquet"
-    files = [saved, *report_files(place)]
-    if all(path.exists() for path in files) and _holds(saved, result):
+    saved, *reports = files = _files(point, folder)
+    title = f"{experiment.title}, {point.title}" if point.title else experiment.title
+    if all(path.exists() for path in files) and _stands(saved, result, title):
         return files
-    with writing(place):
-        place.mkdir(parents=True, exist_ok=True)
+    with writing(saved.parent):
+        saved.parent.mkdir(parents=True, exist_ok=True)
         saved.unlink(missing_ok=True)
-    write_report(result, place)
+    write_report(result, saved.parent, title)
     result.save(saved)
-    return files
+    return [saved, *reports]
 
 
-def _holds(path: Path, result: Result) -> bool:
+def _files(point: Point, folder: Path) -> list[Path]:
+    place = folder / point.folder if point.values else folder
+    return [place / "result.parquet", *report_files(place)]
+
+
+def _stands(saved: Path, result: Result, title: str) -> bool:
     try:
-        return load(path) == result
-    except BadFile:
+        said = saved.with_name("table.md").read_text(encoding="utf-8")
+        return load(saved) == result and said == table(result, "markdown", title=title)
+    except (BadFile, OSError, UnicodeDecodeError):
         return False
 
 
@@ -43,23 +66,30 @@ def sweep_title(experiment: Experiment, rows: list[Row]) -> str:
     return f"{experiment.title}: regret at budget {rows[0].budget:,g}, {runs}, seed {experiment.seed}"
 
 
-def write_sweep(experiment: Experiment, rows: list[Row], folder: Path) -> list[Path]:
-    """The regret at the largest budget over all points, as a table in four forms and as a figure in three; the paths.
+def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standing], folder: Path) -> list[Path]:
+    """The regret at the largest budget over all points: a page, a table in four forms, a figure in three; the paths.
 
     The PDF is for a column of a two-column paper; the other figures are for a page.
     """
     from bursar.experiments.chart import sweep_chart
     from bursar.experiments.figure import sweep_figure
-    from bursar.report.figures import save_figure
+    from bursar.experiments.page import page_text
+    from bursar.report.figures import save_figure, svg_text
 
     table = sweep_title(experiment, rows), headings_of(rows), cells_of(rows)
-    texts = {"txt": text(*table), "md": markdown(*table), "csv": as_csv(rows), "tex": latex(*table)}
+    chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
+    page, column = sweep_figure(chart), sweep_figure(chart, "column")
+    texts = {
+        "html": page_text(experiment, standings, table, chart, (svg_text(page), svg_text(column))),
+        "txt": text(*table),
+        "md": markdown(*table),
+        "csv": as_csv(rows),
+        "tex": latex(*table, key=len(experiment.sweeps)),
+    }
     for ending, content in texts.items():
         path = folder / f"sweep.{ending}"
         with writing(path):
             path.write_text(content, encoding="utf-8", newline="\n")
-    chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
-    page, column = sweep_figure(chart), sweep_figure(chart, "column")
     for ending, figure in {"png": page, "svg": page, "pdf": column}.items():
         save_figure(figure, folder / f"sweep.{ending}")
-    return [folder / f"sweep.{ending}" for ending in (*texts, "png", "svg", "pdf")]
+    return [folder / f"sweep.{ending}" for ending in _SWEEP]

@@ -6,6 +6,7 @@ again wherever it is asked for, and nothing else is.
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,8 @@ from bursar.errors import BadFile, BursarError
 from bursar.experiments.file import Experiment
 from bursar.experiments.sweep import Setup, moved
 from bursar.policies.protocol import as_data
+
+_LONGEST_NAME = 255  # bytes: what file systems take
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,9 @@ def points_of(experiment: Experiment) -> list[Point]:
     ]
     folders = [point.folder for point in points]
     for i, folder in enumerate(folders):
+        if (length := len(os.fsencode(folder))) > _LONGEST_NAME:
+            name = f"the name of the folder for {folder[:40]}… would have {length} bytes; {_LONGEST_NAME} are allowed"
+            raise BadFile(f"{experiment.source}: {name}: give the sweep a shorter `name`, or shorter values")
         if folder in folders[:i]:
             other = points[folders.index(folder)]
             both = f"{other.title} and {points[i].title}"

@@ -2,19 +2,25 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from bursar.engine import simulate
 from bursar.engine.result import Result
-from bursar.errors import BursarError
+from bursar.errors import BadParameter, BursarError
 from bursar.experiments import store
 from bursar.experiments.file import Experiment
-from bursar.experiments.outputs import write_point, write_sweep
+from bursar.experiments.outputs import check_places, write_point, write_sweep
 from bursar.experiments.plan import Cell, Point, points_of
 from bursar.experiments.progress import Job, Progress
+from bursar.experiments.progress import bar as shown_bar
 from bursar.experiments.summary import Row, rows_of
-from bursar.files import place, writing
+from bursar.experiments.verdict import Standing, standing
+from bursar.files import place
+from bursar.report.folders import made
 
 Say = Callable[[str], None]
 
@@ -29,22 +35,27 @@ class Outcome(NamedTuple):
     result: Result | None  # of an experiment without a sweep
 
 
-def run(experiment: Experiment, folder: str | Path, say: Say | None = None) -> Outcome:
-    """Play what is missing in `folder` and write the reports there; `say` is told a line for each cell played.
+def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, bar: bool = False) -> Outcome:
+    """Play what is missing in `folder` and write the reports there.
 
-    Whatever ends it early, the cells that are done are kept, and the same call goes on from there.
+    `say` is told a line for each cell played; `bar` shows one bar over all cells on stderr instead. Whatever ends it
+    early, the cells that are done are kept, and the same call goes on from there; with none, nothing is left behind.
     """
     out, points = place("run", folder), points_of(experiment)
-    progress = Progress(missing(points, out), say)
     rows: list[Row] = []
     files: list[Path] = []
+    standings: list[Standing] = []
     result = None
-    for point, result in _results(experiment, out, points, progress):
-        rows += rows_of(point, result)
-        files += write_point(point, result, out)
-    if experiment.sweeps:
-        result = None
-        files += write_sweep(experiment, rows, out)
+    with made(out), shown_bar() if bar else nullcontext() as show:
+        progress = Progress(missing(points, out), len(points), None if bar else say, show)
+        for point, result in _results(experiment, out, points, progress):
+            rows += rows_of(point, result)
+            standings.append(standing(point, result))
+            with progress.drawing(point.title):
+                files += write_point(experiment, point, result, out)
+        if experiment.sweeps:
+            result = None
+            files += write_sweep(experiment, rows, standings, out)
     return Outcome(rows, files, progress.played, len(jobs(points)) - progress.played, result)
 
 
@@ -71,22 +82,39 @@ def missing(points: Sequence[Point], folder: Path) -> list[Job]:
 def _results(
     experiment: Experiment, folder: Path, points: Sequence[Point], progress: Progress
 ) -> Iterator[tuple[Point, Result]]:
-    with writing(folder):
-        (folder / store.FOLDER).mkdir(parents=True, exist_ok=True)
-    for point in points:
-        found = {}
-        for label, cell in point.cells.items():
-            result = store.kept(folder, cell)
-            if result is None:
-                start = time.perf_counter()
-                result = _played(experiment, cell, label, point, None if progress.say else False)
-                store.keep(folder, cell, result)
-                progress.done(label, point.title, cell, time.perf_counter() - start)
-            found[label] = result
-        yield point, store.combined(point, found)
+    check_memory(experiment, points)
+    check_places(experiment, points, folder)
+    with made(folder / store.FOLDER):
+        for point in points:
+            yield point, store.combined(point, _cells(experiment, folder, point, progress))
 
 
-def _played(experiment: Experiment, cell: Cell, label: str, point: Point, bar: bool | None) -> Result:
+def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progress) -> dict[str, Result]:
+    """The result of each cell of a point, kept or played now."""
+    found = {}
+    for label, cell in point.cells.items():
+        result = store.kept(folder, cell)
+        if result is None:
+            start = time.perf_counter()
+            result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
+            store.keep(folder, cell, result)
+            progress.done(label, point.title, cell, time.perf_counter() - start)
+        found[label] = result
+    return found
+
+
+def check_memory(experiment: Experiment, points: Sequence[Point]) -> None:
+    """Refuse what cannot be held, before the work: all pulls of the largest point."""
+    arms, policies = max(len(point.problem) for point in points), len(experiment.players)
+    try:
+        np.empty((policies + 1, experiment.runs, len(experiment.budgets), arms), np.int64)
+    except (MemoryError, ValueError):  # numpy: too large for this machine, too large for any
+        size = 8.0 * (policies + 1) * experiment.runs * len(experiment.budgets) * arms
+        allowed = f"small enough: these need {size:.1e} bytes of memory"
+        raise BadParameter(f"[experiment] in {experiment.source}", "runs", allowed, experiment.runs) from None
+
+
+def _played(experiment: Experiment, cell: Cell, label: str, point: Point, told: Callable[[float], None]) -> Result:
     try:
         return simulate(
             cell.problem,
@@ -97,8 +125,10 @@ def _played(experiment: Experiment, cell: Cell, label: str, point: Point, bar: b
             workers=experiment.workers,
             backend=cell.backend,
             max_pulls=experiment.max_pulls,
-            progress=bar,
+            progress=told,
         )
+    except BadParameter as error:  # what simulate takes, the file has given
+        raise BadParameter(f"[experiment] in {experiment.source}", error.name, error.allowed, error.got) from error
     except BursarError as error:
         where = f"{label} at {point.title}" if point.title else label
         raise BursarError(f"{where}: {error}") from error

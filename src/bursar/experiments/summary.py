@@ -37,7 +37,7 @@ def rows_of(point: Point, result: Result) -> list[Row]:
 
 def headings_of(rows: list[Row]) -> list[str]:
     """The heads of the table: swept parameters, policies, and the lower bound where some point has one."""
-    policies = list(dict.fromkeys(row.policy for row in rows))
+    policies = [" ".join(label.split()) for label in dict.fromkeys(row.policy for row in rows)]
     return [*rows[0].values, *policies, *(["lower bound"] if _bounded(rows) else [])]
 
 
@@ -46,10 +46,10 @@ def cells_of(rows: list[Row]) -> list[list[str]]:
     lines: dict[tuple[Any, ...], list[str]] = {}
     for row in rows:
         line = lines.setdefault(tuple(row.values.values()), [shown(value) for value in row.values.values()])
-        line.append(_number(row.mean) + ("" if math.isnan(row.stderr) else f" ± {_number(row.stderr)}"))
+        line.append(number(row.mean) + ("" if math.isnan(row.stderr) else f" ± {number(row.stderr)}"))
     if _bounded(rows):
         for key, floor in {tuple(row.values.values()): row.lower_bound for row in rows}.items():
-            lines[key].append("–" if math.isnan(floor) else _number(floor))
+            lines[key].append("–" if math.isnan(floor) else number(floor))
     return list(lines.values())
 
 
@@ -67,6 +67,6 @@ def _bounded(rows: list[Row]) -> bool:
     return not all(math.isnan(row.lower_bound) for row in rows)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """One decimal while it can matter, two below ten."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

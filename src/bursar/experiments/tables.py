@@ -4,15 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bursar.report.table_formats import tex
+from bursar.report.latex_table import latex_table
+from bursar.report.tex_text import tex
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Lines = Sequence[Sequence[str]]
-
-_COLUMN = 3.3 * 72.27  # points: a column of a two-column paper
-_LETTER, _BETWEEN = 4.5, 5.0  # points: a letter in \footnotesize, and what is between two columns of a table
 
 
 def rich_table(headings: Sequence[str], lines: Lines) -> "Table":
@@ -58,43 +56,14 @@ def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:
         for row in [headings, *lines]
     ]
     written = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([" ".join(title.split()), "", written[0], "|" + "--:|" * len(headings), *written[1:], ""])
+    return "\n".join([title, "", written[0], "|" + "--:|" * len(headings), *written[1:], ""])
 
 
-def latex(title: str, headings: Sequence[str], lines: Lines) -> str:
-    r"""A table for a two-column paper that uses booktabs: in one column, or across both where it is too wide.
+def latex(title: str, headings: Sequence[str], lines: Lines, key: int = 1) -> str:
+    r"""A table for a two-column paper that uses booktabs; the first `key` columns say which point a line is about.
 
-    >>> print(latex("Two", ["K", "a_b"], [["-2", "1.5 ± 0.1"]]))
-    % \usepackage{booktabs}
-    \begin{table}[t]
-    \centering\footnotesize
-    \setlength{\tabcolsep}{2.5pt}
-    \caption{Two.}
-    \label{tab:sweep}
-    \begin{tabular}{@{}rr@{}}
-    \toprule
-    K & a\_b \\
-    \midrule
+    >>> print(latex("Two", ["K", "a_b"], [["-2", "1.5 ± 0.1"]]).splitlines()[10])
     $-$2 & 1.5 $\pm$ 0.1 \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
-    <BLANKLINE>
     """
-    rows = [[re.sub(r"^-(?=\d)", "−", cell) for cell in row] for row in [headings, *lines]]
-    width = sum(max(map(len, column)) * _LETTER + _BETWEEN for column in zip(*rows, strict=True))
-    place = "table" if width <= _COLUMN else "table*"
-    heading, *body = (" & ".join(map(tex, row)) + r" \\" for row in rows)
-    written = [
-        r"% \usepackage{booktabs}",
-        rf"\begin{{{place}}}[t]",
-        r"\centering\footnotesize",
-        rf"\setlength{{\tabcolsep}}{{{_BETWEEN / 2:g}pt}}",
-        rf"\caption{{{tex(title)}.}}",
-        r"\label{tab:sweep}",
-        rf"\begin{{tabular}}{{@{{}}{'r' * len(headings)}@{{}}}}",
-        *(r"\toprule", heading, r"\midrule", *body, r"\bottomrule"),
-        r"\end{tabular}",
-        rf"\end{{{place}}}",
-    ]
-    return "\n".join([*written, ""])
+    rows = [[re.sub(r"^-(?=\d)", "−", cell) for cell in line] for line in lines]
+    return latex_table(tex(title), "sweep", headings, rows, key=key)

@@ -12,8 +12,9 @@ from bursar.arms.coupled import is_gaussian
 from bursar.engine import simulate
 from bursar.engine.result import Result
 from bursar.errors import BadParameter, NotCovered
-from bursar.files import check_writable, place, reading, writing
+from bursar.files import check_writable, place, reading
 from bursar.parameters import signature_of
+from bursar.report.folders import made
 from bursar.report.write import report_files, write_report
 from bursar.theory import rates
 
@@ -24,7 +25,7 @@ def find_problem(text: str, owner: str = "compare") -> Problem:
         return catalogue.load(text)
     path = place(owner, text)
     with reading(path):
-        exists = path.exists()
+        exists = bool(text.strip()) and path.exists()
     if not exists:
         known = ", ".join(catalogue.names())
         raise BadParameter(owner, "problem", f"a TOML file or a name from the catalogue ({known})", text)
@@ -102,16 +103,15 @@ def compare(
 ) -> tuple[Result, list[Path]]:
     """Play the policies called `names` (else the usual ones) on a problem, write the report: the result, the files.
 
-    Bad places for the files are found before the work begins.
+    Bad places for the files are found before the work begins, and what fails leaves no folder behind.
     """
     arms = find_problem(problem)
     chosen = named_policies(arms, names) if names else usual_policies(arms)
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-    for path in (*report_files(out), *([save] if save else [])):
-        check_writable(path)
-    result = simulate(arms, chosen, budget=budget, runs=runs, seed=seed, workers=workers)
-    written = write_report(result, out)
+    with made(out):
+        for path in (*report_files(out), *([save] if save else [])):
+            check_writable(path)
+        result = simulate(arms, chosen, budget=budget, runs=runs, seed=seed, workers=workers)
+        written = write_report(result, out)
     if save:
         result.save(save)
         written.append(save)

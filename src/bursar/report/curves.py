@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 # A linear axis hides what is this many times smaller than the largest regret.
 _LOG_FROM = 20.0
 # A bound is drawn while it is at most this many times the largest regret: beyond, it would flatten the rest.
-_FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
+FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
 _CEILING_HELPS = {"linear": 1.5, "log": 10.0}
 _LONGEST_LABEL = 28
 
@@ -86,13 +86,15 @@ class Chart(NamedTuple):
     heights: list[float]
 
 
-def regret_chart(result: Result, bounds: bool = True, kind: str = "pseudo", scale: str | None = None) -> Chart:
-    """The figure of `result` in numbers."""
+def regret_chart(
+    result: Result, bounds: bool = True, kind: str = "pseudo", scale: str | None = None, floor: Floor | None = None
+) -> Chart:
+    """The figure of `result` in numbers; `floor` is its lower bound, if that is known already."""
     curves = regret_curves(result, kind)
     axis, lines = regret_axis(curves, [], scale), list[Line]()
     if bounds:
         most = max(float(curve.mean.max()) for curve in curves)
-        lines = [line for line in bound_lines(result) if line.values[-1] <= most * _FLOOR_HELPS[axis.scale]]
+        lines = [line for line in bound_lines(result, floor) if line.values[-1] <= most * FLOOR_HELPS[axis.scale]]
         lines += [line for line in ceiling_lines(result) if line.values[-1] <= most * _CEILING_HELPS[axis.scale]]
         axis = regret_axis(curves, lines, axis.scale)
     ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
@@ -116,14 +118,15 @@ def regret_curves(result: Result, kind: str = "pseudo") -> list[Curve]:
 def floor_of(problem: Problem) -> Floor:
     """The lower bound of `problem`, or why the theory gives none."""
     try:
-        return Floor(lower_bound(problem), lower_bound(problem, sharp=False))
+        sharp = lower_bound(problem)
     except NotCovered as reason:
         return Floor(None, None, str(reason))
+    return Floor(sharp, sharp / 2)
 
 
-def bound_lines(result: Result) -> list[Line]:
+def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
-    floor = floor_of(result.problem)
+    floor = floor or floor_of(result.problem)
     budgets = result.budgets[result.budgets > 1]
     if not floor.sharp or not floor.printed or budgets.size == 0:
         return []
@@ -191,5 +194,14 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 def shortened(label: str) -> str:
     """A label on one line that leaves room for the picture."""
-    text = " ".join(label.split())
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    return cut(" ".join(label.split()), _LONGEST_LABEL)
+
+
+def cut(label: str, most: int) -> str:
+    """A name where there is room for so many characters: its middle goes, since names often differ at their ends.
+
+    >>> cut("a rather long name, 12", 12)
+    'a rathe…, 12'
+    """
+    tail = (most - 1) * 2 // 5
+    return label if len(label) <= most else f"{label[: most - 1 - tail]}…{label[-tail:]}"

@@ -6,7 +6,10 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from bursar.engine.result import Result
-from bursar.report.figures import distribution_figure, pulls_figure, regret_figure, reward_figure, svg_text
+from bursar.report.curves import Floor, regret_chart
+from bursar.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
+from bursar.report.figures.regret import draw
+from bursar.report.figures.style import sheet_of
 from bursar.report.write import FIGURES
 
 
@@ -22,10 +25,11 @@ class Drawn(NamedTuple):
     column_svg: str
 
 
-def drawn(result: Result) -> list[Drawn]:
+def drawn(result: Result, floor: Floor) -> list[Drawn]:
     """The figures of a report, in their order."""
+    chart = regret_chart(result, floor=floor)
     makers: tuple[Callable[[str], Figure], ...] = (
-        lambda width: regret_figure(result, width=width),
+        lambda width: draw(chart, sheet_of("regret_figure", width)),
         lambda width: distribution_figure(result, width=width),
         lambda width: pulls_figure(result, width=width),
         lambda width: reward_figure(result, width=width),
@@ -33,7 +37,7 @@ def drawn(result: Result) -> list[Drawn]:
     found = []
     for name, make in zip(FIGURES, makers, strict=True):
         page, column, (title, words) = make("page"), make("column"), _WORDS[name]
-        if name == "regret" and page.axes[0].get_yscale() == "log":
+        if name == "regret" and chart.axis.scale == "log":
             words += " Both axes are logarithmic."
         found.append(Drawn(name, title, words, page, column, svg_text(page), svg_text(column)))
     return found

@@ -1,21 +1,23 @@
 """One self-contained HTML page about a result: nothing to load from elsewhere, every name escaped."""
 
 import inspect
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import numpy as np
 from markupsafe import Markup
 
 from bursar.engine.result import Result, checked
 from bursar.files import check_writable, place, writing
-from bursar.report.curves import floor_of
 from bursar.report.drawn import Drawn, drawn
 from bursar.report.figures.files import inline_svg
+from bursar.report.rendering import rendered
 from bursar.report.reproduce import python_call
-from bursar.report.tables import HEADINGS, bound_sentence, caption, regret_rows
+from bursar.report.tables import HEADINGS, RegretTable, bound_sentence, checked_title, regret_numbers
 from bursar.report.verdict import sentences, verdict
 
+_QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160
 _MOST_ARMS = 30
 
@@ -40,37 +42,36 @@ class PolicyRow(NamedTuple):
     call: str
 
 
-def write_page(result: Result, path: str | PathLike[str]) -> None:
+def write_page(result: Result, path: str | PathLike[str], title: str | None = None) -> None:
     """Write the page: the verdict, figures, the table, the problem, the settings and the call that reproduces it."""
     target = place("write_page", path)
     checked("write_page", result)
+    checked_title("write_page", title)
     check_writable(target)
-    text = page_text(result)
+    numbers = regret_numbers(result, title=title)
+    text = page_text(result, numbers, drawn(result, numbers.floor), title)
     with writing(target):
         target.write_text(text, encoding="utf-8")
 
 
-def page_text(result: Result, figures: list[Drawn] | None = None) -> str:
-    """The page as text; `figures` are drawn unless they are given."""
-    pages = Environment(
-        loader=PackageLoader("bursar.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title: str | None = None) -> str:
+    """The page as text; without a title it is headed by its question."""
     arms, policies = len(result.problem), len(result.policies)
-    counts = f"{policies} polic{'y' if policies == 1 else 'ies'}, {arms} arm{'s' * (arms > 1)}"
-    played = f"{counts}, a budget of {result.budgets[-1]:,.6g}"
-    return pages.get_template("page.html.j2").render(
-        title=f"{', '.join(result.labels)} on {arms} arms",
-        summary=f"{played}, {result.runs:,} runs of each policy",
+    counts = f"{policies} polic{'y' if policies == 1 else 'ies'}, {arms:,} arm{'s' * (arms > 1)}"
+    runs = f"{result.runs:,} run{'s' * (result.runs > 1)} of each policy"
+    summary = f"{counts}, a budget of {result.budgets[-1]:,.6g}, {runs}"
+    return rendered(
+        "bursar.report",
+        "report.html.j2",
+        title=title or f"{', '.join(result.labels)} on {arms} arms",
+        heading=title or _QUESTION,
+        summary=f"{_QUESTION} {summary}" if title else summary,
         verdict=sentences(verdict(result), result),
-        figures={one.name: (one, *_inline(one)) for one in figures or drawn(result)},
-        caption=caption(result),
+        figures={one.name: (one.title, one.words, *_inline(one)) for one in figures},
+        caption=numbers.caption,
         headings=HEADINGS,
-        rows=[row.cells() for row in regret_rows(result)],
-        bound=_capital(bound_sentence(floor_of(result.problem))),
+        rows=[row.cells() for row in numbers.rows],
+        bound=_capital(bound_sentence(numbers.floor)),
         arms=arm_rows(result),
         more_arms=max(0, arms - _MOST_ARMS),
         policies=policy_rows(result),
@@ -82,9 +83,9 @@ def page_text(result: Result, figures: list[Drawn] | None = None) -> str:
 def arm_rows(result: Result) -> list[ArmRow]:
     """The problem table: every arm or, of too many, those with the largest rates."""
     problem = result.problem
-    shown = list(range(len(problem)))
+    shown: Sequence[int] = range(len(problem))
     if len(problem) > _MOST_ARMS:
-        shown = sorted(shown, key=lambda k: (problem.gaps[k], k))[:_MOST_ARMS]
+        shown = np.argsort(problem.gaps, kind="stable")[:_MOST_ARMS].tolist()
     columns = (problem.mean_costs, problem.mean_rewards, problem.rates, problem.gaps)
     return [
         ArmRow(

@@ -12,6 +12,7 @@ from bursar.errors import BadFile
 
 # Longer than this (an empirical law lists every sample) a problem is better kept in a file.
 _LONGEST_PROBLEM = 4000
+_MOST_ARMS = 100  # more are longer than that, whatever their laws
 
 
 def python_call(result: Result) -> str:
@@ -50,11 +51,12 @@ def _problem_code(problem: Problem) -> str:
     for name in catalogue.names():
         if catalogue.load(name) == problem:
             return f"arms.catalogue.load({name!r})"
+    many = len(problem) > _MOST_ARMS
     try:
-        text = problem.to_toml()
+        text = (Problem({type(law): law for law in problem.arms}.values()) if many else problem).to_toml()
     except BadFile:
         return "...  # it has laws that are not bursar's: make it as you did"
-    if len(text) > _LONGEST_PROBLEM:
+    if many or len(text) > _LONGEST_PROBLEM:
         return 'bursar.Problem.load("problem.toml")  # where problem.save("problem.toml") put it'
     quoted = repr(text) if "\\" in text or "'''" in text else f"'''\n{text}'''"
     return f"bursar.Problem.from_toml({quoted})"

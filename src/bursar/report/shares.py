@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bursar.engine.result import Result
 from bursar.report.curves import Floats, shortened
@@ -14,13 +15,13 @@ class Grouping(NamedTuple):
     """The arms that a figure shows by name, best first, and one name for all others, if there are any."""
 
     named: list[int]
-    rest: list[int]
+    rest: NDArray[np.int64]
     labels: list[str]
 
     def gathered(self, values: Floats) -> Floats:
         """Values over arms (the last axis) as values over what is shown."""
         shown = values[..., self.named]
-        if not self.rest:
+        if not self.rest.size:
             return shown
         return np.concatenate([shown, values[..., self.rest].sum(axis=-1, keepdims=True)], axis=-1)
 
@@ -39,11 +40,11 @@ def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
     problem, count = result.problem, len(result.problem)
     most = count if count <= most + 1 else most
     pulls = result.pulls[:, :, -1].sum(axis=(0, 1))
-    order = sorted(range(count), key=lambda k: (k != problem.best, -pulls[k]))
-    named = sorted(order[:most], key=lambda k: (problem.gaps[k], k != problem.best, k))
+    order = np.lexsort((-pulls, np.arange(count) != problem.best))
+    named = sorted(order[:most].tolist(), key=lambda k: (problem.gaps[k], k != problem.best, k))
     labels = [shortened(problem.names[k]) for k in named]
-    rest = order[most:]
-    return Grouping(named, rest, [*labels, f"{len(rest):,} more arms"] if rest else labels)
+    rest = np.sort(order[most:])
+    return Grouping(named, rest, [*labels, f"{rest.size:,} more arms"] if rest.size else labels)
 
 
 def shares(result: Result) -> Shares:

@@ -1,10 +1,12 @@
 """The regret table at the largest budget: as rows of numbers, as cells of text, as a rich table."""
 
+import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bursar.engine.result import Result, checked
+from bursar.errors import BadParameter
 from bursar.report.curves import Floor, floor_of
 
 if TYPE_CHECKING:
@@ -37,11 +39,27 @@ class RegretRow(NamedTuple):
         )
 
 
-def regret_rows(result: Result, kind: str = "pseudo") -> list[RegretRow]:
+class RegretTable(NamedTuple):
+    """The table in numbers: what it shows, in a line; the budget; a row a policy; the lower bound."""
+
+    caption: str
+    budget: float
+    rows: list[RegretRow]
+    floor: Floor
+
+
+def regret_numbers(result: Result, kind: str = "pseudo", title: str | None = None) -> RegretTable:
+    """What the table says in every format; the bound of many arms takes a while, and is found once."""
+    named = checked_title("table", title)
+    floor = floor_of(checked("table", result).problem)
+    return RegretTable(caption(result, named), float(result.budgets[-1]), regret_rows(result, kind, floor), floor)
+
+
+def regret_rows(result: Result, kind: str = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
     """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
     frame = checked("regret_rows", result).regret(kind)
     last = frame[frame["budget"] == result.budgets[-1]]
-    bound = floor_of(result.problem).at(float(result.budgets[-1]))
+    bound = (floor or floor_of(result.problem)).at(float(result.budgets[-1]))
     shares = best_shares(result)
     columns = [last[name].tolist() for name in ("mean", "stderr", "q50", "q10", "q90")]
     return [
@@ -57,25 +75,46 @@ def best_shares(result: Result) -> list[float]:
     return [float(share) for share in on_best / pulls.sum(axis=(1, 2))]
 
 
-def regret_table(result: Result, kind: str = "pseudo") -> "Table":
+def regret_table(result: Result, kind: str = "pseudo", title: str | None = None) -> "Table":
     """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
-    rows = regret_rows(checked("regret_table", result), kind)
+    return rich_table(regret_numbers(checked("regret_table", result), kind, title))
+
+
+def rich_table(numbers: RegretTable) -> "Table":
+    """The table's numbers for a terminal."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), title=caption(result), title_justify="left", title_style="bold")
+    title = Text(numbers.caption, "bold")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), title=title, title_justify="left")
     for heading in HEADINGS:
         first = heading == "policy"
         table.add_column(heading, justify="left" if first else "right", no_wrap=not first, min_width=7, overflow="fold")
-    for row in rows:
+    for row in numbers.rows:
         table.add_row(*map(Text, row.cells()))
     return table
 
 
-def caption(result: Result) -> str:
+def caption(result: Result, title: str | None = None) -> str:
     """What the table shows, in a line."""
-    return f"Regret at budget {result.budgets[-1]:,g}, {result.runs} run{'s' * (result.runs > 1)}, seed {result.seed}"
+    start = f"{title}: regret" if title else "Regret"
+    return f"{start} at budget {result.budgets[-1]:,g}, {result.runs} run{'s' * (result.runs > 1)}, seed {result.seed}"
+
+
+def checked_title(owner: str, title: object) -> str | None:
+    r"""A title that the user gave, or None.
+
+    >>> checked_title("write_report", "two\nlines")
+    Traceback (most recent call last):
+    bursar.errors.BadParameter: title of write_report must be a string of one line, not empty; got 'two\nlines'
+    """
+    if title is None:
+        return None
+    kinds = {unicodedata.category(letter) for letter in title} if isinstance(title, str) and title.strip() else {"Cc"}
+    if not kinds.isdisjoint(("Cc", "Cs", "Zl", "Zp")):  # control characters, halves of letters, ends of lines
+        raise BadParameter(owner, "title", "a string of one line, not empty", title)
+    return str(title)
 
 
 def bound_sentence(floor: Floor) -> str:

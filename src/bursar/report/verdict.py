@@ -59,14 +59,14 @@ def sentences(found: Verdict, result: Result) -> list[str]:
     if len(found.order) == 1:
         said = [f"{found.winner} lost {lost}."]
     elif found.tied:
-        names = _listed(found.order[: found.tied + 1])
-        said = [f"{names} lost least, and {result.runs} runs do not tell them apart: {found.winner} lost {lost}."]
+        names = listed(found.order[: found.tied + 1])
+        said = [f"{names} lost least, and {_told_by(result.runs)} them apart: {found.winner} lost {lost}."]
     else:
         said = [f"Use {found.winner}: it lost least, {lost}. Next is {found.order[1]} with {number(found.regret[1])}."]
     if result.runs >= 10:
         said.append(f"One run in ten of {found.winner} lost more than {number(found.one_in_ten)}.")
     if found.told:
-        said.append(f"It was told {_listed(found.told)} of the arms; who does not know them takes policies.default().")
+        said.append(f"It was told {listed(found.told)} of the arms; who does not know them takes policies.default().")
     return said
 
 
@@ -79,6 +79,10 @@ def _alike(one: Floats, other: Floats) -> bool:
     return bool(difference.mean() <= _ERRORS * error)
 
 
+def _told_by(runs: int) -> str:
+    return "one run does not tell" if runs == 1 else f"{runs} runs do not tell"
+
+
 def _told(policy: Any) -> list[str]:
     if not is_record(policy):
         return []
@@ -86,5 +90,6 @@ def _told(policy: Any) -> list[str]:
     return [name for name in _KNOWLEDGE if name in given and given[name] is not None and np.any(given[name])]
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names as a sentence has them."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bursar.engine.result import Result, checked
 from bursar.files import place, writing
+from bursar.report.folders import made
 
 _TABLES = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}
 FIGURES = ("regret", "distribution", "pulls", "reward")
@@ -17,30 +18,32 @@ def report_files(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def write_report(result: Result, folder: str | PathLike[str]) -> list[Path]:
+def write_report(result: Result, folder: str | PathLike[str], title: str | None = None) -> list[Path]:
     """Write everything about a result into `folder`, which is made if it is not there; returns the paths.
 
     report.html is one page with all of it. table.txt, .md, .csv and .tex are the regret table. The figures are regret,
     distribution, pulls and reward: .png and .svg for a page, .pdf for a column of a two-column paper, 3.3 inches.
-    The same result gives the same bytes.
+    `title` heads the page and the tables. The same result and title give the same bytes.
     """
     from bursar.report.drawn import drawn
     from bursar.report.figures import save_figure
     from bursar.report.page import page_text
-    from bursar.report.table_formats import table
+    from bursar.report.table_formats import written
+    from bursar.report.tables import checked_title, regret_numbers
 
     checked("write_report", result)
+    checked_title("write_report", title)
     target = place("write_report", folder)
-    with writing(target):
-        target.mkdir(parents=True, exist_ok=True)
-    figures = drawn(result)
-    texts = {"report.html": page_text(result, figures)}
-    texts |= {f"table.{ending}": table(result, written) for ending, written in _TABLES.items()}
-    texts |= {f"{figure.name}.svg": figure.page_svg for figure in figures}
-    for name, text in texts.items():
-        with writing(target / name):
-            (target / name).write_text(text, encoding="utf-8", newline="\n")
-    for figure in figures:
-        save_figure(figure.page, target / f"{figure.name}.png")
-        save_figure(figure.column, target / f"{figure.name}.pdf")
+    with made(target):
+        numbers = regret_numbers(result, title=title)
+        figures = drawn(result, numbers.floor)
+        texts = {"report.html": page_text(result, numbers, figures, title)}
+        texts |= {f"table.{ending}": written(numbers, form) for ending, form in _TABLES.items()}
+        texts |= {f"{figure.name}.svg": figure.page_svg for figure in figures}
+        for name, text in texts.items():
+            with writing(target / name):
+                (target / name).write_text(text, encoding="utf-8", newline="\n")
+        for figure in figures:
+            save_figure(figure.page, target / f"{figure.name}.png")
+            save_figure(figure.column, target / f"{figure.name}.pdf")
     return report_files(target)

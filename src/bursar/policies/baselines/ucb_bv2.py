@@ -17,7 +17,7 @@ class _UCBBV2Fields(NamedTuple):
 
 
 class UCBBV2(Record, _UCBBV2Fields):
-    """UCB-BV2: the rate of the means plus a bonus that the smallest *observed* mean cost scales.
+    """UCB-BV2: the rate of the means plus a bonus that the smallest observed mean cost scales.
 
     With r̄ and c̄ the means as shares of their bounds, λ the smallest c̄ of all arms, s = √(ln n/T):
 

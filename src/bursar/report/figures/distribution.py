@@ -8,8 +8,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from bursar.engine.result import Result, checked
+from bursar.report.curves import cut
 from bursar.report.distribution import distribution
-from bursar.report.figures.style import INK, SOFT, blank, compact, cut, frame, legend, look, set_scale, sheet_of
+from bursar.report.figures.style import INK, SOFT, blank, compact, frame, legend, look, set_scale, sheet_of
 
 
 def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "page") -> Figure:

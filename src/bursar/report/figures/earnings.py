@@ -6,9 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bursar.engine.result import Result, checked
+from bursar.report.curves import cut
 from bursar.report.earnings import earnings
 from bursar.report.figures.shares import arm_colours
-from bursar.report.figures.style import INK, blank, compact, cut, frame, legend, set_scale, sheet_of
+from bursar.report.figures.style import INK, blank, compact, frame, legend, set_scale, sheet_of
 
 
 def reward_figure(result: Result, *, width: str = "page") -> Figure:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from os import PathLike
 from typing import Any
 
@@ -42,12 +43,13 @@ def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
 
 
 def as_bytes(figure: Figure, ending: str) -> bytes:
-    """The figure as a file of this format."""
-    if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):  # once is enough: it takes as long as drawing
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    """The figure as a file of this format; letters that the font does not have are boxes in PNG and PDF."""
     content = io.BytesIO()
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):  # once: it takes as long as drawing
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
         figure.savefig(content, format=ending, dpi=200, metadata=_DATELESS[ending])
     return content.getvalue()
 

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bursar.engine.result import Result
-from bursar.report.figures.style import INK, PALETTE, blank, cut, frame, sheet_of
+from bursar.report.curves import cut
+from bursar.report.figures.style import INK, PALETTE, blank, frame, sheet_of
 from bursar.report.heat import heat_map
 
 _DARKEST = 0.65  # what ink is still read on

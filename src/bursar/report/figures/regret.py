@@ -10,7 +10,7 @@ from bursar.engine.result import Result, checked
 from bursar.parameters import place_of
 from bursar.report.bounds import bounds_chart
 from bursar.report.curves import SCALES, Chart, Curve, Line, regret_chart
-from bursar.report.figures.style import INK, Sheet, blank, frame, legend, look, note, set_scale, sheet_of
+from bursar.report.figures.style import INK, PALETTE, Sheet, blank, frame, legend, look, note, set_scale, sheet_of
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
 _CEILING = (0, (3.0, 1.5, 1.0, 1.5))
@@ -50,7 +50,10 @@ def bounds_figure(problem: Problem, budget: float, *, width: str = "page") -> Fi
 
 
 def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
-    """A chart as a figure: lines with bands, their names at their ends, or below where it is narrow."""
+    """A chart as a figure: lines with bands, their names at their ends.
+
+    The names are below where it is narrow, or where several lines share a colour and their strokes tell them apart.
+    """
     figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 4.2)
     frame(axes, sheet, chart.title, "budget", "regret")
     budgets = chart.curves[0].budgets if chart.curves else chart.bounds[0].budgets
@@ -61,7 +64,7 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
     floors = iter(_DASHES)
     lines += [_bound(axes, sheet, line, None if line.policy is not None else next(floors)) for line in chart.bounds]
     labels = [curve.label for curve in chart.curves] + [line.label for line in chart.bounds]
-    if sheet.narrow:
+    if sheet.narrow or len(chart.curves) > len(PALETTE):
         legend(figure, sheet, lines, labels)
     else:
         for line, label, height in zip(lines, labels, chart.heights, strict=True):

@@ -8,7 +8,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
 from bursar.engine.result import Result, checked
-from bursar.report.figures.style import ARMS, REST, blank, cut, frame, legend, set_scale, sheet_of
+from bursar.report.curves import cut
+from bursar.report.figures.style import ARMS, REST, blank, frame, legend, set_scale, sheet_of
 from bursar.report.shares import Grouping, shares
 
 
@@ -48,4 +49,4 @@ def pulls_figure(result: Result, *, width: str = "page") -> Figure:
 def arm_colours(arms: Grouping) -> list[str]:
     """A colour for each arm that is shown, and grey for the others together."""
     named = [ARMS[place % len(ARMS)] for place in range(len(arms.named))]
-    return [*named, REST] if arms.rest else named
+    return [*named, REST] if arms.rest.size else named

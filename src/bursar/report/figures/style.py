@@ -1,6 +1,8 @@
 """The look of every figure, in one place: sizes, colours, axes. No pyplot, no display, no settings changed."""
 
 import math
+from itertools import pairwise
+from textwrap import fill
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -10,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bursar.parameters import place_of
+from bursar.report.curves import cut as cut
 
 # Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
 # apart with every common colour blindness, and no arm looks like a policy.
@@ -20,6 +23,7 @@ INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
 LINE_STYLES = ("-", "-.", ":")  # of policies beyond the first six, the next six, …
 
 WIDTHS = ("page", "column")
+_TITLE = 40  # letters of a line where it is narrow
 
 
 class Sheet(NamedTuple):
@@ -36,7 +40,7 @@ class Sheet(NamedTuple):
         return self.width == "column"
 
 
-_SHEETS = (Sheet("page", 7.0, 9.5, 1.8), Sheet("column", 3.3, 7.0, 1.2))
+_SHEETS = (Sheet("page", 7.0, 9.5, 1.8), Sheet("column", 3.3, 8.0, 1.2))
 
 
 def sheet_of(owner: str, width: str) -> Sheet:
@@ -58,7 +62,7 @@ def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared
 
 def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", grid: str = "y") -> None:
     """Two spines, a pale grid, a title on the left; dollar signs of names are text, not mathematics."""
-    axes.set_title(title, loc="left", fontsize=sheet.text + 0.5, color=INK, parse_math=False)
+    axes.set_title(folded(title, sheet), loc="left", fontsize=sheet.text + 0.5, color=INK, parse_math=False)
     axes.set_xlabel(x, color=INK, fontsize=sheet.text)
     axes.set_ylabel(y, color=INK, fontsize=sheet.text)
     axes.spines[["top", "right"]].set_visible(False)
@@ -99,13 +103,16 @@ def compact(value: float) -> str:
     return f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
-def cut(label: str, most: int) -> str:
-    """A name where there is room for so many characters.
+def folded(title: str, sheet: Sheet) -> str:
+    r"""A title in lines that have room where it is narrow, cut after commas.
 
-    >>> cut("a rather long name", 10)
-    'a rather …'
+    >>> folded("Regret at budget 10,000, mean of 200 runs, 95 % bands", sheet_of("", "column"))
+    'Regret at budget 10,000,\nmean of 200 runs, 95 % bands'
     """
-    return label if len(label) <= most else label[: most - 1] + "…"
+    if not sheet.narrow:
+        return title
+    pieces = ", ".join(piece.replace(" ", "\xa0") for piece in title.split(", "))
+    return fill(pieces, _TITLE, break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: str = INK, **where: Any) -> None:
@@ -115,8 +122,8 @@ def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: s
 
 def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) -> None:
     """The names below the axes, in as many columns as there is room for; the figure grows by their rows."""
-    room, lengths = 58 if sheet.narrow else 88, [len(label) + 7 for label in labels]
-    columns = len(labels) if sum(lengths) <= room else max(1, room // max(lengths))
+    lengths, room = [len(label) + 7 for label in labels], 52 if sheet.narrow else 88
+    columns = next((n for n in range(len(labels), 1, -1) if sum(map(max, _columns(lengths, n))) <= room), 1)
     rows = math.ceil(len(labels) / columns)
     figure.set_figheight(figure.get_figheight() + (rows * 1.5 + 0.8) * sheet.text / 72.0)
     made = figure.legend(
@@ -132,6 +139,13 @@ def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) 
     )
     for text in made.get_texts():
         text.set_parse_math(False)
+
+
+def _columns(lengths: list[int], count: int) -> list[list[int]]:
+    """How a legend divides its names: downwards, the first columns one longer where it does not come out even."""
+    rows, more = divmod(len(lengths), count)
+    starts = [i * rows + min(i, more) for i in range(count + 1)]
+    return [lengths[start:stop] for start, stop in pairwise(starts)]
 
 
 def look(place: int) -> tuple[str, str]:
