@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,20 @@ def test_odd_costs_and_rewards(log):
     assert "gift" not in found.remaining
 
 
+def test_a_budget_of_a_few_pulls(log):
+    """Fewer than 30 of the dearest arm, or less than a pull of an arm in play has cost."""
+    means, most = log.groupby("arm")["cost"].mean(), log["cost"].max()
+    assert "small budget" not in kinds(advise(log, 31 * means.max(), rehearse=False))
+    few = said(advise(log, 5.0 * means.max(), rehearse=False), "small budget")
+    assert few.startswith(f"The budget pays for about 5 pulls of {means.idxmax()}: since a run ends with the pull that")
+    assert "and one pull of " in said(advise(log, 0.9 * most, rehearse=False), "small budget")
+    wild = log.assign(cost=np.where(log.index == log["arm"].eq("good").idxmax(), 90.0, log["cost"]))
+    one = said(advise(wild, 60, rehearse=False), "small budget")
+    assert one.startswith("One pull of good has cost 90, more than the budget: since")
+    free = pd.DataFrame({"arm": ["gift"] * 3, "cost": [99.0, -99.0, 0.0], "reward": [1.0] * 3})
+    assert "small budget" not in kinds(advise(pd.concat([log, free]), 50, rehearse=False))
+
+
 def test_heavy_tails_and_limits(draw):
     rng, log = np.random.default_rng(1), draw(0, 2000)
     heavy = log.assign(cost=1.0 + rng.pareto(1.6, len(log)))
@@ -158,6 +173,20 @@ def test_drift_is_told_and_seldom_falsely(draw):
     assert "cost of good from 1" in said(found, "drift")
     by_arm = advise(draw(0).sort_values("arm", kind="stable"), 100, rehearse=False)
     assert "drift" not in kinds(by_arm)
+
+
+def test_a_bar_while_a_file_is_read(log, tmp_path, monkeypatch):
+    told: list[object] = []
+
+    @contextmanager
+    def progress(total, wanted, words):
+        told.extend([total, wanted, words])
+        yield told.append
+
+    monkeypatch.setattr("bursar.advice.advice.progress", progress)
+    log.to_csv(tmp_path / "log.csv", index=False)
+    advise(tmp_path / "log.csv", 1000, rehearse=False)
+    assert told == [1.0, None, "reading log.csv", 1.0]
 
 
 def test_the_same_seed_gives_the_same_advice(log, stand_in, monkeypatch):

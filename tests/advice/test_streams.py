@@ -9,11 +9,13 @@ from scipy.stats import chi2
 from bursar.advice import tally as tally_module
 from bursar.advice.drift import Blocks, change_of
 from bursar.advice.kept import Kept
-from bursar.advice.log import Stretch
 from bursar.advice.moments import merged, sums_of
 from bursar.advice.tails import tail_of
 from bursar.advice.tally import tally
+from bursar.logs import Stretch
 from tests.advice import slow
+
+NONE = np.zeros(0, np.int64)
 
 
 def parts(length: int, seed: int) -> list[slice]:
@@ -34,7 +36,7 @@ def test_moments_of_parts(offset):
 
 def test_constant_costs_have_no_variance():
     codes = np.zeros(1000, np.int64)
-    rows = Stretch(["a"], codes, np.full(1000, 0.1), np.full(1000, 0.3), 0)
+    rows = Stretch(["a"], codes, np.full(1000, 0.1), np.full(1000, 0.3), NONE)
     belief = tally([rows] * 3, "log", 0).arms["a"].belief(0)
     assert belief[2:] == (0.1, 0.3, 0.0, 0.0, 0.0)
 
@@ -74,7 +76,7 @@ def test_room_is_shared_by_many_arms(monkeypatch):
     monkeypatch.setattr(tally_module, "ROOM", 100)
     codes = np.repeat(np.arange(50), 40)
     values = np.arange(2000.0)
-    found = tally([Stretch([f"{i:02}" for i in range(50)], codes, values, values, 0)], "log", 0)
+    found = tally([Stretch([f"{i:02}" for i in range(50)], codes, values, values, NONE)], "log", 0)
     assert {arm.sample.rows().shape[1] for arm in found.arms.values()} == {2}
 
 

@@ -65,6 +65,23 @@ def test_tables_sentences_and_code(ask, played):
     assert NASTY in text
 
 
+def test_odd_names(ask):
+    """Markup, colons, dollars, emoji: as they are, on the terminal and on the page, and nothing on stderr."""
+    names = [NASTY, "[red]x[/red]", ":fox: 🦊", "日本語", "W" * 200]
+    frame = pd.DataFrame({"arm": names * 3, "cost": 1.0, "reward": [1, 1, 2, 1, 1] * 3})
+    frame.to_csv("odd.csv", index=False)
+    done = ask("odd.csv", "--budget", "100", "--no-rehearsal", "--out", "out")
+    assert (done.exit_code, done.stderr) == (0, "")
+    words = "".join(Page(Path("out/advice.html").read_text(encoding="utf-8")).words)
+    for name in names:
+        assert name in words
+        assert name in done.stdout.replace("\n", "") or len(name) == 200
+    assert ":fox: 🦊 has the best rate so far" in done.stdout
+    assert [
+        arm["name"] for arm in json.loads(ask("odd.csv", "--budget", "9", "--no-rehearsal", "--json").stdout)["arms"]
+    ] == sorted(names)
+
+
 def test_json_and_no_rehearsal(ask):
     done = ask("log.csv", "--budget", "100", "--no-rehearsal", "--json")
     assert done.exit_code == 0, done.output
@@ -90,15 +107,35 @@ def failed(result: Result, code: int) -> str:
 
 
 def test_one_line_for_what_cannot_be_done(ask):
-    Path("file").write_text("in the way")
     assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "bursar: there is no file nosuch.csv"
+    assert failed(ask(".", "--budget", "1"), 1) == "bursar: . is a folder; a log is one CSV or Parquet file"
+    assert failed(ask("", "--budget", "1"), 2).startswith("bursar: log of advise must be the path of a file, ")
     assert failed(ask("log.csv", "--budget", "-1"), 2) == "bursar: budget of advise must be > 0; got -1.0"
-    assert "log.csv has no column 'usd' (--cost); it has arm, cost, reward" in failed(
+    assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in failed(
         ask("log.csv", "--budget", "1", "--cost", "usd"), 1
     )
-    assert failed(ask("nosuch.csv", "--budget", "1", "--out", "file"), 1) == "bursar: cannot write file: File exists"
     assert ask("log.csv", "--budget", "ten").exit_code == 2
     assert "Missing option '--budget'" in ask("log.csv").stderr
+
+
+def test_what_is_refused_leaves_nothing_behind(ask):
+    Path("bad.csv").write_text("arm,cost,reward\na,much,1\n")
+    Path("kept").mkdir()
+    before = sorted(Path().iterdir())
+    for out in ("new", "new/er", "kept", "kept/new"):
+        assert "row 2 has 'much'" in failed(ask("bad.csv", "--budget", "1", "--out", out), 1)
+        assert failed(ask("bad.csv", "--budget", "0", "--out", out), 2)
+    assert sorted(Path().iterdir()) == before
+    assert not list(Path("kept").iterdir())
+
+
+def test_a_bad_place_is_found_before_the_work_begins(ask):
+    for out in ("log.csv", "log.csv/deep"):
+        said = failed(ask("nosuch.csv", "--budget", "1", "--out", out), 1)
+        assert said.startswith(f"bursar: cannot write {out}: ")
+    assert "it is a file" in failed(ask("nosuch.csv", "--budget", "1", "--out", "log.csv"), 1)
+    Path("out/advice.html").mkdir(parents=True)
+    assert "out/advice.html: it is a folder" in failed(ask("nosuch.csv", "--budget", "1", "--out", "out"), 1)
 
 
 def test_help(ask):
@@ -151,7 +188,7 @@ def test_the_page(ask, played):
     assert Path("again/advice.html").read_text(encoding="utf-8") == text
 
 
-def test_odd_pages_and_narrow_terminals(ask):
+def test_odd_pages(ask):
     """One row, many arms: everything is drawn, nothing is cut."""
     many = pd.DataFrame({"arm": [f"arm {i:02}" for i in range(40)] * 3, "cost": 1.0, "reward": np.arange(120) % 7})
     for frame in (many, many[:1]):
@@ -160,11 +197,31 @@ def test_odd_pages_and_narrow_terminals(ask):
         assert page.count("<svg") == 2
         assert ("16 more arms" in page) == (frame is many)
         assert len(rate_dots(found).dots) == min(MOST_DOTS, len(found.arms))
-        console = Console(width=80)
-        with console.capture() as capture:
-            console.print(advice_tables(found))
-        assert max(map(len, capture.get().splitlines())) <= 80
-        assert "…" not in capture.get()
+
+
+@pytest.mark.parametrize("width", [160, 80, 50])
+def test_narrow_terminals(ask, played, width):
+    """Names, rates and verdicts are always there; what is left out for want of room is named."""
+    found = advise("log.csv", 1e4)
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(advice_tables(found, width))
+    text = capture.get()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for word in (
+        "large",
+        "small",
+        NASTY[:20],
+        f"{found.best.rate:.4}",
+        "best so far",
+        "ruled out",
+        "Uniform",
+        "90.0 ± 1.0",
+    ):
+        assert word in text
+    assert ("corr." in text.partition("───")[0]) == (width == 160)
+    assert ("; no room for corr., tail" in " ".join(text.split())) == (width < 160)
 
 
 def test_numbers_in_words():

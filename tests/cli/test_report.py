@@ -25,8 +25,8 @@ def ask(tmp_path, monkeypatch):
 def test_report_prints_and_writes(ask, monkeypatch):
     given = []
 
-    def write(result, folder):
-        given.append(result)
+    def write(result, folder, title):
+        given.append((result, title))
         return [folder / "report.html"]
 
     monkeypatch.setattr("bursar.report.write.write_report", write)
@@ -35,11 +35,11 @@ def test_report_prints_and_writes(ask, monkeypatch):
     bursar.Result(problem, {"Uniform": Uniform()}, np.array([1.0, 9.0]), 0, pulls, ones, ones, ones[0], "0.1.0").save(
         "x.parquet"
     )
-    result = ask("report", "x.parquet", "--out", "there/deep")
+    result = ask("report", "x.parquet", "--out", "there/deep", "--title", "Mine")
     assert result.exit_code == 0, result.output
-    assert "Regret at budget 9, 3 runs, seed 0" in result.stdout
+    assert "Mine: regret at budget 9, 3 runs, seed 0" in result.stdout
     assert result.stdout.splitlines()[-1] == f"wrote {Path('there/deep/report.html')}"
-    assert given == [bursar.load("x.parquet")]
+    assert given == [(bursar.load("x.parquet"), "Mine")]
 
 
 @pytest.mark.parametrize(

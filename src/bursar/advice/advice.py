@@ -1,6 +1,7 @@
 """advise(): from a log and a budget to what to run, and what to mind."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 from bursar.advice import rehearsal as rehearsals
@@ -8,15 +9,17 @@ from bursar.advice.cautions import cautions
 from bursar.advice.choice import Known, chosen, contenders
 from bursar.advice.code import campaign_code
 from bursar.advice.drift import change_of
-from bursar.advice.log import Columns, name_of, stretches
 from bursar.advice.rates import FREE, OUT, Interval, rate_interval, verdicts
 from bursar.advice.records import Advice, ArmAdvice, Caution
 from bursar.advice.tails import tail_of
 from bursar.advice.tally import Tallies, Tally, tally
 from bursar.advice.words import counted, number
 from bursar.beliefs import Belief
+from bursar.engine.progress import progress
 from bursar.errors import BadFile, BadParameter
+from bursar.logs import Columns, name_of, stretches
 from bursar.parameters import real, whole
+from bursar.report.curves import shortened
 
 
 def advise(
@@ -76,7 +79,8 @@ def advise(
         for name, count in (("runs", runs), ("workers", workers))
     )
     where = name_of(log)
-    tallies = tally(stretches(log, Columns(arm, cost, reward)), where, seed)
+    with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
+        tallies = tally(stretches(log, Columns(arm, cost, reward), "advise"), where, seed, report)
     arms = judged(tallies, confidence)
     if all(found.verdict == FREE for found in arms):
         raise BadFile(f"no arm of {where} has a mean cost above 0: a budget would never be spent")
@@ -96,7 +100,7 @@ def advise(
         player = {"the campaign": policy}
         campaign = rehearsals.rehearse(problem, player, budget, runs=played.runs, seed=seed, workers=workers)
     code = campaign_code([found.name for found in rest], budget, policy)
-    minded = notes + cautions(arms, tallies, *bounds)
+    minded = notes + cautions(arms, tallies, budget, *bounds)
     return Advice(
         where, tallies.rows, tallies.left_out, budget, confidence, arms, minded, played, campaign, policy, reason, code
     )

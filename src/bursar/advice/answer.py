@@ -26,7 +26,7 @@ def answer(advice: Advice) -> list[str]:
         said.append(f"No arm can be ruled out {sure} (Bonferroni).")
     if behind:
         said.append(f"Behind, if no cost larger than those seen ever comes: {listed(behind, 8)}.")
-    said.append(f"Run {call(advice.policy)} on {_arms(advice)}: {advice.reason}.")
+    said.append(f"Run {call(advice.policy, brief=True)} on {_arms(advice)}: {advice.reason}.")
     if advice.campaign is not None:
         played = advice.campaign.candidates[0]
         told = f"Rehearsed on the log with {number(advice.campaign.budget)}, that campaign"

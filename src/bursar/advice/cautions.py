@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from bursar.advice.drift import Change
-from bursar.advice.rates import DOUBTFUL, FREE
+from bursar.advice.rates import DOUBTFUL, FREE, OUT
 from bursar.advice.records import ArmAdvice, Caution
 from bursar.advice.tally import Tallies
-from bursar.advice.words import counted, listed, number
+from bursar.advice.words import capital, counted, listed, number
 
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
+FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much
 FALSE_ALARM = 0.05  # chance that the tests for drift raise an alarm where every arm's rows are independent and alike
 
 SELECTION = (
@@ -19,12 +20,27 @@ SELECTION = (
 
 
 def cautions(
-    arms: Sequence[ArmAdvice], tallies: Tallies, cost_bound: float | None, reward_bound: float | None
+    arms: Sequence[ArmAdvice], tallies: Tallies, budget: float, cost_bound: float | None, reward_bound: float | None
 ) -> list[Caution]:
     """Everything to mind, the most telling first; the last, about selection, is always there."""
-    found = [*_rows(arms, tallies), *_costs(arms), *_tails(arms), *_drift(arms)]
+    found = [*_budget(arms, budget), *_rows(arms, tallies), *_costs(arms), *_tails(arms), *_drift(arms)]
     found += [*_bounds(arms, "cost", cost_bound), *_bounds(arms, "reward", reward_bound)]
     return [*found, Caution("selection", SELECTION)]
+
+
+def _budget(arms: Sequence[ArmAdvice], budget: float) -> Iterator[Caution]:
+    """A budget of a few pulls of the dearest arm, or below what one pull of an arm in play has cost."""
+    said = []
+    dearest = max((arm for arm in arms if arm.verdict != FREE), key=lambda arm: arm.belief.mean_cost)
+    if budget < FEW_PULLS * dearest.belief.mean_cost:
+        said.append(f"the budget pays for about {number(budget / dearest.belief.mean_cost, 2)} pulls of {dearest.name}")
+    wildest = max((arm for arm in arms if arm.verdict not in (OUT, FREE)), key=lambda arm: arm.costs.high)
+    if budget < wildest.costs.high:
+        said.append(f"one pull of {wildest.name} has cost {number(wildest.costs.high)}, more than the budget")
+    if said:
+        last = "its last pull is much of what it spends, earns and loses, and more may be lost than earned"
+        why = f"since a run ends with the pull that passes the budget, {last}"
+        yield Caution("small budget", f"{capital(' and '.join(said))}: {why}")
 
 
 def _rows(arms: Sequence[ArmAdvice], tallies: Tallies) -> Iterator[Caution]:

@@ -7,6 +7,8 @@ from typing import Any
 from bursar.parameters import signature_of
 from bursar.policies.protocol import as_data
 
+_FEW = 4
+
 
 def campaign_code(arms: Sequence[str], budget: float, policy: Any) -> str:
     """Three lines that spend the budget, after the two that import.
@@ -33,10 +35,23 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Any) -> str:
     )
 
 
-def call(policy: Any) -> str:
-    """The call that makes a policy, without the arguments that have their default."""
+def call(policy: Any, brief: bool = False) -> str:
+    """The call that makes a policy, without the arguments that have their default; to be read, if `brief`.
+
+    >>> from bursar.policies import UCBB1
+    >>> call(UCBB1(var_cost=[1 / 3] * 9, var_reward=0.1, cov=0.0), brief=True)
+    'UCBB1(var_cost=[0.3333, 0.3333, 0.3333, 0.3333, …], var_reward=[0.1, 0.1, 0.1, 0.1, …], cov=[0, 0, 0, 0, …])'
+    """
     arguments = as_data(policy)["parameters"]
     kind: Any = type(policy)
     defaults = signature_of(kind)
-    given = [f"{name}={value!r}" for name, value in arguments.items() if value != defaults[name].default]
+    shown = _brief if brief else repr
+    given = [f"{name}={shown(value)}" for name, value in arguments.items() if value != defaults[name].default]
     return f"{kind.__name__}({', '.join(given)})"
+
+
+def _brief(value: object) -> str:
+    """Numbers to four digits, and only the first few of many."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_brief, value[:_FEW]))}{', …' * (len(value) > _FEW)}]"
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)

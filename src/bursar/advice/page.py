@@ -1,9 +1,11 @@
 """Advice as one self-contained HTML page, in the look of every report: nothing to load from elsewhere."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bursar._version import __version__
@@ -14,62 +16,51 @@ from bursar.advice.code import call
 from bursar.advice.figures import dots_figure
 from bursar.advice.records import Advice
 from bursar.advice.rehearsal import Rehearsal
-from bursar.advice.words import counted, number
+from bursar.advice.words import capital, counted, number
 from bursar.files import check_writable, place, writing
 from bursar.report.figures.files import inline_svg, svg_text
+from bursar.report.folders import made
+from bursar.report.rendering import rendered
 
 
-class Drawing(NamedTuple):
-    """A figure as SVG, for a page and for a phone."""
-
-    page: Markup
-    column: Markup
-
-
-def target_in(folder: Any) -> Path:
-    """The file of the page in a folder, which is made; BadFile where it cannot be written."""
+@contextmanager
+def page_in(folder: Any) -> Iterator[Path]:
+    """The file of the page in a folder, which is made, and gone again where the work fails; BadFile for a bad place."""
     target = place("write_advice", folder) / "advice.html"
-    with writing(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-    check_writable(target)
-    return target
+    with made(target.parent):
+        check_writable(target)
+        yield target
 
 
 def write_advice(advice: Advice, folder: Any) -> Path:
     """Write the page into a folder; its path."""
-    target = target_in(folder)
-    text = page_text(advice)
-    with writing(target):
-        target.write_text(text, encoding="utf-8")
+    with page_in(folder) as target:
+        text = page_text(advice)
+        with writing(target):
+            target.write_text(text, encoding="utf-8")
     return target
 
 
 def page_text(advice: Advice) -> str:
     """The page as text."""
-    pages = Environment(
-        loader=PackageLoader("bursar.advice", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     played = advice.rehearsal
-    return pages.get_template("advice.html.j2").render(
+    return rendered(
+        "bursar.advice",
+        "advice.html.j2",
         title=f"How to spend {number(advice.budget)}, by {Path(advice.log).name}",
-        style=Markup(_style()),  # noqa: S704 (the report's own)
         summary=tables.heading(advice),
         answer=answer(advice),
         code=advice.code,
         cautions=advice.cautions,
-        rates=_drawing(rate_dots(advice), "rates"),
+        rates=_drawings(rate_dots(advice), "rates"),
         arm_headings=tables.ARMS,
         arm_rows=tables.arm_rows(advice),
-        arm_note=_capital(tables.arm_note(advice)),
-        rewards=None if played is None else _drawing(reward_dots(played), "rewards"),
+        arm_note=capital(tables.arm_note(advice)),
+        rewards=None if played is None else _drawings(reward_dots(played), "rewards"),
         policy_headings=tables.POLICIES,
         policy_rows=[] if played is None else tables.policy_rows(played),
         policy_note="" if played is None else f"{tables.rehearsal_caption(played)}; {tables.POLICY_NOTE}",
-        calls={} if played is None else {one.label: call(one.policy) for one in played.candidates},
+        calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
         settings=settings(advice, played),
     )
 
@@ -88,19 +79,9 @@ def settings(advice: Advice, played: Rehearsal | None) -> dict[str, str]:
     return made | {"bursar": __version__}
 
 
-def _drawing(chart: Dots, name: str) -> Drawing:
-    """SVG elements, whose labels matplotlib has escaped."""
-    texts = {width: svg_text(dots_figure(chart, width)) for width in ("page", "column")}
-    return Drawing(*(Markup(inline_svg(text, f"{name}-{width}", chart.title)) for width, text in texts.items()))  # noqa: S704
-
-
-def _style() -> str:
-    """The style sheet of a report's page."""
-    environment = Environment(loader=PackageLoader("bursar.report", ""), autoescape=True)
-    assert environment.loader is not None  # noqa: S101 (given above)
-    text, _, _ = environment.loader.get_source(environment, "page.html.j2")
-    return text.partition("<style>")[2].partition("</style>")[0]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _drawings(chart: Dots, name: str) -> list[Markup]:
+    """SVG for a page and for a phone, whose labels matplotlib has escaped."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the browser has others
+        texts = {width: svg_text(dots_figure(chart, width)) for width in ("page", "column")}
+    return [Markup(inline_svg(text, f"{name}-{width}", chart.title)) for width, text in texts.items()]  # noqa: S704

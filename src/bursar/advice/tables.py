@@ -8,13 +8,16 @@ from bursar.advice.rehearsal import Rehearsal
 from bursar.advice.words import counted, measured, number
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
     from rich.table import Table
 
 MOST_ROWS = 24
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
-_TEXT = ("arm", "policy", "verdict")
+_NAMES, _TEXT = ("arm", "policy"), ("arm", "policy", "verdict")
+_NAME = 20  # characters of a line that a name is not denied; longer ones are folded
+# What a narrow terminal goes without, from the first to the last.
+_SPARED = ("corr.", "tail", "1 in 10 loses", "mean reward", "mean cost", "rows", "of best arm", "interval")
 
 
 def heading(advice: Advice) -> str:
@@ -70,31 +73,42 @@ def arm_note(advice: Advice) -> str:
 POLICY_NOTE = "lost: to arms of lesser rates, on average; 1 in 10 loses: that much or more"
 
 
-def advice_tables(advice: Advice) -> "RenderableType":
-    """Everything but the code, for `rich.print`."""
+def advice_tables(advice: Advice, width: int) -> "RenderableType":
+    """Everything but the code, for `rich.print` on a terminal of so many characters a line."""
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(heading(advice), "bold"), _table(ARMS, arm_rows(advice))]
-    parts += [Text(arm_note(advice), "dim"), Text()]
+    parts: list[RenderableType] = [Text(heading(advice), "bold")]
+    parts += _table(ARMS, arm_rows(advice), arm_note(advice), width)
     if advice.rehearsal is not None:
-        parts += [Text(rehearsal_caption(advice.rehearsal), "bold"), _table(POLICIES, policy_rows(advice.rehearsal))]
-        parts += [Text(POLICY_NOTE, "dim"), Text()]
+        parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
+        parts += _table(POLICIES, policy_rows(advice.rehearsal), POLICY_NOTE, width)
     return Group(*parts, Text("What to mind", "bold"), _two_columns(advice.cautions))
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: str, width: int) -> list["RenderableType"]:
+    """A table of as many columns as there is room for, a note under it, and an empty line."""
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
+    room = {name: max(map(cell_len, cells)) for name, *cells in zip(headings, headings, *rows, strict=True)}
+    room = {name: min(wide, _NAME) if name in _NAMES else wide for name, wide in room.items()}
+    spared = []
+    for name in _SPARED:
+        if name in room and sum(room.values()) + 3 * len(room) + 1 > width:
+            del room[name]
+            spared.append(name)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for name in headings:
-        left = name in _TEXT
-        table.add_column(name, justify="left" if left else "right", no_wrap=not left, overflow="fold")
+    for name, wide in room.items():
+        justify: JustifyMethod = "left" if name in _TEXT else "right"
+        table.add_column(name, justify=justify, no_wrap=name not in _NAMES, overflow="fold", min_width=wide)
     for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+        table.add_row(*(Text(cell) for name, cell in zip(headings, row, strict=True) if name in room))
+    if spared:
+        words += f"; no room for {', '.join(spared)}"
+    return [table, Text(words, "dim"), Text()]
 
 
 def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
@@ -117,5 +131,5 @@ def _cells(arm: ArmAdvice) -> tuple[str, ...]:
     low, high = arm.interval
     interval = "–" if high - low == float("inf") or high != high else f"{number(low, 3)} – {number(high, 3)}"
     numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(arm.rate))
-    correlation = "–" if arm.correlation is None else f"{arm.correlation:+.2f}".replace("-", "−")
+    correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
     return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict

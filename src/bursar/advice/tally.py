@@ -1,6 +1,6 @@
 """What is kept of a log's arms while its rows stream by: bounded, whatever their number."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from bursar.advice.drift import Blocks
 from bursar.advice.kept import Kept
-from bursar.advice.log import Stretch
 from bursar.advice.moments import Sums, merged, sums_of
 from bursar.beliefs import Belief
 from bursar.errors import BadFile
+from bursar.logs import Stretch
 
 Floats = NDArray[np.float64]
 
@@ -56,14 +56,19 @@ class Tallies(NamedTuple):
     left_out: int
 
 
-def tally(stretches: Iterable[Stretch], where: str, seed: int) -> Tallies:
-    """Read a log to its end; the sample depends on its rows and the seed, not on how it was cut into stretches."""
+def tally(
+    stretches: Iterable[Stretch], where: str, seed: int, report: Callable[[float], None] | None = None
+) -> Tallies:
+    """Read a log to its end, and tell `report` the part done from 0 to 1.
+
+    The sample depends on the log's rows and the seed, not on how it was cut into stretches.
+    """
     rng = np.random.default_rng(seed)
     arms: dict[str, Tally] = {}
     rows = left_out = 0
     for stretch in stretches:
-        rows += len(stretch.codes) + stretch.left_out
-        left_out += stretch.left_out
+        rows += len(stretch.codes) + len(stretch.left_out)
+        left_out += len(stretch.left_out)
         pairs, keys = np.stack([stretch.costs, stretch.rewards]), rng.random(len(stretch.codes))
         order = np.argsort(stretch.codes.astype(np.int32), kind="stable")
         pairs, keys = pairs[:, order], keys[order]
@@ -75,6 +80,8 @@ def tally(stretches: Iterable[Stretch], where: str, seed: int) -> Tallies:
             if name not in arms:
                 arms[name] = Tally(_make_room(arms, where), pairs[:, start].copy())
             arms[name].add(pairs[:, start:end], keys[start:end])
+        if report is not None:
+            report(stretch.done)
     if not arms:
         raise BadFile(f"no row of {where} has an arm, a cost and a reward")
     return Tallies(dict(sorted(arms.items())), rows, left_out)

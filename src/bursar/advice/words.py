@@ -51,3 +51,8 @@ def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
 def counted(count: int, noun: str) -> str:
     """`3 arms`, `1 arm`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def capital(text: str) -> str:
+    """The beginning of a sentence."""
+    return text[:1].upper() + text[1:]

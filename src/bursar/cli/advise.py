@@ -3,8 +3,12 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from bursar.advice import Advice
 
 EXAMPLES = """\b
 Examples:
@@ -15,7 +19,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("log", type=click.Path(path_type=Path))
+@click.argument("log", type=click.Path())
 @click.option("--budget", type=float, required=True, help="What is to be spent, in the unit of the costs.")
 @click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Which column names the arm.")
 @click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Which column is the cost.")
@@ -30,53 +34,41 @@ Examples:
 @click.option("--no-rehearsal", is_flag=True, help="Only read the log: no policies are played.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, there.")
-def advise(
-    log: Path,
-    budget: float,
-    arm: str,
-    cost: str,
-    reward: str,
-    cost_bound: float | None,
-    reward_bound: float | None,
-    guarantee: bool,
-    confidence: float,
-    runs: int | None,
-    seed: int,
-    workers: int | None,
-    no_rehearsal: bool,
-    as_json: bool,
-    out: Path | None,
-) -> None:
+def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **options: Any) -> None:
     """Say what LOG, a CSV or Parquet file of past pulls (arm, cost, reward), means for spending a budget.
 
     Which arm has the best rate, which can be ruled out, what each policy would earn on the log's own rows, which to run
     and with what parameters; and what such a log cannot tell. Files of any size are read in stretches.
     """
     from bursar.advice import advise as library_call
+
+    if out is None:
+        _show(library_call(log, rehearse=not no_rehearsal, **options), as_json)
+        return
+    from bursar.advice.page import page_in, write_advice
+
+    with page_in(out):  # a bad place is found before the work begins
+        advice = library_call(log, rehearse=not no_rehearsal, **options)
+        written = write_advice(advice, out)
+    _show(advice, as_json)
+    if not as_json:
+        click.echo(f"\nwrote {written}")
+
+
+def _show(advice: "Advice", as_json: bool) -> None:
+    """Tables, sentences and code; or JSON."""
     from bursar.advice.answer import answer
     from bursar.advice.data import data_of
+    from bursar.advice.tables import advice_tables
 
-    if out:
-        from bursar.advice.page import target_in, write_advice
-
-        target_in(out)  # a bad place is found before the work begins
-    advice = library_call(
-        log, budget, arm=arm, cost=cost, reward=reward, cost_bound=cost_bound, reward_bound=reward_bound,
-        guarantee=guarantee, confidence=confidence, rehearse=not no_rehearsal, runs=runs, seed=seed, workers=workers,
-    )  # fmt: skip
-    written = write_advice(advice, out) if out else None
     if as_json:
         click.echo(json.dumps(data_of(advice), ensure_ascii=False, allow_nan=False))
         return
     from rich.console import Console
 
-    from bursar.advice.tables import advice_tables
-
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    console.print(advice_tables(advice))
+    console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    console.print(advice_tables(advice, console.width))
     click.echo()
     for sentence in answer(advice):
         console.print(sentence, markup=False)
     click.echo(f"\n{advice.code}")
-    if written:
-        click.echo(f"\nwrote {written}")

@@ -10,6 +10,7 @@ from bursar.errors import BadFile
 
 LARGEST = 1e100  # squares of larger numbers leave the range of floating point
 LONGEST = 200  # characters of a name
+_TRUTH = {"true": 1.0, "false": 0.0}
 _EMPTY = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>")
 
 
@@ -17,8 +18,8 @@ def numbers(column: Any, what: str, first: int) -> NDArray[np.float64]:
     """The cells as numbers, nan where empty; `first` is the number of the first row.
 
     >>> import pyarrow as pa
-    >>> numbers(pa.array(["1", " 2.5", "NA"]), "cost of log.csv", 2)
-    array([1. , 2.5, nan])
+    >>> numbers(pa.array(["1", " 2.5", "NA", "True"]), "cost of log.csv", 2)
+    array([1. , 2.5, nan, 1. ])
     >>> numbers(pa.array(["1", "two"]), "cost of log.csv", 2)
     Traceback (most recent call last):
     bursar.errors.BadFile: the cost of log.csv must be a number in every row; row 3 has 'two'
@@ -59,7 +60,7 @@ def names(column: Any, what: str, first: int) -> tuple[list[str], NDArray[np.int
 
 
 def _patiently(column: Any, what: str, first: int) -> Any:
-    """Cell by cell: spaces around a number and the usual words for nothing are allowed."""
+    """Cell by cell: spaces around a number, True, False and the usual words for nothing are allowed."""
     import pyarrow as pa
 
     values: list[float | None] = []
@@ -74,6 +75,8 @@ def _patiently(column: Any, what: str, first: int) -> Any:
 
 
 def _number(text: str) -> float:
+    if text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
     if "_" in text:
         raise ValueError(text)
     return math.inf if (number := float(text)) != number else number

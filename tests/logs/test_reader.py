@@ -1,0 +1,172 @@
+"""Logs: every kind of file gives the same rows, and what cannot be read is told in one sentence."""
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from bursar.errors import BadFile, BadParameter
+from bursar.logs import Columns, sources, stretches
+
+
+def made(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    arms = rng.choice(["small", "large", "père"], size=rows, p=[0.5, 0.3, 0.2])
+    return pd.DataFrame({"id": range(rows), "arm": arms, "cost": rng.normal(2, 1, rows), "reward": rng.random(rows)})
+
+
+def read(source, columns=None) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame({"arm": np.array(part.names, object)[part.codes], "cost": part.costs, "reward": part.rewards})
+        for part in stretches(source, columns or Columns(), "advise")
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_kind_of_file_gives_the_same_rows(here, monkeypatch):
+    monkeypatch.setattr(sources, "BLOCK", 4096)
+    monkeypatch.setattr(sources, "BATCH", 100)
+    frame = made()
+    frame.to_csv("log.csv", index=False)
+    frame.to_csv("log.txt", index=False, sep=";")
+    frame.to_csv("tabs", index=False, sep="\t", encoding="utf-8-sig")
+    frame.to_csv("log.csv.gz", index=False)
+    frame.to_parquet("log.parquet")
+    frame.to_csv("log.csv.bz2", index=False)
+    Path("zipped").write_bytes(gzip.compress(Path("log.csv").read_bytes()))
+    with pa.CompressedOutputStream("log.csv.zst", "zstd") as file:
+        file.write(Path("log.csv").read_bytes())
+    shutil.copy("log.csv", os.fsdecode(b"l\xffg"))
+    frame.assign(arm=frame["arm"].astype("category")).to_parquet("categories")
+    wanted = frame[["arm", "cost", "reward"]]
+    for path in sorted(Path().iterdir()):
+        pd.testing.assert_frame_equal(read(path), wanted, check_dtype=False, obj=str(path))
+    for table in (frame, pa.Table.from_pandas(frame)):
+        pd.testing.assert_frame_equal(read(table), wanted, check_dtype=False)
+    assert len(list(stretches("log.csv", Columns(), "advise"))) > 10
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.parquet", None])
+def test_how_far_it_is(here, monkeypatch, name):
+    monkeypatch.setattr(sources, "BLOCK", 4096)
+    monkeypatch.setattr(sources, "BATCH", 100)
+    frame = made()
+    if name:
+        frame.to_parquet(name) if name.endswith("parquet") else frame.to_csv(name, index=False)
+    done = [part.done for part in stretches(name or frame, Columns(), "advise")]
+    assert done == sorted(done)
+    assert 0.0 < done[0] < 0.2
+    assert done[-1] == 1.0
+
+
+def test_columns_can_be_named_and_are_found_by_name(here):
+    made(5).rename(columns={"arm": "model", "cost": " USD"}).to_csv("log.csv", index=False)
+    found = read("log.csv", Columns("Model", "usd", "reward"))
+    np.testing.assert_array_equal(found["cost"], made(5)["cost"])
+
+
+def test_other_columns_may_hold_anything(here):
+    frame = made(500)
+    frame.insert(1, "prompt", ['two\nlines, "quoted"; and\r\nmore'] * 500)
+    frame.to_csv("log.csv", index=False)
+    pd.testing.assert_frame_equal(read("log.csv"), frame[["arm", "cost", "reward"]], check_dtype=False)
+
+
+def test_kinds_of_cells():
+    frame = pd.DataFrame({"arm": [7, 8, 7], "cost": ["1", " 2.5 ", "NA"], "reward": [1, None, 2]})
+    [part] = stretches(frame, Columns(), "advise")
+    assert part.names == ["7", "8"]
+    assert part.costs.tolist() == [1.0]
+    assert part.left_out.tolist() == [2, 3]
+    truths = pd.DataFrame({"arm": ["a"], "cost": [1], "reward": [True]})
+    assert next(stretches(truths, Columns(), "advise")).rewards.tolist() == [1.0]
+    words = truths.assign(reward="False")
+    assert next(stretches(words, Columns(), "advise")).rewards.tolist() == [0.0]
+    nested = pd.DataFrame({"arm": [["a"]], "cost": [1], "reward": [1]})
+    with pytest.raises(BadFile, match=r"^the frame cannot be read: "):
+        list(stretches(nested, Columns(), "advise"))
+    mixed = pd.DataFrame({"arm": ["a", "b"], "cost": [1, "x"], "reward": [1, 2]})
+    with pytest.raises(BadFile, match=r"^the cost of the frame must be a number in every row; row 2 has 'x'$"):
+        list(stretches(mixed, Columns(), "advise"))
+    with pytest.raises(
+        BadParameter, match=r"^log of advise must be the path of a file, a pandas frame or an Arrow table; got "
+    ):
+        list(stretches(pd.Series([1.0]), Columns(), "advise"))
+
+
+HEAD = "arm,cost,reward\n"
+BROKEN = {
+    "arm,price,reward\na,1,2\n": "log.csv has no column 'cost'; it has arm, price, reward: name the one for the cost",
+    "x\n1\n": "log.csv has no column 'arm' and no 'cost' and no 'reward'; it has x: name those for the arm and ",
+    "arm,cost,reward,cost\na,1,2,3\n": "log.csv has 2 columns for the cost, cost, cost; it has arm, cost, reward, cost",
+    HEAD + "a,1,2\nb,$3,1\n": "the cost of log.csv must be a number in every row; row 3 has '$3'",
+    HEAD + "a,1,2\n\nb,3,1_0\n": "the reward of log.csv must be a number in every row; row 3 has '1_0'",
+    HEAD + f"a,{'x' * 99},2\n": f"the cost of log.csv must be a number in every row; row 2 has '{'x' * 39}…'",
+    HEAD + "a,inf,2\n": "the cost of log.csv must be a finite number within ±1e100 in every row; row 2 has inf",
+    HEAD
+    + "a,1,-1e101\n": "the reward of log.csv must be a finite number within ±1e100 in every row; row 2 has -1e+101",
+    HEAD + f"{'a' * 201},1,2\n": "the arm of log.csv must be a name of at most 200 printable characters; row 2 has ",
+    HEAD + "a,1,2\nb\x07,1,2\n": "the arm of log.csv must be a name of at most 200 printable characters; row 3 has 'b",
+    HEAD + "a,1,2\nb,1\n": "log.csv cannot be read: row 3: Expected 3 columns, got 2: b,1",
+    HEAD + "a,1,2\nb,1,2,3\n": "log.csv cannot be read: row 3: Expected 3 columns, got 4: b,1,2,3",
+    HEAD + 'a,1,2\n"b,1,2\nc,1,2\n': 'log.csv cannot be read: row 3: Expected 3 columns, got 1: "b,1,2 c,1,2',
+    HEAD.strip(): "log.csv cannot be read: it has a header and no rows, or a quote in it is not closed",
+    HEAD: "log.csv has no rows",
+    "": "log.csv is empty",
+    "\n\n": "log.csv is neither CSV (text in UTF-8; ",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_broken_files(here, text):
+    Path("log.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(BadFile) as refused:
+        list(stretches("log.csv", Columns(), "advise"))
+    assert str(refused.value).startswith(BROKEN[text])
+
+
+def test_a_column_of_exactly_that_name_comes_first(here):
+    Path("log.csv").write_text("arm,cost,reward,Cost \na,1,2,3\n")
+    assert read("log.csv")["cost"].tolist() == [1.0]
+
+
+def test_what_is_no_log(here):
+    Path("folder").mkdir()
+    Path("picture").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    Path("latin.csv").write_bytes((HEAD + "père,1,2\n").encode("latin-1"))
+    Path("broken.parquet").write_bytes(b"PAR1 and nothing else")
+    Path("wide.csv").write_text(HEAD + "a,1,2\n", encoding="utf-16")
+    os.mkfifo("pipe")
+    Path("cut.csv.gz").write_bytes(gzip.compress(HEAD.encode() * 1000)[:-20])
+    sentences = {
+        "folder": "folder is a folder; a log is one CSV or Parquet file",
+        "nosuch.csv": "there is no file nosuch.csv",
+        "picture": "picture is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or zstd) nor Parquet",
+        "latin.csv": "latin.csv is neither CSV ",
+        "wide.csv": "wide.csv is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or zstd) nor Parquet",
+        "pipe": "pipe is not an ordinary file, which a log must be: it is read more than once",
+        "broken.parquet": "broken.parquet cannot be read: Parquet magic bytes not found",
+        "cut.csv.gz": "cannot read cut.csv.gz: Truncated compressed stream",
+        "x" * 300: f"cannot read {'x' * 300}: File name too long",
+    }
+    for name, sentence in sentences.items():
+        with pytest.raises(BadFile) as refused:
+            list(stretches(name, Columns(), "advise"))
+        assert str(refused.value).startswith(sentence)
+    with pytest.raises(BadParameter, match=r"^arm, cost and reward of \[log\] must be three different columns"):
+        list(stretches(made(3), Columns("arm", "reward", "Reward"), "[log]"))
+    with pytest.raises(BadParameter, match=r"^cost of advise must be the name of a column; got 3$"):
+        list(stretches(made(3), Columns("arm", 3, "reward"), "advise"))  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"^log of advise must be the path of a file, .*; got ''$"):
+        list(stretches("", Columns(), "advise"))
