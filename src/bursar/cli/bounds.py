@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from bursar.cli.campaign.shared import listing
 from bursar.cli.compare import complete_problems
+from bursar.cli.shared import listing
 
 EXAMPLES = listing(
     "Examples:",

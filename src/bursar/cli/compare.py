@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bursar.cli.campaign.shared import listing
+from bursar.cli.shared import listing, say_written
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -105,8 +105,7 @@ def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, *
         print_json({"rows": row_objects(result), "files": [str(path) for path in written]})
     elif not quiet:
         show_result(result)
-        for path in written:
-            click.echo(f"wrote {path}")
+        say_written(written[0], written)
 
 
 def _leave_to_the_file(ctx: click.Context) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bursar.cli.shared import say_written
+
 if TYPE_CHECKING:
     from bursar.engine import Result
     from bursar.experiments import Experiment, Outcome
@@ -82,8 +84,7 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
         rows = outcome.rows
         _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
     click.echo(f"{outcome.played} cell{'s' * (outcome.played != 1)} played, {outcome.reused} were there already")
-    for path in outcome.files:
-        click.echo(f"wrote {path}")
+    say_written(outcome.page, outcome.files)
 
 
 def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bursar.cli.campaign.shared import listing
+from bursar.cli.shared import listing, say_written
 
 FILES = listing(
     "Files:",
@@ -34,5 +34,4 @@ def report(result: Path, out: Path, title: str | None) -> None:
     loaded = load(result)
     written = write_report(loaded, out, title)
     show_result(loaded, title)
-    for path in written:
-        click.echo(f"wrote {path}")
+    say_written(written[0], written)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bursar.experiments.chart import Panel, SweepChart
-from bursar.report.figures.style import INK, Sheet, blank, folded, frame, legend, look, set_scale, sheet_of
+from bursar.report.figures.style import INK, Sheet, band, blank, folded, frame, legend, look, set_scale, sheet_of
 
 _COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
 
@@ -44,7 +44,7 @@ def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Any
             style = ""
             axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
         else:
-            axes.fill_between(curve.budgets, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+            band(axes, curve, colour)
         [drawn[curve.label]] = axes.plot(
             curve.budgets, curve.mean, color=colour, linestyle=style, linewidth=sheet.line, marker="o", markersize=3.5
         )

@@ -13,6 +13,7 @@ from bursar.experiments.verdict import Standing
 from bursar.files import check_writable, writing
 from bursar.report.folders import check_folder
 from bursar.report.table_formats import table
+from bursar.report.tables import headed
 from bursar.report.write import report_files, write_report
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
@@ -62,8 +63,7 @@ def _stands(saved: Path, result: Result, title: str) -> bool:
 
 def sweep_title(experiment: Experiment, rows: list[Row]) -> str:
     """What the table of a sweep shows, in a line."""
-    runs = f"{experiment.runs} run{'s' * (experiment.runs > 1)}"
-    return f"{experiment.title}: regret at budget {rows[0].budget:,g}, {runs}, seed {experiment.seed}"
+    return headed(experiment.title, rows[0].budget, experiment.runs, experiment.seed)
 
 
 def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standing], folder: Path) -> list[Path]:

@@ -34,6 +34,11 @@ class Outcome(NamedTuple):
     reused: int  # cells that were there
     result: Result | None  # of an experiment without a sweep
 
+    @property
+    def page(self) -> Path:
+        """The page to open first: the sweep's, or the only report."""
+        return next(path for path in reversed(self.files) if path.suffix == ".html")
+
 
 def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, bar: bool = False) -> Outcome:
     """Play what is missing in `folder` and write the reports there.

@@ -98,8 +98,19 @@ def rich_table(numbers: RegretTable) -> "Table":
 
 def caption(result: Result, title: str | None = None) -> str:
     """What the table shows, in a line."""
-    start = f"{title}: regret" if title else "Regret"
-    return f"{start} at budget {result.budgets[-1]:,g}, {result.runs} run{'s' * (result.runs > 1)}, seed {result.seed}"
+    return headed(title, result.budgets[-1], result.runs, result.seed)
+
+
+def headed(title: str | None, budget: float, runs: int, seed: int) -> str:
+    """What a table shows, after the title of whatever it is part of.
+
+    >>> headed("Two arms", 1e4, 50, 0), headed("Who wins?", 1e4, 1, 0)
+    ('Two arms: regret at budget 10,000, 50 runs, seed 0', 'Who wins? Regret at budget 10,000, 1 run, seed 0')
+    """
+    shows = f"egret at budget {budget:,g}, {runs} run{'s' * (runs > 1)}, seed {seed}"
+    if title is None:
+        return f"R{shows}"
+    return f"{title} R{shows}" if title.endswith((".", "?", "!", ":")) else f"{title}: r{shows}"
 
 
 def checked_title(owner: str, title: object) -> str | None:

@@ -5,8 +5,9 @@ import click
 from bursar.cli.campaign.keeping import backup, export, import_, verify
 from bursar.cli.campaign.managing import arm, budget, close, pause, resume, warm
 from bursar.cli.campaign.reading import history, list_, status
-from bursar.cli.campaign.shared import example, listing
+from bursar.cli.campaign.shared import example
 from bursar.cli.campaign.spending import amend, ask, extend, new, tell, void
+from bursar.cli.shared import listing
 
 
 class InOrder(click.Group):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bursar.cli.shared import listing
+
 if TYPE_CHECKING:
     from bursar.campaign import Campaign
 
@@ -29,11 +31,6 @@ def on_campaign(verb: Verb) -> Verb:
     """The options --store and --name."""
     name = click.option("--name", default="default", show_default=True, help="The campaign's name in the store.")
     return in_store(name(verb))
-
-
-def listing(title: str, *lines: str) -> str:
-    """A part of a help that is printed line by line."""
-    return "\n".join(["\b", title, *(f"  {line}" for line in lines)])
 
 
 def example(*lines: str) -> str:

@@ -10,7 +10,7 @@ from bursar.engine.result import Result, checked
 from bursar.parameters import place_of
 from bursar.report.bounds import bounds_chart
 from bursar.report.curves import SCALES, Chart, Curve, Line, regret_chart
-from bursar.report.figures.style import INK, PALETTE, Sheet, blank, frame, legend, look, note, set_scale, sheet_of
+from bursar.report.figures.style import INK, PALETTE, Sheet, band, blank, frame, legend, look, note, set_scale, sheet_of
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
 _CEILING = (0, (3.0, 1.5, 1.0, 1.5))
@@ -77,7 +77,7 @@ def _curve(axes: Axes, sheet: Sheet, place: int, curve: Curve) -> Any:
     alone = len(curve.budgets) == 1
     if alone:
         axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
-    axes.fill_between(curve.budgets, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+    band(axes, curve, colour)
     marker = "o" if alone else ""
     return axes.plot(
         curve.budgets, curve.mean, color=colour, linestyle=style, linewidth=sheet.line, marker=marker, markersize=4

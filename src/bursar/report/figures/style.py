@@ -5,6 +5,7 @@ from itertools import pairwise
 from textwrap import fill
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bursar.parameters import place_of
+from bursar.report.curves import Curve
 from bursar.report.curves import cut as cut
 
 # Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
@@ -146,6 +148,12 @@ def _columns(lengths: list[int], count: int) -> list[list[int]]:
     rows, more = divmod(len(lengths), count)
     starts = [i * rows + min(i, more) for i in range(count + 1)]
     return [lengths[start:stop] for start, stop in pairwise(starts)]
+
+
+def band(axes: Axes, curve: Curve, colour: str) -> None:
+    """The 95 % band of a curve, down to the axis where it goes below a logarithmic one."""
+    low = np.maximum(curve.low, axes.get_ylim()[0])
+    axes.fill_between(curve.budgets, low, curve.high, color=colour, alpha=0.18, linewidth=0)
 
 
 def look(place: int) -> tuple[str, str]:
