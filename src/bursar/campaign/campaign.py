@@ -314,7 +314,10 @@ def _checked(state: State, samples: Iterable[tuple[Any, Any, Any]]) -> Iterator[
         if not isinstance(arm, str) or arm not in names:
             raise unknown_arm(state, owner, arm)
         value = _reward(owner, reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
-        yield arm, unit.amount(unit.units(owner, "cost", cost)), value
+        units = unit.units(owner, "cost", cost)
+        if units < 0 and not state.terms.negative_costs:
+            raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
+        yield arm, unit.amount(units), value
 
 
 def _rows(owner: str, name: str, rows: Any) -> Iterator[tuple[Any, Any, Any]]:

@@ -17,6 +17,7 @@ from bursar.errors import BadParameter, CampaignConflict, NotNow, UnknownDecisio
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 A_WHILE = 1.0  # seconds after which to ask again, at most
+MOST_ARMS = 10_000
 MOST_NAMED = 20  # arms in a message
 
 Outcome = tuple[list[e.AnyEvent], Any]
@@ -162,6 +163,8 @@ def _add_arm(state: State, command: c.AddArm, now: int) -> Outcome:  # noqa: ARG
         if state.arms[index].terms == command.arm:
             return [], None
         raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
+    if len(state.arms) >= MOST_ARMS:
+        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
     learner_of(state).check_wider()
     return [e.Added(command.arm)], None
 

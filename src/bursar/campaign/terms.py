@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from bursar import policies
 from bursar._version import __version__
 from bursar.campaign.commands import Open
-from bursar.campaign.decide import MOST_REWARD
+from bursar.campaign.decide import MOST_ARMS, MOST_REWARD
 from bursar.campaign.events import ArmTerms, Opened, Terms
 from bursar.campaign.money import Unit
 from bursar.campaign.state import State
@@ -19,7 +19,6 @@ OWNER = "Campaign"
 MODES = ("until_exceeded", "hard")
 EXPIRIES = ("charge", "release")
 LONGEST = 200  # characters of a name or a key
-MOST_ARMS = 10_000
 MICROS = 1_000_000
 
 
