@@ -84,6 +84,10 @@ def forked(campaign: Campaign, store: str, key: str) -> int:
         for use in uses:
             with pytest.raises(StoreError, match="a campaign cannot be used in a forked process"):
                 use()
+        assert (
+            repr(campaign)
+            == "<Campaign 'default': a campaign cannot be used in a forked process: open it after forking>"
+        )
         campaign.disconnect()
         if store.startswith("sqlite"):
             with pytest.raises(

@@ -48,8 +48,9 @@ def pulls() -> Callable[[Any, int], bool]:
     arms: dict[str, int] = {}
 
     def check(policy: Any, arm: int) -> bool:
-        told_apart = arms.setdefault(Reach(type(policy)).digest, arm) == arm
-        return told_apart and (not SOAK or favourite(policy) == arm)
+        digest = Reach(type(policy)).digest
+        assert digest == Reach(type(policy)).digest
+        return arms.setdefault(digest, arm) == arm and (not SOAK or favourite(policy) == arm)
 
     return check
 
@@ -272,6 +273,7 @@ def test_helpers_given_to_njit_are_followed_and_left_unharmed(pulls: Callable[[A
         """,
     )
     assert pulls(space["ByNjit"](), 2)
+    assert favourite(space["ByNjit"]()) == 2
     assert space["signed"](2.0) == 2.0
     define(space, "SIGN = -1.0")
     assert pulls(space["ByNjit"](), 0)

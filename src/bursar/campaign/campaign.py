@@ -13,7 +13,7 @@ from bursar.campaign.replies import Pull, Receipt, Status
 from bursar.campaign.state import State
 from bursar.campaign.stores.memory import MemoryLedger
 from bursar.campaign.terms import agreed, arm_term, check_policy, check_same, chosen, label, micros, positive
-from bursar.errors import BadParameter, NotNow
+from bursar.errors import BadParameter, NotNow, StoreError
 from bursar.parameters import real, whole
 
 HOUR = 3600.0
@@ -237,7 +237,10 @@ class Campaign:
         self.disconnect()
 
     def __repr__(self) -> str:
-        s = self.status()
+        try:
+            s = self.status()
+        except StoreError as error:
+            return f"<Campaign {self.name!r}: {error}>"
         return f"<Campaign {s.name!r}: {s.phase}, {s.spent:g} of {s.budget:g} spent in {s.pulls} pulls by {s.policy}>"
 
     def _begin(self) -> None:

@@ -90,6 +90,15 @@ def chunks_of(task: Task, slots: int) -> list[Task]:
     return [task.part(first, min(first + size, task.runs)) for first in range(0, task.runs, size)]
 
 
+def parts_of(tasks: Sequence[Task], slots: int) -> list[tuple[int, Task]]:
+    """The chunks of all tasks, each with the place of its task; every policy's first runs first, as on threads.
+
+    Whoever interrupts has some runs of each policy then.
+    """
+    parts = [(place, chunk) for place, task in enumerate(tasks) for chunk in chunks_of(task, slots)]
+    return sorted(parts, key=lambda part: part[1].first)
+
+
 def play_chunk(place: int, work: bytes, first: int, runs: int) -> tuple[int, tuple[Any, ...]]:
     """In a worker: play these runs and return their outcome, with the place where it belongs."""
     sent, packed = pickle.loads(work)  # noqa: S301 (from the caller, who runs code here anyway)
@@ -117,10 +126,13 @@ def versions() -> dict[str, str]:
 def _play(tasks: Sequence[Task], cluster: Cluster, report: Callable[[float], None]) -> None:
     import joblib
 
-    parts = [(chunk, work) for task in tasks for work in [packed(task)] for chunk in chunks_of(task, cluster.slots)]
-    parts.sort(key=lambda part: part[0].first)  # as on threads: whoever interrupts has some runs of each policy
-    chunks = [chunk for chunk, _ in parts]
-    calls = [joblib.delayed(play_chunk)(i, work, chunk.first, chunk.runs) for i, (chunk, work) in enumerate(parts)]
+    works = list(map(packed, tasks))
+    parts = parts_of(tasks, cluster.slots)
+    chunks = [chunk for _, chunk in parts]
+    calls = [
+        joblib.delayed(play_chunk)(place, works[task], chunk.first, chunk.runs)
+        for place, (task, chunk) in enumerate(parts)
+    ]
     done = 0
     with joblib.parallel_config(cluster.backend):
         parallel = joblib.Parallel(cluster.slots, return_as="generator_unordered", pre_dispatch=cluster.ahead)
