@@ -104,6 +104,15 @@ def test_formulas_are_typeset(site: Path):
         assert "\\(" not in text
 
 
+def test_prompts_can_be_left_out_of_what_is_copied(site: Path):
+    """They are marked as such, and the style sheet knows them."""
+    for page in ("index", "tutorial", "campaigns", "kl-rate"):
+        text = (site / f"{page}.html").read_text(encoding="utf-8")
+        assert text.count('<span class="gp">&gt;&gt;&gt; </span>') == text.count("&gt;&gt;&gt; ") > 0
+    assert '<span class="gp">$ </span>' in (site / "index.html").read_text(encoding="utf-8")
+    assert re.search(r"^\[data-md-copying\] :is\(.gp, .go.*display: none", (site / "site.css").read_text(), re.M)
+
+
 def test_public_names_are_in_the_reference(site: Path):
     for module, name in (("bursar", "simulate"), ("bursar.arms", "Gaussian"), ("bursar.policies", "Frugal")):
         text = (site / "reference" / f"{module}.html").read_text(encoding="utf-8")

@@ -1,9 +1,12 @@
-"""Small pieces of HTML for notebooks: a table, and a line in a table's cell. They take the notebook's own colours."""
+"""Small pieces of HTML for notebooks: a table, its numbers, a line in a cell. They take the notebook's own colours."""
 
+import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from html import escape
 
 _CELL = "padding: .2em .7em; border-bottom: 1px solid #8884"
+_DUST = 1e-6  # of the largest number in a column: what is less has no say in its decimals
 
 
 class Html(str):
@@ -25,6 +28,19 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], captio
     lines.append(f"<thead>{_row('th', headings, left)}</thead><tbody>")
     lines += [_row("td", row, left) for row in rows]
     return "\n".join([*lines, "</tbody></table>"])
+
+
+def aligned(values: Sequence[float], digits: int) -> list[str]:
+    """The numbers of a column, all with the decimals that show each of them to so many digits.
+
+    >>> aligned([23.0, 17.625, 1204.0], 3)
+    ['23.0', '17.6', '1,204.0']
+    """
+    finite = [abs(value) for value in values if math.isfinite(value)]
+    least = _DUST * max(finite, default=0.0)
+    shown = [Decimal(f"{value:.{digits}g}").normalize() for value in finite if value > least]
+    decimals = max([0, *(-int(number.as_tuple().exponent) for number in shown)])
+    return [f"{value:,.{decimals}f}" for value in values]
 
 
 def sparkline(values: Sequence[float], lowest: float, highest: float) -> Html:

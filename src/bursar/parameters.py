@@ -1,13 +1,14 @@
 """Records of parameters: checks with one sentence for a bad value, equality and repr that understand arrays.
 
 Laws, policies and problems are tuples of parameters. `Record` makes such a tuple compare by value and print as the
-call that makes it; `real`, `whole` and `vector` turn what a user passed into what the formulas read, or raise
+call that makes it; `real`, `whole`, `line` and `vector` turn what a user passed into what the formulas read, or raise
 `BadParameter`.
 """
 
 import inspect
 import math
 import operator
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Self
@@ -129,6 +130,23 @@ def place_of(owner: str, name: str, value: object, words: Sequence[str]) -> int:
     if not isinstance(value, str) or value not in words:
         raise BadParameter(owner, name, f"one of {', '.join(words)}", value)
     return words.index(value)
+
+
+def line(owner: str, name: str, value: object) -> str:
+    r"""Text to be shown on one line: a label, a title.
+
+    >>> line("write_report", "title", "two\nlines")
+    Traceback (most recent call last):
+    bursar.errors.BadParameter: title of write_report must be a string of one line, not empty; got 'two\nlines'
+    """
+    if isinstance(value, str) and value.strip() and not any(map(_breaks, value)):
+        return value
+    raise BadParameter(owner, name, "a string of one line, not empty", value)
+
+
+def _breaks(letter: str) -> bool:
+    """Whether it breaks a line or turns what follows: controls, halves of letters, ends of lines, overrides."""
+    return unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in "\u202a\u202b\u202d\u202e"
 
 
 def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:

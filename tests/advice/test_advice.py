@@ -1,7 +1,9 @@
 """Advice as a whole: what to run, what to mind, and the same from the same seed."""
 
 import json
+import math
 import os
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,10 @@ from bursar.advice.answer import answer
 from bursar.advice.choice import Known, contenders
 from bursar.advice.code import call
 from bursar.advice.data import data_of
+from bursar.advice.doubts import Doubts, doubts
+from bursar.advice.drift import Course
+from bursar.advice.rates import Interval
+from bursar.advice.tails import Tail
 from bursar.errors import BadParameter, RunTooLong
 from bursar.policies import Fixed
 
@@ -48,10 +54,12 @@ def test_a_plain_log(log, stand_in):
     assert found.remaining == ["good"]
     assert found.policy == policies.default()
     assert found.reason == "good is the only arm left, so that any policy will do"
+    assert answer(found)[-1] == "Spend it all on good: no other arm is left."
     assert [one.label for one in found.rehearsal.candidates] == [
         "Frugal", "Frugal, rewards ≤ 1", "KLRate", "Fieller", "UCBB1", "Uniform",
     ]  # fmt: skip
     assert found.rehearsal.runs == 200
+    assert all(one.in_turn for one in found.rehearsal.candidates)  # one pull of each arm
     assert found.campaign.candidates[0].share == pytest.approx(0.5)
 
 
@@ -149,15 +157,82 @@ def test_heavy_tails_and_limits(draw):
     assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "behind"]
     assert found.remaining == ["fair", "good", "poor"]
     assert any(sentence.startswith("Behind, if no cost larger") for sentence in answer(found))
+    assert said(found, "infinite variance").startswith("The variance of costs looks infinite, tail index below 2 (fair")
+    assert re.search(r"between \S+ and \S+ as far as \S+ rows can tell, or less if costs larger", answer(found)[1])
     cut = advise(heavy.assign(cost=heavy["cost"].clip(upper=6.0)), 100, rehearse=False)
     assert "as by a timeout (fair: 6, " in said(cut, "cut off")
+    assert "their variance would be infinite without the limit, tail index" in said(cut, "infinite variance")
     assert "shorter" not in said(cut, "infinite variance")
+    assert "or less" not in answer(cut)[1]
+    log.loc[log["arm"] == "fair", "cost"] = heavy["cost"].clip(upper=6.0)
+    log.loc[log["arm"] == "good", "cost"] = heavy["cost"]
+    found = advise(log, 100, rehearse=False)
+    without, limited = (caution.sentence for caution in found.cautions if caution.kind == "infinite variance")
+    assert without.startswith("The variance of costs looks infinite, tail index below 2 (good: 1.")
+    assert "would be infinite without the limit, tail index below 2 (fair: 1." in limited
+
+
+def test_an_arm_that_changed_is_not_ruled_out(draw):
+    """One that got better along the file may be the best by now; and one that only a changed arm beats is behind."""
+    log = draw(0, 1000)
+    along = np.linspace(0.0, 1.0, len(log))
+    poor = log.assign(cost=np.where(log["arm"] == "poor", log["cost"] * np.where(along < 0.8, 5.0, 0.2), log["cost"]))
+    found = advise(poor, 1000, rehearse=False)
+    assert [(arm.verdict, arm.course.drifts) for arm in found.arms] == [
+        ("ruled out", False), ("best so far", False), ("behind", True),
+    ]  # fmt: skip
+    assert found.remaining == ["good", "poor"]
+    assert "not below another in every eighth of the file is called behind, not ruled out" in said(found, "drift")
+    wanted = "Behind, if the future is like the log as a whole, and kept in the campaign in case it is not so: poor."
+    assert wanted in answer(found)
+    good = log.assign(cost=np.where(log["arm"] == "good", log["cost"] * np.where(along < 0.7, 0.5, 1.6), log["cost"]))
+    found = advise(good, 1000, rehearse=False)
+    assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "ruled out"]
+    assert answer(found)[1].startswith("If the future is like the log as a whole, which changed on the way, 1,000 ")
+    assert wanted.replace(": poor", ": fair") in answer(found)
+
+
+def test_why_an_arm_is_behind(log):
+    """Tails, drift, or both where each explains only some of the arms above."""
+    low, one, other = advise(log, 100, rehearse=False).arms
+    steady, moves = (Course(drifts, (math.nan,) * 3) for drifts in (False, True))
+    low, one, other = (
+        arm._replace(name=name, verdict=verdict, interval=Interval(*ends), course=steady)
+        for arm, name, verdict, ends in (
+            (low, "low", "behind", (0, 1)), (one, "one", "open", (2, 4)), (other, "other", "best so far", (3, 5)),
+        )
+    )  # fmt: skip
+    wild = one._replace(tail=Tail(1.5, None, 0))
+    moved = other._replace(course=moves)
+    assert doubts([low, wild, other._replace(interval=Interval(0, 5))]) == {"low": (True, False)}
+    assert doubts([low, one._replace(interval=Interval(0, 4)), moved]) == {"low": (False, True)}
+    assert doubts([low._replace(course=moves), one, other]) == {"low": (False, True)}
+    assert doubts([low, wild, moved]) == {"low": (True, True)}
+    assert Doubts(True, True).condition.endswith("ever comes and the future is like the log as a whole")
+
+
+def test_what_the_best_arm_brings(close, stand_in):
+    """On average and what is open about that; and how single campaigns vary, where enough were played."""
+    found = advise(close, 1000)
+    mean, single = answer(found)[1:3]
+    low, high = (f"{1000 * end:.4g}" for end in found.best.interval)
+    assert f"brings about {1000 * found.best.rate:.4g} on average (between {low} and {high} as far as " in mean
+    played = found.rehearsal
+    assert f"8 runs in 10 earned between {played.best_low:.4g} and {played.best_high:.4g}." in single
+    assert played.best_low < played.best_reward < played.best_high
+    assert "alone with " in answer(advise(close, 1e9))[2]
+    assert not any("Single" in sentence for sentence in answer(advise(close, 1000, runs=5)))
+    assert answer(advise(close[:1], 1000))[1].endswith("on average; the log leaves open how far off that is.")
+    few = advise(close[:300], 1000)
+    assert said(few, "few rows").endswith("a rehearsal takes these rows for the whole truth")
+    assert ", as if its few rows were the whole truth, that campaign earned " in answer(few)[-1]
 
 
 def test_one_arm_and_no_reward(log):
     one = advise(log[log["arm"] == "good"], 100)
     assert kinds(one) == ["one arm", "selection"]
     assert one.rehearsal is None
+    assert answer(one)[-1] == "Spend it all on good: the log has no other arm."
     nothing = advise(log.assign(reward=0.0), 100, rehearse=False)
     assert "no reward" in kinds(nothing)
 
@@ -222,6 +297,7 @@ def test_a_rehearsal_played_for_real(log):
     found = rehearsal.rehearse(problem, players, 500.0, runs=40, seed=1, workers=1)
     good, poor = found.candidates
     assert found.best == "good"
+    assert (good.in_turn, found.best_low < good.reward < found.best_high) == (False, True)
     assert good.reward == found.best_reward == pytest.approx(500 * problem.rate, rel=0.05)
     assert good.regret == good.edge == 0.0
     assert good.share == 1.0
@@ -257,6 +333,8 @@ def test_json(close, stand_in):
     assert data["arms"][0]["belief"]["pulls"] == found.arms[0].rows
     assert data["answer"] == answer(found)
     assert len(data["rehearsal"]["candidates"]) == 6
+    assert data["rehearsal"]["best_low"] < data["rehearsal"]["best_high"]
+    assert data["arms"][0]["course"]["drifts"] is False
     assert json.loads(json.dumps(data_of(advise(close[:1], 5)), allow_nan=False))["arms"][0]["interval"]["low"] is None
 
 
@@ -266,6 +344,8 @@ def test_real_logs():
     solvers = advise(folder / "aslib_tsp-lion2015.csv.gz", 1e4, rehearse=False)
     assert {"infinite variance", "cut off"} <= set(kinds(solvers))
     assert solvers.best.name == "eax.restart"
+    assert "would be infinite without the limit" in said(solvers, "infinite variance")
+    assert len(solvers.remaining) == 4
     ads = advise(folder / "kag_facebook_ads.csv.gz", 1e4, rehearse=False)
     assert "few rows" in kinds(ads)
     agents = advise(folder / "swebench.csv.gz", 1e4, rehearse=False)

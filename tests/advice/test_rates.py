@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from bursar.advice.drift import Course
 from bursar.advice.moments import sums_of
 from bursar.advice.rates import BEST, DOUBTFUL, FREE, OPEN, OUT, Interval, rate_interval, verdicts
 from bursar.beliefs import Belief
 from tests.advice import slow
+
+STEADY = Course(False, (math.nan,) * 3)
 
 
 def belief_of(costs: Any, rewards: Any) -> Belief:
@@ -52,7 +55,7 @@ def test_the_best_arm_is_seldom_ruled_out():
     for _ in range(runs):
         beliefs = [belief_of(*gaussian(rng, 25)) for _ in range(5)]
         intervals = [rate_interval(belief, 1 - 0.05 / 5, 0.0, 1.0) for belief in beliefs]
-        out += OUT in verdicts(beliefs, intervals, [False] * 5)
+        out += OUT in verdicts(beliefs, intervals, [False] * 5, [STEADY] * 5)
     assert out / runs <= 0.05
 
 
@@ -81,6 +84,26 @@ def test_verdicts():
     beliefs = [belief(0.2), belief(0.9), belief(0.8), belief(1.0), belief(5.0, cost=0.0)]
     unknown = Interval(-math.inf, math.inf)
     intervals = [Interval(0.1, 0.3), Interval(0.85, 0.95), Interval(0.7, 0.9), Interval(0.96, 1.1), unknown]
-    assert verdicts(beliefs, intervals, [False] * 5) == [OUT, OUT, OUT, BEST, FREE]
-    assert verdicts(beliefs, intervals, [False, False, False, True, False]) == [OUT, DOUBTFUL, DOUBTFUL, BEST, FREE]
-    assert verdicts(beliefs[:1] * 2, intervals[:1] * 2, [True] * 2) == [BEST, OPEN]
+    no, first, fourth = [False] * 5, [True, *[False] * 4], [False, False, False, True, False]
+    steady = [STEADY] * 5
+    assert verdicts(beliefs, intervals, no, steady) == [OUT, OUT, OUT, BEST, FREE]
+    assert verdicts(beliefs, intervals, fourth, steady) == [OUT, DOUBTFUL, DOUBTFUL, BEST, FREE]
+    assert verdicts(beliefs, intervals, first, steady) == [OUT, OUT, OUT, BEST, FREE]
+    assert verdicts(beliefs[:1] * 2, intervals[:1] * 2, [True] * 2, steady[:2]) == [BEST, OPEN]
+
+
+def test_verdicts_where_rates_changed_along_the_file():
+    """Who was below another in every part is out, whatever drifts; who was ever ahead is behind."""
+    beliefs = [Belief(0, 50, 1.0, rate, 1.0, 1.0, 0.0) for rate in (0.5, 1.0)]
+    intervals = [Interval(0.4, 0.6), Interval(0.9, 1.1)]
+    for low, high, verdict in [
+        ((0.4, 0.5, 0.6), (0.9, 1.0, 1.1), OUT),
+        ((0.2, 0.2, 1.2), (0.9, 1.0, 1.1), DOUBTFUL),
+        ((0.2, math.nan, 0.6), (0.9, 1.0, 1.1), DOUBTFUL),
+        ((0.2, 0.2, 0.6), (1.5, 1.0, 0.5), DOUBTFUL),
+    ]:
+        for drifts in ((True, False), (False, True), (True, True)):
+            courses = [Course(moves, parts) for moves, parts in zip(drifts, (low, high), strict=True)]
+            assert verdicts(beliefs, intervals, [False] * 2, courses) == [verdict, BEST]
+    ever_ahead = [Course(False, (0.2, 0.2, 1.2)), Course(False, (0.9, 1.0, 1.1))]
+    assert verdicts(beliefs, intervals, [False] * 2, ever_ahead) == [OUT, BEST]  # without an alarm it is noise

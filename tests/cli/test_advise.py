@@ -1,6 +1,7 @@
 """`bursar advise`: a table, sentences, JSON, a page; one line for what cannot be done."""
 
 import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,9 +14,10 @@ from rich.console import Console
 
 from bursar.advice import advise, rehearsal
 from bursar.advice.charts import MOST_DOTS, rate_dots
+from bursar.advice.figures import dots_figure
 from bursar.advice.page import page_text
-from bursar.advice.tables import advice_tables
-from bursar.advice.words import measured, number
+from bursar.advice.tables import ARMS, advice_tables, arm_notes, arm_rows
+from bursar.advice.words import measured, number, span
 from bursar.cli import commands
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'
@@ -39,15 +41,15 @@ def ask(tmp_path, monkeypatch):
 @pytest.fixture
 def played(monkeypatch):
     """A rehearsal without a simulation."""
-    table = [("Frugal", 90.0, 0.9), ("Uniform", 50.0, 0.5)]
+    table = [("Frugal", 90.0, 0.9), ("UCBB1", 50.0, 0.5), ("Uniform", 50.0, 0.5)]
 
     def rehearse(problem, contenders, budget, *, runs, seed, workers):
         found = [
             rehearsal.Candidate(name, contenders.get(name, contenders[next(iter(contenders))]), reward, 1.0, share,
-                                100.0 - reward, 0.5, 60.0, reward - 90.0, 0.7)
+                                100.0 - reward, 0.5, 60.0, reward - 90.0, 0.7, name != "Frugal")
             for name, reward, share in table
         ]  # fmt: skip
-        return rehearsal.Rehearsal(budget, 20, seed, problem.names[problem.best], 100.0, 1.5, found)
+        return rehearsal.Rehearsal(budget, 20, seed, problem.names[problem.best], 100.0, 1.5, 95.0, 105.0, found)
 
     monkeypatch.setattr(rehearsal, "rehearse", rehearse)
 
@@ -59,6 +61,8 @@ def test_tables_sentences_and_code(ask, played):
     assert text.startswith("log.csv: 900 rows, 3 arms; 10,000 to spend")
     assert re.search(r"large +\d+ +1\.[45]\d* .* best so far", text)
     assert re.search(r"Frugal +90\.0 ± 1\.0 +90\.0% +10\.00 ± 0\.50 +60", text)
+    assert "; UCBB1 was still trying every arm in turn at this budget, as Uniform does\n" in text
+    assert "8 runs in 10 earned between 95 and 105." in text
     assert "Ruled out with 95% confidence for all arms together (Bonferroni): small." in text
     assert re.search(r"selection +A log does not say why", text)
     assert text.rstrip().endswith("# use pull.arm, and say what that cost and gave")
@@ -114,6 +118,12 @@ def test_one_line_for_what_cannot_be_done(ask):
     assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in failed(
         ask("log.csv", "--budget", "1", "--cost", "usd"), 1
     )
+    Path("calls.csv").write_text("model;usd;reward\na;1,5;1\n")
+    line = failed(ask("calls.csv", "--budget", "1"), 1)
+    assert line.endswith("name those for the arm and the cost (--arm COLUMN --cost COLUMN)")
+    mapped = ["--arm", "model", "--cost", "usd"]
+    line = failed(ask("calls.csv", "--budget", "1", *mapped), 1)
+    assert line.endswith("row 2 has '1,5': write decimals with a point, and thousands without a comma")
     assert ask("log.csv", "--budget", "ten").exit_code == 2
     assert "Missing option '--budget'" in ask("log.csv").stderr
 
@@ -199,6 +209,24 @@ def test_odd_pages(ask):
         assert len(rate_dots(found).dots) == min(MOST_DOTS, len(found.arms))
 
 
+def test_an_open_interval(ask):
+    """Costs that vary too much: words in the table, an explanation under it, and arrows in the figure."""
+    steady = pd.DataFrame({"arm": "steady", "cost": [1.0, 1.1] * 50, "reward": [0.0, 1.0] * 50})
+    wild = pd.DataFrame({"arm": "wild", "cost": [1.0] * 99 + [1e4], "reward": [0.0, 1.0] * 50})
+    free = pd.DataFrame({"arm": "free", "cost": [0.0] * 9, "reward": 1.0})
+    found = advise(pd.concat([steady, wild, free]), 100, rehearse=False)
+    cells = {row[0]: row[ARMS.index("interval")] for row in arm_rows(found)}
+    assert (cells["wild"], cells["free"]) == ("any rate", "–")
+    assert "(any rate: costs that vary so much leave it open)" in arm_notes(found)["interval"]
+    assert rate_dots(found).axis == "reward per unit of cost; an arrow: the interval goes on"
+    markers = [str(line.get_marker()) for line in dots_figure(rate_dots(found)).axes[0].lines]
+    assert sorted(markers) == ["<", ">", "o", "o"]
+    plain = advise(steady, 100, rehearse=False)
+    assert "any rate" not in arm_notes(plain)["interval"]
+    assert "arrow" not in rate_dots(plain).axis
+    assert [span(*ends) for ends in ((0.5, math.inf), (-math.inf, 2.0))] == ["above 0.5", "below 2"]
+
+
 @pytest.mark.parametrize("width", [160, 80, 50])
 def test_narrow_terminals(ask, played, width):
     """Names, rates and verdicts are always there; what is left out for want of room is named."""
@@ -221,7 +249,8 @@ def test_narrow_terminals(ask, played, width):
     ):
         assert word in text
     assert ("corr." in text.partition("───")[0]) == (width == 160)
-    assert ("; no room for corr., tail" in " ".join(text.split())) == (width < 160)
+    assert ("no room for corr., tail" in " ".join(text.split())) == (width < 160)
+    assert ("tail: index" in text) == ("corr.: of" in text) == (width == 160)
 
 
 def test_numbers_in_words():

@@ -41,7 +41,7 @@ def test_curves_are_written_on_demand(ask, tmp_path):
     result = ask("H", "--budget", "1e4", "--out", "there/deep")
     assert result.exit_code == 0, result.output
     assert "Bounds on regret at budget 10,000" in result.stdout
-    for name, start in (("bounds.png", b"\x89PNG"), ("bounds.svg", b"<?xml")):
+    for name, start in (("bounds.png", b"\x89PNG"), ("bounds.svg", b"<?xml"), ("bounds.pdf", b"%PDF")):
         assert (tmp_path / "there" / "deep" / name).read_bytes().startswith(start)
         assert name in result.stdout
 

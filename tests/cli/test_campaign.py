@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from bursar import Campaign
@@ -314,6 +315,8 @@ def events() -> int:
         ((*NEW, "--param", "alpha=3"), "--param needs --policy"),
         ((*NEW, "--policy", "UCBB2", "--param", "alpha"), "--param must be KEY=JSON; got 'alpha'"),
         ((*NEW, "--ttl", "soon"), "'soon' is neither a number of seconds nor `never`"),
+        ((*NEW, "--mode", "soft"), "'soft' is not one of 'until_exceeded', 'hard'"),
+        ((*NEW, "--expiry", "forget"), "'forget' is not one of 'charge', 'release'"),
         (("ask", "--n", "two"), "'two' is not a valid integer"),
         (("tell", "2"), "give DECISION with --cost and --reward, or - and lines of JSON on stdin"),
         (("tell", "2", "--cost", "1"), "give DECISION with --cost and --reward"),
@@ -343,7 +346,6 @@ def test_wrong_use(bursar: Run, begun: Path, arguments: tuple[str, ...], reason:
         ((*NEW[:-1], "0", "--name", "x"), 2, "budget of Campaign must be at least one unit of 1E-9; got Decimal('0')"),
         ((*NEW, "--policy", "Best"), 2, "policy of Campaign must be one of UCBB1, "),
         ((*NEW, "--policy", "UCBB2", "--param", "alpha=3"), 2, "policy of Campaign must be given the parameters"),
-        ((*NEW, "--mode", "soft"), 2, "mode of Campaign must be one of until_exceeded, hard; got 'soft'"),
         ((*NEW, "--mode", "hard", "--expiry", "release"), 2, "expiry of Campaign must be"),
         ((*NEW, "--unit", "penny"), 2, "unit of Campaign must be a decimal number"),
         ((*NEW, "--seed", "-1"), 2, "seed of Campaign must be"),
@@ -356,7 +358,7 @@ def test_wrong_use(bursar: Run, begun: Path, arguments: tuple[str, ...], reason:
         (("ask", "--key", ""), 2, "key of ask must be 1 to 200 printable characters"),
         (("ask", "--ttl", "-1"), 2, "ttl of ask must be > 0"),
         (("ask", "--name", "other"), 1, "has no campaign 'other'"),
-        (("ask", "--store", "sqlite:///none.db"), 1, "there is no file "),
+        (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `bursar campaign new` makes one"),
         (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no decision 99"),
         (("tell", "2", "--cost", "1", "--reward", "nan"), 2, "reward of tell must be a finite number; got nan"),
         (("tell", "2", "--cost", "1e30", "--reward", "1"), 2, "cost of tell must be at most 2**53 units"),
@@ -374,7 +376,7 @@ def test_wrong_use(bursar: Run, begun: Path, arguments: tuple[str, ...], reason:
         (("import", "nowhere"), 1, "cannot read nowhere: No such file or directory"),
         (("import", "bursar.db"), 1, "bursar.db: this is no ledger of bursar"),
         (("backup", "bursar.db"), 1, "cannot write bursar.db: it is there already"),
-        (("list", "--store", "sqlite:///none.db"), 1, "there is no file "),
+        (("list", "--store", "sqlite:///none.db"), 1, "none.db: `bursar campaign new` makes one"),
     ],
 )
 def test_what_is_refused(bursar: Run, begun: Path, arguments: tuple[str, ...], code: int, reason: str) -> None:
@@ -450,6 +452,42 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), fi
     loaded = set(json.loads(fresh_python(script, BURSAR_STORE="sqlite:///bursar.db").stderr.splitlines()[-1]))
     assert not loaded & {"numba", "matplotlib", "pandas", "scipy", "pyarrow", "rich", "jinja2", "alembic", "psycopg"}
     assert ("sqlalchemy" in loaded) == ("numpy" in loaded) == asking
+
+
+def test_policies_and_modes_are_completed() -> None:
+    def offered(incomplete: str, *words: str) -> list[str]:
+        completion = ShellComplete(commands, {}, "bursar", "_BURSAR_COMPLETE")
+        return [item.value for item in completion.get_completions(["campaign", "new", *words], incomplete)]
+
+    assert offered("ucbb2", "--policy") == ["UCBB2", "UCBB2C"]
+    assert offered("", "--mode") == ["until_exceeded", "hard"]
+    assert offered("", "--expiry") == ["charge", "release"]
+
+
+# A campaign that names no arm at first, then one, and ends.
+WAITS = r"""
+bursar() {
+    case "$2 $(cat asked)" in
+        new*) ;;
+        "ask ") echo . >> asked; echo '{"retry_after": 0}'; return 4 ;;
+        "ask .") echo . >> asked; echo '{"decision": 2, "arm": "small"}' ;;
+        ask*) return 3 ;;
+        tell*) echo "$@" ;;
+    esac
+}
+sleep() { echo "sleep $1"; }
+cost=1 reward=2
+touch asked
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_the_loop_of_the_help_goes_on_after_a_pause(bursar: Run, tmp_path: Path) -> None:
+    loop = bursar("--help").stdout.partition("Example:\n")[2]
+    assert loop.count("…use it") == 1
+    script = STAND_INS + WAITS + re.sub("…use it.*", "", loop)
+    done = subprocess.run(["bash", "-uc", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("sleep 0\ncampaign tell 2 --cost 1 --reward 2\n", "")
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"

@@ -121,6 +121,8 @@ def test_library_errors_are_one_line(ask):
         ask("compare", "nosuch"), 2
     )
     assert "policy of compare must be one of UCBB1, " in failed(ask("compare", "--policy", "nosuch"), 2)
+    assert "(did you mean Frugal?); got 'Frugle'" in failed(ask("compare", "--policy", "Frugle"), 2)
+    assert "(did you mean heavy-tails?); got 'heavytail'" in failed(ask("compare", "heavytail"), 2)
     assert "runs of simulate must be" in failed(ask("compare", "--runs", "0"), 2)
     assert "budget" in failed(ask("compare", "--budget", "-1"), 2)
     assert "budget" in failed(ask("compare", "--budget", "nan"), 2)

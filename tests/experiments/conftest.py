@@ -73,6 +73,7 @@ def reports(monkeypatch):
 
     def write_report(result: Result, folder: Path, title: str | None = None) -> list[Path]:
         folders.append(folder.name)
+        folder.mkdir(parents=True, exist_ok=True)
         texts = f"<title>{title}</title>\n{result.regret().to_csv()}", table(result, "markdown", title=title)
         for path, text in zip(report_files(folder), texts, strict=True):
             path.write_text(text, encoding="utf-8")

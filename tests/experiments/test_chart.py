@@ -27,7 +27,8 @@ GRID = [
 
 def test_the_first_sweep_goes_along_the_axis_in_rising_order():
     chart = sweep_chart([K, FORM], GRID, runs=20)
-    assert (chart.title, chart.name, chart.ticks) == ("Regret at budget 1,000, mean of 20 runs, 95 % bands", "K", [])
+    assert (chart.title, chart.name) == ("Regret at budget 1,000, mean of 20 runs, 95 % bands", "K")
+    assert (chart.ticks, chart.words) == ([2.0, 10.0, 100.0], [])
     assert [panel.title for panel in chart.panels] == ["form = student", "form = a$b$"]
     assert chart.across.scale == chart.axis.scale == "log"
     one, other = chart.panels[0].curves
@@ -42,7 +43,7 @@ def test_the_first_sweep_goes_along_the_axis_in_rising_order():
 def test_words_stand_side_by_side():
     rows = [row({"form": form}, "one", mean) for form, mean in (("student", 3.0), ("a$b$", 1.0))]
     chart = sweep_chart([FORM], rows, runs=1)
-    assert chart.ticks == ["student", "a$b$"]
+    assert (chart.ticks, chart.words) == ([0.0, 1.0], ["student", "a$b$"])
     assert chart.title == "Regret at budget 1,000, 1 run"
     [panel] = chart.panels
     assert (panel.title, panel.floor) == ("", None)
@@ -64,6 +65,17 @@ def test_a_floor_far_above_everything_is_left_out():
     assert helps.axis.top > 49.0
     wide = [*low, *(one._replace(policy="other", mean=1000.0) for one in low)]
     assert not sweep_chart([K], wide, runs=20).unbounded
+
+
+def test_swept_values_are_the_ticks_where_there_is_room():
+    def ticks(*values: float) -> list[str]:
+        rows = [row({"c": value}, "one", 1.0) for value in values]
+        [axes] = sweep_figure(sweep_chart([Sweep("c", ("c",), values)], rows, runs=2)).axes
+        return [tick.get_text() for tick in axes.get_xticklabels()]
+
+    assert ticks(-0.9, 0.0, 0.9) == ["−0.9", "0", "0.9"]
+    assert ticks(0.0, 0.01, 1.0)[1:3] != ["0.01", "1"]
+    assert len(ticks(*map(float, range(1, 13)))) < 12
 
 
 @pytest.mark.parametrize("width", ["page", "column"])

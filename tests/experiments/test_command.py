@@ -36,8 +36,8 @@ def test_a_sweep_prints_its_table(write, simulated):
     others = len([*Path("out").rglob("*.*")]) - len([*Path("out/cells").iterdir()]) - 3  # two folders have a dot
     assert done.stdout.endswith(f"wrote out/sweep.html and {others} more files in out\n")
     assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
-        "1/4  Uniform, correlation = -0.5",
-        "2/4  stubborn, correlation = -0.5",
+        "1/4  Uniform, correlation = −0.5",
+        "2/4  stubborn, correlation = −0.5",
         "3/4  Uniform, correlation = 0.5",
         "4/4  stubborn, correlation = 0.5",
     ]
@@ -80,7 +80,8 @@ def test_a_dry_run_writes_nothing(write, monkeypatch):
         ["Uniform", "2", "2", "400", "7 min"],
         ["stubborn", "2", "2", "400", "7 min"],
     ]
-    assert "4 of 4 cells to play: 13 min or so\n" in done.stdout
+    drawing = "drawing takes a few seconds for each of the 2 reports"
+    assert f"4 of 4 cells to play: 13 min or so of playing; {drawing}\n" in done.stdout
     told = json.loads(ask("experiment.toml", "--dry-run", "--json").stdout)
     assert told["seconds"] == 800.0
     assert [share["missing"] for share in told["policies"]] == [2, 2]

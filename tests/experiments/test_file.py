@@ -76,10 +76,10 @@ BAD = [
     (f"{LOGGED}arm = 'a'", "file of [log] must be a string that is not empty; got None"),
     (f"{LOGGED}file = 'a'\nx = 'b'", "a key of [log] must be one of file, arm, cost, "),
     ("format = 1\npolicies = []\n[experiment]\nproblem = 'G'\nbudget = 1", "policies of the file must be a list of"),
-    (f"{HEAD}[[policies]]\nlabel = 'a'", "name of policy 0 must be one of UCBB1, UCBM1, "),
+    (f"{HEAD}[[policies]]\nlabel = 'a'", "name of policy 1 must be one of UCBB1, UCBM1, "),
     (f"{POLICY}'Frugl'", "; got 'Frugl'"),
-    (f"{POLICY}'Frugal'\nlabel = ' '", "label of policy 0 must be a string that is not empty; got ' '"),
-    (f"{POLICY}'Frugal'\n[[policies]]\nname = 'Frugal'", "label of policy 1 must be unlike the others"),
+    (f"{POLICY}'Frugal'\nlabel = ' '", "label of policy 1 must be a string of one line, not empty; got ' '"),
+    (f"{POLICY}'Frugal'\n[[policies]]\nname = 'Frugal'", "label of policy 2 must be unlike the others"),
     (
         f"{POLICY}'Frugal'\nspeed = 1",
         "a key of policy 'Frugal', Frugal, must be one of name, label, slope, delay, reward_bound; got 'speed'",
@@ -94,14 +94,14 @@ BAD = [
     (f"{POLICY}'Frugal'\nreward_bound = 'known'", "reward_bound is infinite for this problem"),
     (f"{POLICY}'UCBB2'", "UCBB2 needs bounded costs and rewards, and those of arm 'arm 0' are not"),
     (f"{POLICY}'Fixed'\narm = 7", "arm of Fixed must be"),
-    (f"{SWEEP}values = [1]", "over of sweep 0 must be a string or a list of strings; got None"),
-    (f"{SWEEP}over = []\nvalues = [1]", "over of sweep 0 must be a string or a list of strings; got []"),
-    (f"{SWEEP}over = 'K'", "values of sweep 0 must be a list of numbers or of strings, not empty; got None"),
-    (f"{SWEEP}over = 'K'\nvalues = []", "values of sweep 0 must be a list of numbers or of strings, not empty; got []"),
-    (f"{SWEEP}over = 'K'\nvalues = [1, 'a']", "values of sweep 0 must be all numbers or all strings, each once; got"),
-    (f"{SWEEP}over = 'K'\nvalues = [2, 2.0]", "values of sweep 0 must be all numbers or all strings, each once; got"),
-    (f"{SWEEP}over = 'K'\nvalues = [2]\nname = ''", "name of sweep 0 must be a string that is not empty; got ''"),
-    (f"{SWEEP}over = 'K'\nvalues = [2]\nstep = 1", "a key of sweep 0 must be one of name, over, values; got 'step'"),
+    (f"{SWEEP}values = [1]", "over of sweep 1 must be a string or a list of strings; got None"),
+    (f"{SWEEP}over = []\nvalues = [1]", "over of sweep 1 must be a string or a list of strings; got []"),
+    (f"{SWEEP}over = 'K'", "values of sweep 1 must be a list of numbers or of strings, not empty; got None"),
+    (f"{SWEEP}over = 'K'\nvalues = []", "values of sweep 1 must be a list of numbers or of strings, not empty; got []"),
+    (f"{SWEEP}over = 'K'\nvalues = [1, 'a']", "values of sweep 1 must be all numbers or all strings, each once; got"),
+    (f"{SWEEP}over = 'K'\nvalues = [2, 2.0]", "values of sweep 1 must be all numbers or all strings, each once; got"),
+    (f"{SWEEP}over = 'K'\nvalues = [2]\nname = ''", "name of sweep 1 must be a string of one line, not empty; got ''"),
+    (f"{SWEEP}over = 'K'\nvalues = [2]\nstep = 1", "a key of sweep 1 must be one of name, over, values; got 'step'"),
     (f"{SWEEP}over = 'K'\nvalues = [0]", "values of a sweep over K must be a whole number ≥ 1; got 0 (at K = 0)"),
     (f"{SWEEP}over = 'seed'\nvalues = [0]", 'over of a sweep must be "K", "arms.FIELD", "arms.NAME.FIELD", "policies.'),
     (
@@ -110,7 +110,7 @@ BAD = [
         "'arms.corelation' (at corelation = 0)",
     ),
     (f"{SWEEP}over = 'arms.correlation'\nvalues = [2]", "correlation of Gaussian must be"),
-    (f"{SWEEP}over = 'arms.gap'\nvalues = [-1]", "the gap of a sweep must be ≥ 0; got -1 (at gap = -1)"),
+    (f"{SWEEP}over = 'arms.gap'\nvalues = [-1]", "the gap of a sweep must be ≥ 0; got -1 (at gap = −1)"),
     (f"{SWEEP}over = 'arms.arm 0.gap'\nvalues = [1]", "over of a sweep must be about an arm that is not the best one"),
     (f"{SWEEP}over = 'policies.speed'\nvalues = [1]", "must be a parameter of the policies (slope, delay, rewa"),
     (f"{SWEEP}over = 'policies.slope'\nvalues = ['known']", "must be a value: a problem knows reward_bound; got"),
@@ -119,7 +119,7 @@ BAD = [
         "slope = 0.5 and slope = 0.5 would share the folder slope=0.5",
     ),
     (f"{SWEEP}over='K'\nvalues=[2]\nname='{'é' * 127}'", "would have 256 bytes; 255 are allowed: give the sweep"),
-    (f"{SWEEP}over='K'\nvalues=[2]\n[[sweep]]\nover='K'\nvalues=[3]", "name of sweep 1 must be unlike the others; got"),
+    (f"{SWEEP}over='K'\nvalues=[2]\n[[sweep]]\nover='K'\nvalues=[3]", "name of sweep 2 must be unlike the others; got"),
 ]  # fmt: skip
 
 
@@ -160,6 +160,6 @@ def test_the_inline_problem_is_that_of_a_problem_file(write):
 def test_a_sweep_is_not_called_what_another_column_is(write):
     assert Row._fields[1:] == TAKEN
     with pytest.raises(
-        BadFile, match=r"name of sweep 0 must be unlike the other columns of the table .*; got 'policy'"
+        BadFile, match=r"name of sweep 1 must be unlike the other columns of the table .*; got 'policy'"
     ):
         read(write(SWEPT + 'name = "policy"\n'))

@@ -10,8 +10,8 @@ import pytest
 from bursar.arms import Empirical
 from bursar.errors import BadFile
 from bursar.experiments import read
-from bursar.experiments.log import Columns, problem_of
-from bursar.logs import sources
+from bursar.experiments.log import problem_of
+from bursar.logs import Columns, sources
 
 LOG = "model,usd,score,other\nsmall,1,0.5,x\nlarge,2.5,1,\nsmall,3,-1,y\n"
 OF_LOG = (
@@ -92,3 +92,10 @@ def test_an_arm_may_be_called_na_and_columns_differ(write):
     assert read(write(OF_LOG)).problem.names == ("NA", "None")
     with pytest.raises(BadFile, match=r"arm, cost and reward of \[log\] must be three different columns"):
         read(write(OF_LOG.replace('"usd"', '"score"')))
+
+
+def test_a_column_of_numbers_of_requests_is_no_column_of_arms(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("arm,cost,reward\n" + "".join(f"{i},1,1\n" for i in range(10_001)))
+    with pytest.raises(BadFile, match="has more than 10,000 arms: does its column of arms hold something else"):
+        problem_of(path, Columns())

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import bursar
-from bursar import policies
+from bursar import Result, policies
 from bursar.errors import BadFile, BadParameter, BursarError
-from bursar.experiments import estimate, points_of, read, results, run, store
+from bursar.experiments import estimate, outputs, points_of, read, results, run, store
 
 from .conftest import PLAIN, SWEPT
 
@@ -80,6 +80,32 @@ def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports):
     assert bytes_of("out") == bytes_of("other")
 
 
+def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch):
+    """Half of a report with another title must not pass for the old one."""
+    run(read(write(SWEPT)), "out")
+    run(read(write(SWEPT)), "other")
+
+    def interrupted(result: Result, folder: Path, title: str) -> list[Path]:
+        (folder / "report.html").write_text(title)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "write_report", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(read(write(SWEPT.replace("two arms", "two brave arms"))), "out")
+    run(read(write(SWEPT)), "out")
+    assert bytes_of("out") == bytes_of("other")
+
+
+def test_a_damaged_cell_is_counted(write, simulated):
+    run(read(write(SWEPT)), "out")
+    damaged = next(Path("out/cells").glob("Fixed*"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    said: list[str] = []
+    assert run(read(write(SWEPT)), "out", said.append).played == 1
+    assert said[0].startswith("1/1  stubborn")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
@@ -88,7 +114,7 @@ def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports):
             "runs = 10000000000000",
             r"runs of \[experiment\] in experiment.toml must be small enough: these ",
         ),
-        ("seed = 3", 'seed = 3\nbackend = "cuda"', r"^Uniform at correlation = -0.5: backend='cuda' needs "),
+        ("seed = 3", 'seed = 3\nbackend = "cuda"', r"^Uniform at correlation = −0.5: backend='cuda' needs "),
     ],
 )
 def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
@@ -139,7 +165,7 @@ def test_damaged_and_foreign_cells_are_played_again(write, simulated):
 def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     experiment = read(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
     with pytest.raises(
-        BursarError, match=r"^Uniform at correlation = -0.5: run \d of Uniform made max_pulls = 30 pulls"
+        BursarError, match=r"^Uniform at correlation = −0.5: run \d of Uniform made max_pulls = 30 pulls"
     ):
         run(experiment, "out")
     assert not Path("out").exists()

@@ -94,7 +94,7 @@ def test_kinds_of_cells():
     words = truths.assign(reward="False")
     assert next(stretches(words, Columns(), "advise")).rewards.tolist() == [0.0]
     nested = pd.DataFrame({"arm": [["a"]], "cost": [1], "reward": [1]})
-    with pytest.raises(BadFile, match=r"^the frame cannot be read: "):
+    with pytest.raises(BadFile, match=r"^the arm of the frame must be names; the column is of the kind list"):
         list(stretches(nested, Columns(), "advise"))
     mixed = pd.DataFrame({"arm": ["a", "b"], "cost": [1, "x"], "reward": [1, 2]})
     with pytest.raises(BadFile, match=r"^the cost of the frame must be a number in every row; row 2 has 'x'$"):
@@ -110,7 +110,9 @@ BROKEN = {
     "arm,price,reward\na,1,2\n": "log.csv has no column 'cost'; it has arm, price, reward: name the one for the cost",
     "x\n1\n": "log.csv has no column 'arm' and no 'cost' and no 'reward'; it has x: name those for the arm and ",
     "arm,cost,reward,cost\na,1,2,3\n": "log.csv has 2 columns for the cost, cost, cost; it has arm, cost, reward, cost",
-    HEAD + "a,1,2\nb,$3,1\n": "the cost of log.csv must be a number in every row; row 3 has '$3'",
+    HEAD + "a,1,2\nb,$3,1\n": "the cost of log.csv must be a number in every row; row 3 has '$3': leave out the",
+    HEAD + 'a,"1,5",2\n': "the cost of log.csv must be a number in every row; row 2 has '1,5': write decimals with a",
+    HEAD + 'a,"1,5x",2\n': "the cost of log.csv must be a number in every row; row 2 has '1,5x'",
     HEAD + "a,1,2\n\nb,3,1_0\n": "the reward of log.csv must be a number in every row; row 3 has '1_0'",
     HEAD + f"a,{'x' * 99},2\n": f"the cost of log.csv must be a number in every row; row 2 has '{'x' * 39}…'",
     HEAD + "a,inf,2\n": "the cost of log.csv must be a finite number within ±1e100 in every row; row 2 has inf",
@@ -170,3 +172,30 @@ def test_what_is_no_log(here):
         list(stretches(made(3), Columns("arm", 3, "reward"), "advise"))  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"^log of advise must be the path of a file, .*; got ''$"):
         list(stretches("", Columns(), "advise"))
+
+
+def test_columns_that_hold_neither_names_nor_numbers():
+    binary = pa.table({"arm": [b"a"], "cost": [1.0], "reward": [1.0]})
+    with pytest.raises(BadFile, match="the arm of the frame must be names; the column is of the kind binary"):
+        list(stretches(binary, Columns(), "advise"))
+    moments = pa.table({"arm": ["a"], "cost": pa.array([1], pa.timestamp("s")), "reward": [1.0]})
+    with pytest.raises(BadFile, match="the cost of the frame must be numbers; the column is of the kind timestamp"):
+        list(stretches(moments, Columns(), "advise"))
+
+
+def test_columns_of_unusual_kinds():
+    """Unsigned codes, as other writers have them; names that are numbers, and none; cells of mixed kinds."""
+    coded = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.uint32()), pa.array(["a", "b"]))
+    for arms in (coded, pa.array([2.5, float("nan"), 1.0])):
+        [rows] = stretches(pa.table({"arm": arms, "cost": [1, 2, 3], "reward": [1, 2, 3]}), Columns(), "advise")
+        assert (rows.costs.tolist(), rows.left_out.tolist()) == ([1.0, 3.0], [2])
+    mixed = pd.DataFrame({"arm": ["a", pd.NA, "b"], "cost": [10**30, 2, "3"], "reward": [1, 2, 3]})
+    [rows] = stretches(mixed, Columns(), "advise")
+    assert (rows.names, rows.costs.tolist(), rows.left_out.tolist()) == (["a", "b"], [1e30, 3.0], [2])
+
+
+def test_a_comma_in_the_header_does_not_make_it_comma_separated(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text('"notes, a, b, c";arm;cost;reward\nx;a;1;2\n')
+    [rows] = stretches(path, Columns(), "advise")
+    assert rows.costs.tolist() == [1.0]

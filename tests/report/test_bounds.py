@@ -1,6 +1,7 @@
 """The table of bounds: its numbers are the theory's, and nothing is shown that is not covered."""
 
 import math
+import re
 from unittest.mock import Mock
 
 import numpy as np
@@ -61,7 +62,8 @@ def test_an_arm_without_a_formula_leaves_no_total():
     assert bounds.total.printed is None
     assert "arm 'b'" in bounds.reason
     assert "–" in printed(UNCOVERED)
-    assert bounds_chart(UNCOVERED, 1e4).bounds == []
+    chart = bounds_chart(UNCOVERED, 1e4)
+    assert (chart.title, chart.bounds) == ("Bounds on regret, no lower bound", [])
 
 
 def test_infinite_variances_leave_nothing():
@@ -138,6 +140,8 @@ def test_no_digit_is_cut(name, width):
     text = printed(catalogue.load(name), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
+    assert "printed" in text
+    assert re.search(r"^σ²  +the variance of R − r\*X", text, re.M)
     if width == 80:
         assert text.count("all arms") == (2 if "Upper bounds" in text else 1)
     if width == 200:
@@ -180,6 +184,7 @@ def test_figure_draws_what_there_is(budget):
 def test_only_lower_bounds_can_be_drawn():
     figure = report.bounds_figure(catalogue.load("bounded"), 1e5)
     assert len(figure.axes[0].lines) == 2
+    assert figure.axes[0].get_title(loc="left") == "Bounds on regret, no theorem bounds it from above"
 
 
 def test_the_same_problem_gives_the_same_files(tmp_path):

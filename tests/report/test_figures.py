@@ -15,6 +15,8 @@ from bursar import report
 from bursar.arms import Gaussian, Problem, catalogue
 from bursar.errors import BadFile, BadParameter
 from bursar.policies import Fixed, Uniform
+from bursar.report.curves import Floor
+from bursar.report.drawn import drawn
 from bursar.report.figures import inline_svg, save_figure, svg_text
 from bursar.report.figures.style import ARMS, PALETTE
 
@@ -100,6 +102,41 @@ def test_many_arms_are_not_all_named(make):
         object.__setattr__(result, name, value)
     assert named(report.pulls_figure(result))[-1] == "14 more arms"
     assert len(named(report.reward_figure(result))) == 8
+    few = np.zeros_like(wide)
+    few[..., 3] = 1000
+    few[..., 5] = 9
+    object.__setattr__(result, "pulls", few)
+    assert named(report.pulls_figure(result)) == ["arm 0", "arm 3", "18 more arms"]
+    assert drawn(result, Floor(None, None))[2].words.endswith("It got 0% of the pulls at most, too little to be seen.")
+
+
+def test_nothing_is_cut_off(make):
+    """Names beside the rows of a narrow figure, measured as they are drawn in print."""
+    labels = ["GaussianThompson", "UCB-B2C with estimated covariance", "UCB-B1 (alpha = 2.1)"]
+    result = make({label: Uniform() for label in labels}, [6.0, 7.0, 8.0])
+    for draw in (report.distribution_figure, report.reward_figure):
+        figure = draw(result, width="column")
+        svg_text(figure)
+        names = figure.axes[0].get_yticklabels()
+        assert [name.get_text() for name in names][1:] == ["UCB-B2C with\nesti…covariance", "UCB-B1 (alpha =\n2.1)"]
+        figure.set_dpi(1000)
+        assert all(name.get_window_extent().x0 > 0 for name in names)
+
+
+def test_policies_of_one_colour_differ_in_their_marks(make):
+    result = make({f"policy {i}": Uniform() for i in range(8)}, list(range(1, 9)), runs=2)
+    lines = report.regret_figure(result, bounds=False).axes[0].get_lines()
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 8
+    assert {line.get_linestyle() for line in lines} == {"-"}
+
+
+def test_intervals_say_what_is_dashed():
+    assert named(report.intervals_figure(catalogue.load("G"), Uniform(), 30.0)) == [
+        "arm 0",
+        "arm 1",
+        "arm 2",
+        "true rate",
+    ]
 
 
 @pytest.mark.parametrize("draw", OF_A_RESULT)

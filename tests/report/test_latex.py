@@ -64,8 +64,8 @@ def test_it_needs_booktabs_alone(three, nasty):
         body = text.partition("\n")[2]
         commands = set(re.findall(r"\\([a-zA-Z]+)", body))
         known = (
-            "begin end centering ifdim linewidth scriptsize else footnotesize fi setlength tabcolsep caption label "
-            "toprule midrule bottomrule pm div ln"
+            "begin end centering ifdim linewidth scriptsize footnotesize fi setlength tabcolsep extracolsep fill "
+            "caption label toprule midrule bottomrule pm div ln"
         )
         assert commands <= {*known.split(), *re.findall(r"text\w+", " ".join(commands))}
         rows = body[body.index(r"\toprule") : body.index(r"\bottomrule")]
@@ -75,9 +75,29 @@ def test_it_needs_booktabs_alone(three, nasty):
 
 def test_it_goes_across_both_columns_where_it_is_too_wide(three, make):
     assert r"\begin{table}[t]" in report.table(three, "latex")
-    wide = report.table(make({"a policy with a rather long name": Uniform()}, [-0.5]), "latex")
+    tight = report.table(make({"a policy with a long name": Uniform()}, [9.0]), "latex")
+    assert r"\begin{table}[t]" in tight
+    assert r"\begin{tabular*}{\linewidth}{@{\extracolsep{\fill}}lrrrrr@{}}" in tight
+    wide = report.table(make({"a" * 30: Uniform()}, [-0.5]), "latex")
     assert r"\begin{table*}[t]" in wide
     assert r"\end{table*}" in wide
+
+
+def test_gaps_are_as_wide_as_fits():
+    def gap(columns: int) -> float:
+        text = latex_table("x", "x", ["head"] * columns, [["1,234.5 ± 12"] * columns])
+        return float(re.findall(r"tabcolsep}{([\d.]+)pt}", text)[0])
+
+    assert gap(2) == gap(3) == 6
+    assert 2 < gap(4) < 6
+    assert gap(5) == 6, "across both columns"
+
+
+def test_labels_are_by_title(three):
+    assert r"\label{tab:regret}" in report.table(three, "latex")
+    titles = ("ρ = 0.5", "ρ = −0.5", "γ = 0.5", "ρ = 5", "a & b")
+    labels = [re.findall(r"\\label{(tab:regret-[\w.-]+)}", report.table(three, "latex", title=t)) for t in titles]
+    assert len({label for [label] in labels}) == len(titles)
 
 
 def test_a_table_too_wide_for_a_page_is_cut_into_several():
@@ -90,8 +110,10 @@ def test_a_table_too_wide_for_a_page_is_cut_into_several():
 
 def test_long_cells_and_headings_are_folded():
     text = latex_table("long", "x", ["a heading of some words"] * 6, [["word " * 9, *["1"] * 5]], left=1)
-    assert r"\begin{tabular}[t]{@{}l@{}}word word word word word word\\ word word word\end{tabular}" in text
+    assert r"\begin{tabular}[t]{@{}l@{}}word word word\\ word word word\\ word word word\end{tabular}" in text
     assert r"\begin{tabular}[b]{@{}r@{}}a\\ heading\\ of some\\ words\end{tabular}" in text
+    many = latex_table("x", "x", ["GaussianThompson with"] * 9, [["1.0"] * 9])
+    assert r"GaussianThompson\\ with" in many, "words stay whole"
 
 
 @pytest.mark.parametrize("kind", ["[twocolumn]{article}", "[conference]{IEEEtran}"])
@@ -108,9 +130,12 @@ def test_pdflatex_sets_it_all(make, tmp_path, kind):
     parts = [
         report.table(result, "latex", title="; ".join(LABELS[:7])),
         report.table(make({"a": Uniform()}, [3.0]), "latex"),
+        report.table(make({"GaussianThompson": Uniform(), "a long label in a column": Uniform()}, [9.0, 9.0]), "latex"),
     ]
     parts += [latex_table(tex("sweep"), "sweep", ["K β", *LABELS], [["−2 €", *["1,234.5 ± 12.3"] * 10]] * 3)]
     parts += [r"\begin{figure}\includegraphics[width=\columnwidth]{regret.pdf}\end{figure}"]
+    assert [part.count(r"\begin{table}") for part in parts] == [0, 1, 1, 0, 0], "all kinds are tried"
+    assert "tabular*" in parts[2]
     preamble = rf"\documentclass{kind}\usepackage{{booktabs,graphicx}}\begin{{document}}"
     source = tmp_path / "paper.tex"
     source.write_text("\n".join([preamble, *parts, r"\end{document}"]), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 import bursar
 from bursar.arms import Constant, Problem
 from bursar.engine import progress
-from bursar.markup import sparkline
+from bursar.errors import StoreError
+from bursar.markup import aligned, sparkline
 
 
 def table(text: str) -> list[list[str]]:
@@ -21,9 +23,15 @@ def table(text: str) -> list[list[str]]:
 def test_a_result(three, make):
     headings, first, *_ = cells = table(three._repr_html_())
     assert headings[:2] == ["policy", "regret"]
+    assert headings[-2:] == [
+        f"regret at {three.budgets[0]:,g}",
+        f"from {three.budgets[0]:,g} to {three.budgets[-1]:,g}",
+    ]
     assert [row[0] for row in cells[1:]] == three.labels
     last = three.regret().query("policy == 'UCBB1'")["mean"].iloc[-1]
-    assert first[1] == f"{last:.3g}"
+    assert float(first[1].replace(",", "")) == pytest.approx(last, rel=0.005)
+    for _, *column in list(zip(*cells, strict=True))[1:6]:
+        assert len({len(cell.partition(".")[2]) for cell in column}) == 1
     assert three._repr_html_().count("<polyline") == 3
     assert "nan" in make({"a": bursar.policies.Uniform()}, [6.0], runs=1)._repr_html_()
 
@@ -54,6 +62,28 @@ def test_a_campaign():
     status = campaign.status()
     assert table(status._repr_html_())[1:] == [["a", "1", "0", "2", "1", "0.5"], ["<b>", "0", "0", "0", "0", "–"]]
     assert "spent 2, reserved 0, left 8 of 10" in status._repr_html_()
+    assert campaign._repr_html_() == status._repr_html_()
+    second = campaign.ask()
+    assert second is not None
+    campaign.tell(second, cost=2.5, reward=0.25)
+    sums = [row[3:] for row in table(campaign.status()._repr_html_())[1:]]
+    assert sums == [["2.0", "1.00", "0.5"], ["2.5", "0.25", "0.1"]]
+
+
+def test_a_campaign_whose_store_is_gone(monkeypatch):
+    campaign = bursar.Campaign(arms=["a"], budget=10.0)
+    assert campaign._repr_html_() is not None
+    monkeypatch.setattr(campaign, "status", Mock(side_effect=StoreError("the server is away")))
+    assert campaign._repr_html_() is None
+
+
+def test_a_column_has_one_number_of_decimals():
+    assert aligned([23.0, 17.625, 1204.0], 3) == ["23.0", "17.6", "1,204.0"]
+    assert aligned([1.0, 2.0], 3) == ["1", "2"]
+    assert aligned([1.0, 1e-12, -0.25], 3) == ["1.00", "0.00", "-0.25"]  # dust asks for no decimals
+    assert aligned([float("nan"), float("inf"), 0.5], 3) == ["nan", "inf", "0.5"]
+    assert aligned([], 3) == []
+    assert aligned([0.0], 3) == ["0"]
 
 
 def test_a_line_keeps_to_its_cell():

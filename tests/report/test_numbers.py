@@ -205,10 +205,22 @@ def test_the_verdict_names_the_best_that_learns(two):
 def test_the_verdict_admits_a_tie():
     result = by_hand([[[[5, 5], [90, 10]], [[5, 5], [50, 50]]], [[[5, 5], [60, 40]], [[5, 5], [70, 30]]]])
     found = verdict(result)
-    assert (found.order, found.tied) == (["p0", "p1"], 1)
+    assert (found.order, found.tied) == (["p0", "p1"], ["p1"])
     assert sentences(found, result)[0].startswith(
         "p0 and p1 lost least, and 2 runs do not tell them apart: p0 lost 30.0"
     )
+
+
+def test_the_verdict_names_all_that_are_next_and_means_that_few_runs_carry():
+    runs = [[[9, 1], [90, 10]]] * 19 + [[[5, 5], [0, 1000]]]
+    result = by_hand([runs, *[[[[0, 10], [0, 100]]] * 20] * 2], {"p0": Uniform(), "p1": Uniform(), "p2": Uniform()})
+    found = verdict(result)
+    assert found.tied == ["p1", "p2"]
+    assert found.carried == {"p0": 10.0}
+    said = sentences(found, result)
+    assert "A few long runs carry the mean of p0 (median 10.0)." in said
+    clear = sentences(found._replace(tied=[]), result)[0]
+    assert clear.endswith("Next are p1 and p2 with 100.0.")
 
 
 def test_the_verdict_says_what_was_told_and_when_nothing_can_be_lost(three, make):

@@ -10,6 +10,7 @@ from bursar import report
 from bursar.arms import Constant, Problem
 from bursar.errors import BadFile, BadParameter
 from bursar.policies import Fixed
+from bursar.report.curves import floor_of
 from bursar.report.drawn import drawn
 from bursar.report.page import arm_rows, page_text, policy_rows
 from bursar.report.tables import regret_numbers
@@ -112,6 +113,12 @@ def test_every_colour_has_a_dark_twin(text):
     assert not re.search(r"(?:fill|stroke): #(?:000000|ffffff|333333)", text)
 
 
+def test_the_words_fit_the_axes(three, apart):
+    regrets = [drawn(result, floor_of(result.problem))[0].words for result in (three, apart)]
+    assert ["Both axes are logarithmic" in words for words in regrets] == [False, True]
+    assert "The budget axis is logarithmic" in regrets[0]
+
+
 def test_page_escapes_names(nasty):
     page = Page(page_of(nasty))
     assert "script" not in page.tags
@@ -152,6 +159,8 @@ def test_of_many_arms_the_best_are_shown(make):
 def test_a_policy_from_elsewhere_is_shown_as_it_was_saved(make):
     [row] = policy_rows(make({"mine": "Mine(x=1)"}, [6.0]))
     assert (row.words, row.call) == ("", "Mine(x=1)")
+    [row] = policy_rows(make({"mine": "Mine(x=0.16000000000000003, y=[1.0000000000000002e-20, 0.25])"}, [6.0]))
+    assert row.call == "Mine(x=0.16, y=[1e-20, 0.25])"
 
 
 def test_a_page_is_the_same_every_time(three, text):

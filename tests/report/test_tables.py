@@ -63,6 +63,7 @@ def test_bound_sentence():
         bound_sentence(Floor(2.0, 1.0))
         == "lower bound as B grows: 2 · ln B (sharp), 1 · ln B (as printed in the paper)"
     )
+    assert "10,261 · ln B (sharp), 5,130 · ln B" in bound_sentence(Floor(10260.7, 5130.35))
     assert bound_sentence(Floor(None, None, "why")) == "why"
 
 

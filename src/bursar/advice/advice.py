@@ -8,7 +8,7 @@ from bursar.advice import rehearsal as rehearsals
 from bursar.advice.cautions import cautions
 from bursar.advice.choice import Known, chosen, contenders
 from bursar.advice.code import campaign_code
-from bursar.advice.drift import change_of
+from bursar.advice.drift import Course, alarms, change_of
 from bursar.advice.rates import FREE, OUT, Interval, rate_interval, verdicts
 from bursar.advice.records import Advice, ArmAdvice, Caution
 from bursar.advice.tails import tail_of
@@ -114,8 +114,14 @@ def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
     each = 1.0 - (1.0 - confidence) / len(found)
     intervals = [rate_interval(belief, each, lowest, highest) for belief in beliefs]
     tails = [_tail(tally) for tally in found]
-    says = verdicts(beliefs, intervals, [tail.unsettled for tail in tails])
-    rows = zip(tallies.arms.items(), beliefs, intervals, tails, says, strict=True)
+    changes = [[change_of(sums, tally.blocks.size) for sums in tally.blocks.sums] for tally in found]
+    raised = alarms([change for both in changes for change in both])
+    courses = [
+        Course(cost or reward, tally.blocks.parts())
+        for tally, cost, reward in zip(found, raised[::2], raised[1::2], strict=True)
+    ]
+    says = verdicts(beliefs, intervals, [tail.unsettled for tail in tails], courses)
+    rows = zip(tallies.arms.items(), beliefs, intervals, tails, changes, courses, says, strict=True)
     return [
         ArmAdvice(
             name=name,
@@ -124,15 +130,16 @@ def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
             interval=interval,
             correlation=_correlation(belief),
             tail=tail,
-            cost_change=change_of(tally.blocks.sums[0], tally.blocks.size),
-            reward_change=change_of(tally.blocks.sums[1], tally.blocks.size),
+            cost_change=change[0],
+            reward_change=change[1],
+            course=course,
             verdict=verdict,
             costs=Interval(float(tally.low[0]), float(tally.high[0])),
             rewards=Interval(float(tally.low[1]), float(tally.high[1])),
             zero_costs=tally.zero_costs,
             negative_costs=tally.negative_costs,
         )
-        for (name, tally), belief, interval, tail, verdict in rows
+        for (name, tally), belief, interval, tail, change, course, verdict in rows
     ]
 
 

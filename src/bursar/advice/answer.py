@@ -2,41 +2,70 @@
 
 import math
 
+from bursar.advice.cautions import FEW
 from bursar.advice.code import call
-from bursar.advice.rates import DOUBTFUL, OUT
+from bursar.advice.doubts import doubts
+from bursar.advice.rates import OUT
 from bursar.advice.records import Advice
+from bursar.advice.rehearsal import FEWEST_RUNS
 from bursar.advice.words import counted, listed, measured, number
 
 
 def answer(advice: Advice) -> list[str]:
-    """Which arm, who is out, what to run and what that would bring."""
-    best, budget = advice.best, advice.budget
-    worth = f"{best.name} has the best rate so far: {number(best.rate)} of reward per unit of cost"
+    """Which arm and what it would bring, who is out, what to run and what that would bring."""
+    return [*_best(advice), *_others(advice), *_run(advice)]
+
+
+def _best(advice: Advice) -> list[str]:
+    """The best arm, its mean reward, what is open about that, and how single campaigns vary."""
+    best, budget, played = advice.best, advice.budget, advice.rehearsal
+    said = [f"{best.name} has the best rate so far: {number(best.rate)} of reward per unit of cost."]
+    future = "If the future is like the log" + " as a whole, which changed on the way" * best.course.drifts
+    mean = f"{future}, {number(budget)} spent on it alone brings about {number((best.rate or 0.0) * budget)} on average"
     low, high = (end * budget for end in best.interval)
-    span = f"between {number(low)} and {number(high)}"
-    if high - low == math.inf:
-        span = "an amount that the log leaves open"
-    said = [f"{worth}; if the future is like the log, {number(budget)} spent on it alone brings {span}."]
+    if high - low < math.inf:
+        rows = f"as far as {counted(best.rows, 'row')} can tell"
+        less = ", or less if costs larger than those seen come" * best.tail.unsettled
+        said.append(f"{mean} (between {number(low)} and {number(high)} {rows}{less}).")
+    else:
+        said.append(f"{mean}; the log leaves open how far off that is.")
+    if played is not None and played.best == best.name and played.runs >= FEWEST_RUNS:
+        spent = f" with {number(played.budget)}" * (played.budget < budget)
+        span = f"between {number(played.best_low)} and {number(played.best_high)}"
+        said.append(f"Single campaigns vary around the mean: rehearsed on it alone{spent}, 8 runs in 10 earned {span}.")
+    return said
+
+
+def _others(advice: Advice) -> list[str]:
+    """The arms that are ruled out or behind."""
     out = [arm.name for arm in advice.arms if arm.verdict == OUT]
-    behind = [arm.name for arm in advice.arms if arm.verdict == DOUBTFUL]
     sure = f"with {advice.confidence:.0%} confidence for all arms together"
+    said = []
     if out:
         said.append(f"Ruled out {sure} (Bonferroni): {listed(out, 8)}.")
     elif len(advice.arms) > 1:
         said.append(f"No arm can be ruled out {sure} (Bonferroni).")
-    if behind:
-        said.append(f"Behind, if no cost larger than those seen ever comes: {listed(behind, 8)}.")
-    said.append(f"Run {call(advice.policy, brief=True)} on {_arms(advice)}: {advice.reason}.")
-    if advice.campaign is not None:
-        played = advice.campaign.candidates[0]
-        told = f"Rehearsed on the log with {number(advice.campaign.budget)}, that campaign"
-        share = f", {played.share:.1%} of what {advice.campaign.best} alone would" * math.isfinite(played.share)
-        said.append(f"{told} earned {measured(played.reward, played.stderr)}{share}.")
+    behind = doubts(advice.arms)
+    for doubt in sorted(set(behind.values())):
+        names = listed([name for name, own in behind.items() if own == doubt], 8)
+        said.append(f"Behind, if {doubt.condition}, and kept in the campaign in case it is not so: {names}.")
     return said
 
 
-def _arms(advice: Advice) -> str:
+def _run(advice: Advice) -> list[str]:
+    """What to do with the arms that are left."""
     left = advice.remaining
-    if len(left) == len(advice.arms):
-        return counted(len(left), "arm")
-    return f"the {counted(len(left), 'arm')} left" if len(left) > 1 else left[0]
+    if len(left) == 1:
+        why = "no other arm is left" if len(advice.arms) > 1 else "the log has no other arm"
+        return [f"Spend it all on {left[0]}: {why}."]
+    arms = counted(len(left), "arm")
+    where = arms if len(left) == len(advice.arms) else f"the {arms} left"
+    said = [f"Run {call(advice.policy, brief=True)} on {where}: {advice.reason}."]
+    if advice.campaign is not None:
+        played = advice.campaign.candidates[0]
+        few = any(arm.rows < FEW for arm in advice.arms if arm.name in left)
+        truth = ", as if its few rows were the whole truth" * few
+        told = f"Rehearsed on the log with {number(advice.campaign.budget)}{truth}, that campaign"
+        share = f", {played.share:.1%} of what {advice.campaign.best} alone would" * math.isfinite(played.share)
+        said.append(f"{told} earned {measured(played.reward, played.stderr)}{share}.")
+    return said

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from bursar.advice.drift import Change
-from bursar.advice.rates import DOUBTFUL, FREE, OUT
+from bursar.advice.doubts import doubts
+from bursar.advice.drift import FALSE_ALARM, Change, alarms
+from bursar.advice.rates import FREE, OUT
 from bursar.advice.records import ArmAdvice, Caution
 from bursar.advice.tally import Tallies
 from bursar.advice.words import capital, counted, listed, number
 
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
 FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much
-FALSE_ALARM = 0.05  # chance that the tests for drift raise an alarm where every arm's rows are independent and alike
 
 SELECTION = (
     "A log does not say why a row used its arm. If the choice looked at the request (hard ones to the strong arm), or"
@@ -53,8 +53,9 @@ def _rows(arms: Sequence[ArmAdvice], tallies: Tallies) -> Iterator[Caution]:
     if few := [arm for arm in arms if arm.rows < FEW]:
         said = listed([f"{arm.name}: {arm.rows}" for arm in few])
         weak = "too few to see a tail, and their intervals lean on it being light"
+        truth = "a rehearsal takes these rows for the whole truth"
         count = f"{len(few)} of {counted(len(arms), 'arm')}"
-        yield Caution("few rows", f"{count} with fewer than {FEW} rows ({said}): {weak}")
+        yield Caution("few rows", f"{count} with fewer than {FEW} rows ({said}): {weak}; {truth}")
     if all(arm.rewards == (0.0, 0.0) for arm in arms):
         yield Caution("no reward", "No row of the log has a reward other than 0: all arms look alike")
 
@@ -74,13 +75,20 @@ def _costs(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
 
 
 def _tails(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
-    if heavy := [arm for arm in arms if arm.tail.infinite_variance]:
-        said = listed([f"{arm.name}: {number(arm.tail.alpha, 2)}" for arm in heavy])
-        found = f"The variance of costs looks infinite, tail index below 2 ({said}): a few pulls carry most of the cost"
-        if any(arm.tail.unsettled for arm in heavy):
+    heavy = [arm for arm in arms if arm.tail.infinite_variance]
+    limited = "Costs are spread widely up to a limit, and their variance would be infinite without the limit"
+    for some, looks in (
+        ([arm for arm in heavy if arm.tail.limit is None], "The variance of costs looks infinite"),
+        ([arm for arm in heavy if arm.tail.limit is not None], limited),
+    ):
+        if not some:
+            continue
+        said = listed([f"{arm.name}: {number(arm.tail.alpha, 2)}" for arm in some])
+        found = f"{looks}, tail index below 2 ({said}): a few pulls carry most of the cost"
+        if any(arm.tail.unsettled for arm in some):
             found += ", and intervals are shorter than they should be"
-        if any(arm.verdict == DOUBTFUL for arm in arms):
-            found += "; an arm that only such arms beat is called behind, not ruled out"
+            if any(doubt.tails for doubt in doubts(arms).values()):
+                found += "; an arm that only such arms beat is called behind, not ruled out"
         yield Caution("infinite variance", found)
     if cut := [arm for arm in arms if arm.tail.limit is not None]:
         shares = [f"{arm.name}: {number(arm.tail.limit)}, {arm.tail.at_limit / arm.rows:.1%} of rows" for arm in cut]
@@ -95,11 +103,14 @@ def _drift(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
         for what, change in (("cost", arm.cost_change), ("reward", arm.reward_change))
         if change is not None
     ]
-    alarms = sorted((change, what) for change, what in tested if change.chance * len(tested) < FALSE_ALARM)
-    if alarms:
-        said = "; ".join(_moved(change, what) for change, what in alarms[:3])
-        more = f"; {len(alarms) - 3} more" * (len(alarms) > 3)
+    raised = alarms([change for change, _ in tested])
+    if found := sorted(test for test, alarm in zip(tested, raised, strict=True) if alarm):
+        said = "; ".join(_moved(change, what) for change, what in found[:3])
+        more = f"; {len(found) - 3} more" * (len(found) > 3)
         why = "if the file is in order of time this is drift, else its order hides something that matters"
+        if any(doubt.drift for doubt in doubts(arms).values()):
+            why += "; an arm that was not below another in every eighth of the file is called behind, not ruled out;"
+            why += " where the future mixes such rows as the log does, shuffle the file and ask again"
         level = f"{counted(len(tested), 'test')}, chance of any false alarm {FALSE_ALARM:.0%}"
         yield Caution("drift", f"Rows are not in random order ({said}{more}): {why} ({level})")
 

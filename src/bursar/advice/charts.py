@@ -34,11 +34,13 @@ class Dots(NamedTuple):
 
 
 def rate_dots(advice: Advice) -> Dots:
-    """The arms' rates with their intervals, the best first; unbounded intervals reach the ends of the view."""
+    """The arms' rates with their intervals, the best first; an interval may go on beyond the view."""
     ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
     dots = [Dot(shortened(arm.name), arm.rate or 0.0, *arm.interval, arm.verdict) for arm in ranked[:MOST_DOTS]]
     title = f"Rates with intervals, {advice.confidence:.0%} for all arms together"
-    return Dots(title, "reward per unit of cost", dots, _view(dots))
+    low, high = view = _view(dots)
+    further = any(dot.low < low or dot.high > high for dot in dots)
+    return Dots(title, "reward per unit of cost" + "; an arrow: the interval goes on" * further, dots, view)
 
 
 def reward_dots(played: Rehearsal) -> Dots:

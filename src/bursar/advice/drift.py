@@ -1,5 +1,7 @@
 """Whether the rows of an arm look like draws in random order: a test on block means that are kept while reading."""
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +11,8 @@ Floats = NDArray[np.float64]
 
 MOST_BLOCKS = 128
 FEWEST_BLOCKS = 16
+PARTS = 8  # of a file in which rates are compared
+FALSE_ALARM = 0.05  # chance that any of the tests raises an alarm where every arm's rows are independent and alike
 
 
 class Change(NamedTuple):
@@ -18,6 +22,22 @@ class Change(NamedTuple):
     at: float  # share of the arm's rows before the change, about
     before: float  # mean
     after: float
+
+
+class Course(NamedTuple):
+    """How the rate of an arm went along the file."""
+
+    drifts: bool  # whether a change of its costs or rewards raises an alarm
+    parts: tuple[float, ...]  # the rate in each eighth of its rows, in their order; nan where the cost is not above 0
+
+    def below(self, other: "Course") -> bool:
+        """Whether it was below the other one all along: in each part, or as a whole where neither drifts.
+
+        >>> Course(True, (1.0, 1.0, 4.0)).below(Course(False, (3.0, 3.0, 3.0)))
+        False
+        """
+        steady = not (self.drifts or other.drifts)
+        return steady or all(mine < theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
 
 
 class Blocks:
@@ -47,6 +67,11 @@ class Blocks:
         self._rest = parts[:, full:] if self._waiting else np.zeros((2, 1))
         while self.sums.shape[1] > MOST_BLOCKS:
             self._widen()
+
+    def parts(self) -> tuple[float, ...]:
+        """Rewards ÷ costs in each eighth of the full blocks; nan where the costs are not above 0."""
+        sums = [part.sum(axis=1).tolist() for part in np.array_split(self.sums, PARTS, axis=1)]
+        return tuple(reward / cost if cost > 0.0 else math.nan for cost, reward in sums)
 
     def _widen(self) -> None:
         """Make one block of every two."""
@@ -85,3 +110,13 @@ def change_of(sums: Floats, size: int) -> Change | None:
     at = int(np.argmax(path)) + 1
     chance = float(kolmogorov(path[at - 1] / spread)) if spread > 0.0 else 1.0
     return Change(chance, at / count, float(means[:at].mean()), float(means[at:].mean()))
+
+
+def alarms(changes: Sequence[Change | None]) -> list[bool]:
+    """Which of the changes raise an alarm: 5 % is the chance of any that is false, over all of them (Bonferroni).
+
+    >>> alarms([Change(0.02, 0.5, 1.0, 2.0), None, Change(0.03, 0.5, 1.0, 2.0)])
+    [True, False, False]
+    """
+    tests = sum(change is not None for change in changes)
+    return [change is not None and change.chance * tests < FALSE_ALARM for change in changes]

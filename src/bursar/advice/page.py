@@ -55,11 +55,11 @@ def page_text(advice: Advice) -> str:
         rates=_drawings(rate_dots(advice), "rates"),
         arm_headings=tables.ARMS,
         arm_rows=tables.arm_rows(advice),
-        arm_note=capital(tables.arm_note(advice)),
+        arm_note=capital("; ".join(tables.arm_notes(advice).values())),
         rewards=None if played is None else _drawings(reward_dots(played), "rewards"),
         policy_headings=tables.POLICIES,
         policy_rows=[] if played is None else tables.policy_rows(played),
-        policy_note="" if played is None else f"{tables.rehearsal_caption(played)}; {tables.POLICY_NOTE}",
+        policy_note="" if played is None else _policy_note(played),
         calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
         settings=settings(advice, played),
     )
@@ -77,6 +77,10 @@ def settings(advice: Advice, played: Rehearsal | None) -> dict[str, str]:
     if played is not None:
         made["rehearsal"] = f"{counted(played.runs, 'run')}, seed {played.seed}: the same seed gives the same numbers"
     return made | {"bursar": __version__}
+
+
+def _policy_note(played: Rehearsal) -> str:
+    return "; ".join([tables.rehearsal_caption(played), *tables.policy_notes(played).values()])
 
 
 def _drawings(chart: Dots, name: str) -> list[Markup]:

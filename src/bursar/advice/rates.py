@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from bursar.advice.drift import Course
 from bursar.beliefs import Belief
 from bursar.report.intervals import fieller_interval
 
@@ -41,21 +42,25 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
     return Interval(low, high)
 
 
-def verdicts(beliefs: Sequence[Belief], intervals: Sequence[Interval], heavy: Sequence[bool]) -> list[str]:
+def verdicts(
+    beliefs: Sequence[Belief], intervals: Sequence[Interval], heavy: Sequence[bool], courses: Sequence[Course]
+) -> list[str]:
     """Of each arm: best so far, ruled out, behind, open, or free where its mean cost is not above 0.
 
-    Ruled out: even the upper end of its rate is below the lower end of another's. Behind: the same, but only by arms
-    whose costs are `heavy`: their variance looks infinite, and their intervals are then too short.
+    Ruled out: even the upper end of its rate is below the lower end of another's. Behind: the same, but in doubt: the
+    costs of all such others are `heavy`, their variance looks infinite and their intervals are then too short, or they
+    were not ahead all along the file, so that it may be otherwise by now.
     """
     rates = [b.mean_reward / b.mean_cost if b.mean_cost > 0.0 else -math.inf for b in beliefs]
-    bar = max((i.low for i, wild in zip(intervals, heavy, strict=True) if not wild), default=-math.inf)
-    shaky = max(i.low for i in intervals)
     found = []
-    for belief, rate, interval in zip(beliefs, rates, intervals, strict=True):
+    for belief, rate, interval, course in zip(beliefs, rates, intervals, courses, strict=True):
+        above = [k for k, other in enumerate(intervals) if interval.high < other.low]
         if not belief.mean_cost > 0.0:
             found.append(FREE)
         elif rate == max(rates) and BEST not in found:
             found.append(BEST)
+        elif any(not heavy[k] and course.below(courses[k]) for k in above):
+            found.append(OUT)
         else:
-            found.append(OUT if interval.high < bar else DOUBTFUL if interval.high < shaky else OPEN)
+            found.append(DOUBTFUL if above else OPEN)
     return found

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from bursar.advice.drift import Change
+from bursar.advice.drift import Change, Course
 from bursar.advice.rates import BEST, FREE, OUT, Interval
 from bursar.advice.rehearsal import Rehearsal
 from bursar.advice.tails import Tail
@@ -20,6 +20,7 @@ class ArmAdvice(NamedTuple):
     tail: Tail  # of the costs
     cost_change: Change | None  # along the file; None for few rows
     reward_change: Change | None
+    course: Course  # of its rate along the file, and whether one of these changes raises an alarm
     verdict: str  # best so far, open, ruled out, behind, free
     costs: Interval  # lowest and highest
     rewards: Interval

@@ -28,6 +28,7 @@ class Candidate(NamedTuple):
     bad_regret: float  # exceeded by one run in ten
     edge: float  # reward over that of the first candidate, in the same runs, mean
     edge_stderr: float
+    in_turn: bool  # whether it had only tried every arm in turn when the budget was spent, as Uniform does
 
 
 class Rehearsal(NamedTuple):
@@ -39,6 +40,8 @@ class Rehearsal(NamedTuple):
     best: str  # the arm with the best rate among the rows that were drawn from
     best_reward: float
     best_stderr: float
+    best_low: float  # a run in ten of that arm alone earned less
+    best_high: float  # a run in ten earned more
     candidates: list[Candidate]
 
 
@@ -92,13 +95,14 @@ def summary(result: Result) -> Rehearsal:
             float(lost[i, 2]),
             float(edges[i].mean()),
             _stderr(edges[i]),
+            bool((np.ptp(result.pulls[i, :, -1], axis=-1) <= 1).all()),
         )
         for i, (label, policy) in enumerate(result.policies.items())
     ]
     best = result.problem.names[result.problem.best]
-    return Rehearsal(
-        float(result.budgets[-1]), result.runs, result.seed, best, float(oracle.mean()), _stderr(oracle), candidates
-    )
+    low, high = np.quantile(oracle, [0.1, 0.9]).tolist()
+    earned = float(oracle.mean()), _stderr(oracle), low, high
+    return Rehearsal(float(result.budgets[-1]), result.runs, result.seed, best, *earned, candidates)
 
 
 def _stderr(values: Any) -> float:

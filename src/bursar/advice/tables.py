@@ -1,11 +1,12 @@
 """Advice in a terminal: rows of text, then rich tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bursar.advice.records import Advice, ArmAdvice
 from bursar.advice.rehearsal import Rehearsal
-from bursar.advice.words import counted, measured, number
+from bursar.advice.words import ANY, counted, listed, measured, number, span
+from bursar.policies import Uniform
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
@@ -62,15 +63,27 @@ def rehearsal_caption(played: Rehearsal) -> str:
     return f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})"
 
 
-def arm_note(advice: Advice) -> str:
+def arm_notes(advice: Advice) -> dict[str, str]:
     """What the columns of the table of arms mean."""
-    return (
-        f"interval: of the rate, {advice.confidence:.0%} for all arms together; corr.: of cost and reward; "
-        "tail: index of the costs, below 2 the variance looks infinite"
-    )
+    interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
+    if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
+        interval += f" ({ANY}: costs that vary so much leave it open)"
+    tail = "tail: index of the costs, below 2 the variance looks infinite"
+    if any(arm.tail.limit is not None for arm in advice.arms):
+        tail += ", or would without the limit"
+    return {"interval": interval, "corr.": "corr.: of cost and reward", "tail": tail}
 
 
-POLICY_NOTE = "lost: to arms of lesser rates, on average; 1 in 10 loses: that much or more"
+def policy_notes(played: Rehearsal) -> dict[str, str]:
+    """What the columns of the table of policies mean, and which policies had learned nothing yet."""
+    lost = {
+        "lost ± stderr": "lost: to arms of lesser rates, on average",
+        "1 in 10 loses": "1 in 10 loses: that much or more",
+    }
+    if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, Uniform)]:
+        were = "was" if len(turns) == 1 else "were"
+        lost["policy"] = f"{listed(turns)} {were} still trying every arm in turn at this budget, as Uniform does"
+    return lost
 
 
 def advice_tables(advice: Advice, width: int) -> "RenderableType":
@@ -79,15 +92,17 @@ def advice_tables(advice: Advice, width: int) -> "RenderableType":
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(heading(advice), "bold")]
-    parts += _table(ARMS, arm_rows(advice), arm_note(advice), width)
+    parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
     if advice.rehearsal is not None:
         parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
-        parts += _table(POLICIES, policy_rows(advice.rehearsal), POLICY_NOTE, width)
+        parts += _table(POLICIES, policy_rows(advice.rehearsal), policy_notes(advice.rehearsal), width)
     return Group(*parts, Text("What to mind", "bold"), _two_columns(advice.cautions))
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: str, width: int) -> list["RenderableType"]:
-    """A table of as many columns as there is room for, a note under it, and an empty line."""
+def _table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Mapping[str, str], width: int
+) -> list["RenderableType"]:
+    """A table of as many columns as there is room for, what is to be said of them, and an empty line."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table
@@ -106,9 +121,9 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: str, w
         table.add_column(name, justify=justify, no_wrap=name not in _NAMES, overflow="fold", min_width=wide)
     for row in rows:
         table.add_row(*(Text(cell) for name, cell in zip(headings, row, strict=True) if name in room))
-    if spared:
-        words += f"; no room for {', '.join(spared)}"
-    return [table, Text(words, "dim"), Text()]
+    words = [note for name, note in notes.items() if name in room]
+    words += [f"no room for {', '.join(spared)}"] * bool(spared)
+    return [table, Text("; ".join(words), "dim"), Text()]
 
 
 def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
@@ -128,8 +143,7 @@ def _rank(arm: ArmAdvice) -> tuple[float, str]:
 
 
 def _cells(arm: ArmAdvice) -> tuple[str, ...]:
-    low, high = arm.interval
-    interval = "–" if high - low == float("inf") or high != high else f"{number(low, 3)} – {number(high, 3)}"
+    interval = "–" if arm.rate is None else span(*arm.interval)
     numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(arm.rate))
     correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
     return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 MOST_LISTED = 4
+ANY = "any rate"
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -34,6 +35,19 @@ def measured(value: float, error: float) -> str:
         return f"{number(value)} ± {number(error, 2)}"
     digits = max(0, 1 - math.floor(math.log10(error)))
     return f"{value:,.{digits}f} ± {error:,.{digits}f}".replace("-", "−")
+
+
+def span(low: float, high: float) -> str:
+    """An interval of rates, in a cell.
+
+    >>> span(0.25, 1 / 3), span(-math.inf, math.inf), span(-math.inf, 2.0)
+    ('0.25 – 0.333', 'any rate', 'below 2')
+    """
+    if low > -math.inf and high < math.inf:
+        return f"{number(low, 3)} – {number(high, 3)}"
+    if low > -math.inf:
+        return f"above {number(low, 3)}"
+    return f"below {number(high, 3)}" if high < math.inf else ANY
 
 
 def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:

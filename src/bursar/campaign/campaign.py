@@ -243,6 +243,12 @@ class Campaign:
             return f"<Campaign {self.name!r}: {error}>"
         return f"<Campaign {s.name!r}: {s.phase}, {s.spent:g} of {s.budget:g} spent in {s.pulls} pulls by {s.policy}>"
 
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.status()._repr_html_()
+        except StoreError:
+            return None  # a notebook shows the repr
+
     def _begin(self) -> None:
         self._state = self._ledger.standing()
 

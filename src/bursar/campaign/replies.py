@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from bursar.campaign.state import Arm, State
-from bursar.markup import html_table
+from bursar.markup import aligned, html_table
 
 
 class Pull(NamedTuple):
@@ -71,11 +71,12 @@ class Status(NamedTuple):
     arms: tuple[ArmStatus, ...]
 
     def _repr_html_(self) -> str:
+        spent, reward = (aligned([getattr(arm, name) for arm in self.arms], 6) for name in ("spent", "reward"))
+        rate = iter(aligned([arm.rate for arm in self.arms if arm.rate is not None], 4))
         rows = [
-            (arm.name, arm.pulls, arm.in_flight, f"{arm.spent:,.6g}", f"{arm.reward:,.6g}",
-             "–" if arm.rate is None else f"{arm.rate:.4g}")
-            for arm in self.arms
-        ]  # fmt: skip
+            (arm.name, arm.pulls, arm.in_flight, *sums, "–" if arm.rate is None else next(rate))
+            for arm, *sums in zip(self.arms, spent, reward, strict=True)
+        ]
         money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
         caption = f"{self.name} ({self.phase}): {money}; {self.policy}"
         return html_table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption)

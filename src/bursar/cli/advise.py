@@ -40,19 +40,30 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     Which arm has the best rate, which can be ruled out, what each policy would earn on the log's own rows, which to run
     and with what parameters; and what such a log cannot tell. Files of any size are read in stretches.
     """
-    from bursar.advice import advise as library_call
-
+    options["rehearse"] = not no_rehearsal
     if out is None:
-        _show(library_call(log, rehearse=not no_rehearsal, **options), as_json)
+        _show(_advice(log, options), as_json)
         return
     from bursar.advice.page import page_in, write_advice
 
     with page_in(out):  # a bad place is found before the work begins
-        advice = library_call(log, rehearse=not no_rehearsal, **options)
+        advice = _advice(log, options)
         written = write_advice(advice, out)
     _show(advice, as_json)
     if not as_json:
         click.echo(f"\nwrote {written}")
+
+
+def _advice(log: str, options: dict[str, Any]) -> "Advice":
+    """The library's advice; where columns are missing, with the options that name them."""
+    from bursar.advice import advise as library_call
+    from bursar.errors import BadFile
+    from bursar.logs import NoColumn
+
+    try:
+        return library_call(log, **options)
+    except NoColumn as error:
+        raise BadFile(f"{error} ({' '.join(f'--{role} COLUMN' for role in error.roles)})") from None
 
 
 def _show(advice: "Advice", as_json: bool) -> None:

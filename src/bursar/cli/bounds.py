@@ -19,7 +19,7 @@ EXAMPLES = listing(
 @click.command(epilog=EXAMPLES)
 @click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget that the table is for.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves, bounds.png and bounds.svg.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves: bounds.png, .svg, .pdf.")
 def bounds(problem: str, budget: float, out: Path | None) -> None:
     """Bound the regret on PROBLEM from below and above: a name from the catalogue or a TOML file.
 
@@ -37,10 +37,9 @@ def bounds(problem: str, budget: float, out: Path | None) -> None:
         from bursar.files import writing
         from bursar.report.figures import save_figure
 
-        figure = report.bounds_figure(arms, budget)
+        page, column = (report.bounds_figure(arms, budget, width=width) for width in ("page", "column"))
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-        for path in (out / "bounds.png", out / "bounds.svg"):
-            with writing(path):
-                save_figure(figure, path)
-            click.echo(f"wrote {path}")
+        for ending, figure in {"png": page, "svg": page, "pdf": column}.items():
+            save_figure(figure, out / f"bounds.{ending}")
+            click.echo(f"wrote {out / f'bounds.{ending}'}")

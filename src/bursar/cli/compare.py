@@ -39,7 +39,7 @@ def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: st
     return [*items, CompletionItem(incomplete, type="file")]
 
 
-def _policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """Names of policies."""
     from bursar.policies import BY_NAME
 
@@ -56,7 +56,7 @@ def _policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     "names",
     multiple=True,
     metavar="NAME",
-    shell_complete=_policies,
+    shell_complete=complete_policies,
     help="A policy to play, such as UCBB1; repeatable.",
 )
 @click.option("--workers", type=int, help="Threads; all cores if not given.")

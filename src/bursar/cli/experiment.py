@@ -56,10 +56,9 @@ def outcome_object(outcome: "Outcome") -> dict[str, Any]:
 
 def row_objects(result: "Result") -> list[dict[str, Any]]:
     """A result's regret at the largest budget as JSON can say it."""
-    from bursar.experiments.plan import Point
     from bursar.experiments.summary import rows_of
 
-    return [row._asdict() for row in rows_of(Point({}, result.problem, {}), result)]
+    return [row._asdict() for row in rows_of({}, result)]
 
 
 def show_result(result: "Result", title: str | None = None) -> None:
@@ -106,7 +105,10 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
         headings = ["policy", "cells", "to play", "pulls", "about"]
         _print_table(experiment.title, rich_table(headings, lines))
         missing = sum(share.missing for share in shares)
-        click.echo(f"{missing} of {sum(share.cells for share in shares)} cells to play: {duration(seconds)} or so")
+        points = len(experiments.points_of(experiment))
+        drawing = f"drawing takes a few seconds for {'the report' if points == 1 else f'each of the {points} reports'}"
+        cells = sum(share.cells for share in shares)
+        click.echo(f"{missing} of {cells} cells to play: {duration(seconds)} or so of playing; {drawing}")
         click.echo(f"nothing was written; results would go to {out}")
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bursar.markup import html_table, sparkline
+from bursar.markup import aligned, html_table, sparkline
 
 if TYPE_CHECKING:
     from bursar.engine.result import Result
 
-_HEADINGS = ("policy", "regret", "± stderr", "median", "best arm", "regret over the budget")
+_HEADINGS = ("policy", "regret", "± stderr", "median", "best arm")
 
 
 def result_html(result: Result) -> str:
@@ -25,18 +25,13 @@ def result_html(result: Result) -> str:
     least = float(positive.min()) if positive.size else 1.0
     heights = np.log(np.maximum(mean, least))
     ends = float(heights.min()), float(heights.max())
-    rows = [
-        (
-            label,
-            *map(_number, (mean[i, -1], stderr[i, -1], median[i, -1])),
-            f"{best[i]:.1%}",
-            sparkline(heights[i], *ends),
-        )
-        for i, label in enumerate(result.labels)
-    ]
+    first, last = (f"{result.budgets[i]:,g}" for i in (0, -1))
+    columns = (
+        *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
+        [f"{share:.1%}" for share in best],
+        aligned(mean[:, 0].tolist(), 3),
+        [sparkline(line, *ends) for line in heights],
+    )
+    headings = (*_HEADINGS, f"regret at {first}", f"from {first} to {last}")
     made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
-    return html_table(_HEADINGS, rows, f"Regret at budget {result.budgets[-1]:,g}: {made}")
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return html_table(headings, zip(result.labels, *columns, strict=True), f"Regret at budget {last}: {made}")

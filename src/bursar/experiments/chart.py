@@ -1,17 +1,19 @@
 """The numbers of a sweep's figure: regret against the swept value, a panel for each combination of the other sweeps."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bursar.experiments.plan import Point
+from bursar.experiments.plan import title_of
 from bursar.experiments.summary import Row
 from bursar.experiments.sweep import Sweep
 from bursar.report.curves import FLOOR_HELPS, LOWER_BOUND, Axis, Curve, Floats, Line, regret_axis, shortened
 
 _LOG_FROM = 20.0  # largest ÷ smallest
 _APART = 0.08  # between the points of two policies at a word
+_TICKS_APART = 0.09  # of the axis: closer ones could overlap
 
 
 class Panel(NamedTuple):
@@ -23,14 +25,16 @@ class Panel(NamedTuple):
 
 
 class SweepChart(NamedTuple):
-    """Everything the figure shows; `ticks` names the values where they are words, at 0, 1, 2 and so on.
+    """Everything the figure shows.
 
+    `ticks` are the values, empty where they stand too close to be named; where they are `words`, 0, 1, 2 and so on.
     `unbounded` says that a lower bound was left out since it is far above all regrets, and would flatten them.
     """
 
     title: str
     name: str
-    ticks: list[str]
+    ticks: list[float]
+    words: list[str]
     across: Axis
     axis: Axis
     panels: list[Panel]
@@ -46,7 +50,7 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
     groups: dict[str, list[Row]] = {}
     for row in rows:
         others: dict[str, Any] = {name: value for name, value in row.values.items() if name != first.name}
-        groups.setdefault(Point(others, None, {}).title, []).append(row)  # type: ignore[arg-type]
+        groups.setdefault(title_of(others), []).append(row)
     panels = [_panel(title, group, xs, order, _APART if words else 0.0) for title, group in groups.items()]
     curves = [curve for panel in panels for curve in panel.curves]
     tops = np.array([curve.mean.max() for curve in curves])
@@ -57,7 +61,10 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
     kept = [panel._replace(floor=None) if _highest(panel) > high else panel for panel in panels]
     axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
     title = f"Regret at budget {rows[0].budget:,g}, {means}"
-    return SweepChart(title, first.name, words, _across(xs, words), axis, kept, kept != panels)
+    across = _across(xs, words)
+    places = [across.height(x) for x in xs.tolist()]
+    near = not words and any(after - before < _TICKS_APART for before, after in pairwise(places))
+    return SweepChart(title, first.name, [] if near else xs.tolist(), words, across, axis, kept, kept != panels)
 
 
 def _panel(title: str, rows: Sequence[Row], xs: Floats, order: Any, apart: float) -> Panel:

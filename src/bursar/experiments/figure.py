@@ -6,7 +6,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bursar.experiments.chart import Panel, SweepChart
-from bursar.report.figures.style import INK, Sheet, band, blank, folded, frame, legend, look, set_scale, sheet_of
+from bursar.report.figures.style import (
+    INK,
+    Sheet,
+    band,
+    blank,
+    compact,
+    folded,
+    frame,
+    legend,
+    look,
+    set_scale,
+    sheet_of,
+)
 
 _COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
 
@@ -22,9 +34,9 @@ def sweep_figure(chart: SweepChart, width: str = "page") -> Figure:
         frame(axes, sheet, panel.title, chart.name, "regret" if i % columns == 0 else "")
         set_scale(axes.xaxis, chart.across.scale, chart.across.bottom, chart.across.top)
         set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
-        if chart.ticks:
-            axes.set_xticks(range(len(chart.ticks)), chart.ticks, parse_math=False)
-        named |= _lines(axes, panel, sheet, bool(chart.ticks))
+        if chart.words or 0 < len(chart.ticks) <= (8 if columns == 1 else 5):
+            axes.set_xticks(chart.ticks, chart.words or list(map(compact, chart.ticks)), parse_math=False)
+        named |= _lines(axes, panel, sheet, bool(chart.words))
     for axes in places[len(chart.panels) :]:
         axes.set_visible(False)
     if len(chart.panels) == 1 and not chart.panels[0].title:
@@ -39,15 +51,16 @@ def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Any
     """Each policy as a line with its band, or, where the values are words, as points with bars."""
     drawn = {}
     for place, curve in enumerate(panel.curves):
-        colour, style = look(place)
+        colour, mark = look(place)
         if apart:
-            style = ""
             axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
         else:
             band(axes, curve, colour)
         [drawn[curve.label]] = axes.plot(
-            curve.budgets, curve.mean, color=colour, linestyle=style, linewidth=sheet.line, marker="o", markersize=3.5
-        )
+            curve.budgets, curve.mean, color=colour, linestyle="" if apart else "-", linewidth=sheet.line,
+            marker={"": "o", "o": "s"}.get(mark, mark), markersize=4.5 if mark else 3.5,
+            markerfacecolor="white" if mark else colour,
+        )  # fmt: skip
     if panel.floor:
         xs, values = panel.floor.budgets, panel.floor.values
         [drawn[panel.floor.label]] = axes.plot(

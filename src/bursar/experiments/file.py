@@ -9,11 +9,12 @@ import tomli_w
 
 from bursar.arms import Problem, catalogue
 from bursar.errors import BadFile, BadParameter, BursarError
-from bursar.experiments.log import Columns, problem_of
+from bursar.experiments.log import problem_of
 from bursar.experiments.players import Player, player
 from bursar.experiments.sweep import TAKEN, Sweep
 from bursar.files import place, reading
-from bursar.parameters import real, vector, whole
+from bursar.logs import Columns
+from bursar.parameters import line, real, vector, whole
 from bursar.report.comparison import find_problem, usual_policies
 from bursar.report.tables import checked_title
 
@@ -128,7 +129,7 @@ def _players(content: dict[str, Any], problem: Problem) -> tuple[Player, ...]:
     """The policies of the file, else those that `bursar compare` plays unasked."""
     if "policies" not in content:
         return tuple(Player(name, name, {}) for name in usual_policies(problem))
-    players = tuple(player(table, i) for i, table in enumerate(_tables("policies", content["policies"])))
+    players = tuple(player(table, i) for i, table in enumerate(_tables("policies", content["policies"]), start=1))
     _all_different("policy", "label", [one.label for one in players])
     return players
 
@@ -149,7 +150,8 @@ def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
 
 
 def _sweeps(content: dict[str, Any]) -> tuple[Sweep, ...]:
-    sweeps = tuple(_sweep(t, f"sweep {i}") for i, t in enumerate(_tables("sweep", content.get("sweep", []), least=0)))
+    tables = _tables("sweep", content.get("sweep", []), least=0)
+    sweeps = tuple(_sweep(table, f"sweep {i}") for i, table in enumerate(tables, start=1))
     _all_different("sweep", "name", [sweep.name for sweep in sweeps])
     return sweeps
 
@@ -165,9 +167,10 @@ def _sweep(table: dict[str, Any], where: str) -> Sweep:
         raise BadParameter(where, "values", "a list of numbers or of strings, not empty", values)
     if len({type(value) is str for value in values}) > 1 or len(set(values)) < len(values):
         raise BadParameter(where, "values", "all numbers or all strings, each once", values)
-    name = table.get("name", over[0].rpartition(".")[2])
-    if not isinstance(name, str) or not name.strip():
-        raise BadParameter(where, "name", "a string that is not empty", name)
+    for value in values:
+        if isinstance(value, str):
+            line(where, "a value", value)
+    name = line(where, "name", table.get("name", over[0].rpartition(".")[2]))
     if name in TAKEN:
         raise BadParameter(where, "name", f"unlike the other columns of the table ({', '.join(TAKEN)})", name)
     return Sweep(name, tuple(over), tuple(values))
@@ -199,4 +202,4 @@ def _table(where: str, value: Any) -> dict[str, Any]:
 def _all_different(where: str, key: str, names: list[str]) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise BadParameter(f"{where} {i}", key, "unlike the others", name)
+            raise BadParameter(f"{where} {i + 1}", key, "unlike the others", name)

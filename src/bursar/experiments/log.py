@@ -1,5 +1,6 @@
 """A log of pulls as a problem: one arm for each name in it, whose law is the pairs that were logged."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from bursar.arms import Empirical, Problem
 from bursar.errors import BadFile
 from bursar.logs import Columns, Stretch, stretches
 
-__all__ = ["Columns", "problem_of"]
+MOST_ARMS = 10_000  # each is a law of its own
+Pairs = NDArray[np.float64]
 
 
 def problem_of(path: Path, columns: Columns) -> Problem:
@@ -17,17 +19,21 @@ def problem_of(path: Path, columns: Columns) -> Problem:
 
     An experiment is exact: a row with an empty cell is an error, and not left out.
     """
-    parts: dict[str, list[NDArray[np.float64]]] = {}
+    parts: dict[str, list[Pairs]] = {}
     for rows in stretches(path, columns, "[log]"):
         if len(rows.left_out):
             raise BadFile(f"{path} has an empty cell in row {rows.left_out[0]:,}; every row must have all three")
-        pairs = np.stack([rows.costs, rows.rewards])
-        for place in _in_order(rows):
-            parts.setdefault(rows.names[place], []).append(pairs[:, rows.codes == place])
+        for name, pairs in _by_arm(rows):
+            parts.setdefault(name, []).append(pairs)
+        if len(parts) > MOST_ARMS:
+            raise BadFile(f"{path} has more than {MOST_ARMS:,} arms: does its column of arms hold something else?")
     return Problem([Empirical(*np.hstack(pairs)) for pairs in parts.values()], list(parts))
 
 
-def _in_order(rows: Stretch) -> list[int]:
-    """The places of the names that have rows here, in the order of their first."""
-    places, firsts = np.unique(rows.codes, return_index=True)
-    return [int(place) for place in places[np.argsort(firsts)]]
+def _by_arm(rows: Stretch) -> Iterator[tuple[str, Pairs]]:
+    """The pairs of each arm that has rows here, in the order of their first."""
+    order = np.argsort(rows.codes, kind="stable")
+    codes, starts = np.unique(rows.codes[order], return_index=True)
+    parts = np.split(np.stack([rows.costs, rows.rewards])[:, order], starts[1:], axis=1)
+    for place in np.argsort(order[starts]):
+        yield rows.names[codes[place]], parts[place]

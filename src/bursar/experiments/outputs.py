@@ -33,16 +33,15 @@ def check_places(experiment: Experiment, points: Sequence[Point], folder: Path) 
 def write_point(experiment: Experiment, point: Point, result: Result, folder: Path) -> list[Path]:
     """The report and then the result: in the folder itself, or in one named after the swept values; the paths.
 
-    A report takes seconds to draw, so one stays that is whole, about the same result and says the same in its table,
-    title and all.
+    A report takes seconds to draw, so one stays whose files are all there, that is about the same result and says the
+    same in its table, title and all.
     """
     saved, *reports = files = _files(point, folder)
     title = f"{experiment.title}, {point.title}" if point.title else experiment.title
     if all(path.exists() for path in files) and _stands(saved, result, title):
         return files
-    with writing(saved.parent):
-        saved.parent.mkdir(parents=True, exist_ok=True)
-        saved.unlink(missing_ok=True)
+    with writing(saved):
+        saved.unlink(missing_ok=True)  # what is interrupted from here on is drawn again
     write_report(result, saved.parent, title)
     result.save(saved)
     return [saved, *reports]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from bursar._version import __version__
 from bursar.experiments.chart import SweepChart
 from bursar.experiments.file import Experiment, printable
-from bursar.experiments.plan import Point, shown
+from bursar.experiments.plan import folder_of, shown
 from bursar.experiments.players import Player
 from bursar.experiments.verdict import Standing, sentences
 from bursar.report.figures.files import inline_svg
@@ -36,13 +36,13 @@ def page_text(
         Markup(inline_svg(text, f"sweep-{width}", chart.title))  # noqa: S704 (labels are escaped)
         for text, width in zip(svgs, ("page", "column"), strict=True)
     )
-    folders = [Point(one.values, experiment.problem, {}).folder for one in standings]
+    folders = [folder_of(one.values) for one in standings]
     return rendered(
         "bursar.experiments",
         "sweep.html.j2",
         title=experiment.title,
         summary=_summary(experiment, len(standings)),
-        verdict=[" ".join(sentences(standings, experiment.runs))],
+        verdict=[" ".join([*sentences(standings, experiment.runs), *_unranked(experiment, standings)])],
         words=_WORDS + _UNBOUNDED * chart.unbounded,
         page=page,
         column=column,
@@ -76,9 +76,17 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 def _summary(experiment: Experiment, points: int) -> str:
     policies = len(experiment.players)
-    values = " × ".join(f"{len(sweep.values)} values of {sweep.name}" for sweep in experiment.sweeps)
+    values = " × ".join(
+        f"{len(sweep.values)} value{'s' * (len(sweep.values) > 1)} of {sweep.name}" for sweep in experiment.sweeps
+    )
     counts = f"{policies} polic{'y' if policies == 1 else 'ies'} at {points} point{'s' * (points > 1)} ({values})"
     return f"Which policy spends the budget best, and where? {counts}, a budget of {experiment.budgets[-1]:,.6g}"
+
+
+def _unranked(experiment: Experiment, standings: Sequence[Standing]) -> list[str]:
+    learning = set(standings[0].verdict.order)
+    others = [one.label for one in experiment.players if one.label not in learning]
+    return [f"Not ranked, since nothing is learnt by pulling one arm for ever: {', '.join(others)}."] if others else []
 
 
 def _player(one: Player) -> str:

@@ -73,22 +73,32 @@ class Point(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The values in words; empty without a sweep.
-
-        >>> Point({"correlation": 0.5, "K": 10}, None, {}).title
-        'correlation = 0.5, K = 10'
-        """
-        return ", ".join(f"{name} = {shown(value)}" for name, value in self.values.items())
+        """The values in words; empty without a sweep."""
+        return title_of(self.values)
 
     @property
     def folder(self) -> str:
-        """The values as the name of a folder.
+        """The values as the name of a folder."""
+        return folder_of(self.values)
 
-        >>> Point({"tail index": 2.5, "form": "a/b"}, None, {}).folder
-        'tail_index=2.5,form=a_b'
-        """
-        words = ",".join(f"{name}={shown(value)}" for name, value in self.values.items())
-        return re.sub(r"[^\w.,=+-]", "_", words)
+
+def title_of(values: dict[str, Any]) -> str:
+    """Swept values in words.
+
+    >>> title_of({"correlation": 0.5, "K": 10})
+    'correlation = 0.5, K = 10'
+    """
+    return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
+
+
+def folder_of(values: dict[str, Any]) -> str:
+    """Swept values as the name of a folder.
+
+    >>> folder_of({"tail index": 2.5, "form": "a/b"})
+    'tail_index=2.5,form=a_b'
+    """
+    words = ",".join(f"{name}={shown(value)}" for name, value in values.items())
+    return re.sub(r"[^\w.,=+-]", "_", words.replace("−", "-"))
 
 
 def points_of(experiment: Experiment) -> list[Point]:
@@ -131,4 +141,4 @@ def _point(experiment: Experiment, values: dict[str, Any]) -> Point:
 
 def shown(value: object) -> str:
     """A swept value as text."""
-    return value if isinstance(value, str) else f"{value:.12g}"
+    return value if isinstance(value, str) else f"{value:.12g}".replace("-", "−")

@@ -54,7 +54,7 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     with made(out), shown_bar() if bar else nullcontext() as show:
         progress = Progress(missing(points, out), len(points), None if bar else say, show)
         for point, result in _results(experiment, out, points, progress):
-            rows += rows_of(point, result)
+            rows += rows_of(point.values, result)
             standings.append(standing(point, result))
             with progress.drawing(point.title):
                 files += write_point(experiment, point, result, out)
@@ -100,6 +100,7 @@ def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progres
     for label, cell in point.cells.items():
         result = store.kept(folder, cell)
         if result is None:
+            progress.expect(label, cell)
             start = time.perf_counter()
             result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
             store.keep(folder, cell, result)

@@ -7,8 +7,8 @@ import numpy as np
 from bursar import policies
 from bursar.arms import Problem
 from bursar.errors import BadParameter, NotCovered
-from bursar.parameters import signature_of
-from bursar.report.comparison import policy_for
+from bursar.parameters import line, signature_of
+from bursar.report.comparison import one_of, policy_for
 
 KNOWN = "known"
 # What a problem can say about itself, by the names of the parameters that ask for it.
@@ -58,16 +58,13 @@ class Player(NamedTuple):
 
 
 def player(table: dict[str, Any], number: int) -> Player:
-    """The policy that a `[[policies]]` table describes."""
+    """The policy that a `[[policies]]` table describes, the first of which has number 1."""
     where = f"policy {number}"
     values = dict(table)
     name = values.pop("name", None)
     if not isinstance(name, str) or name not in policies.BY_NAME:
-        raise BadParameter(where, "name", f"one of {', '.join(policies.BY_NAME)}", name)
-    label = values.pop("label", name)
-    if not isinstance(label, str) or not label.strip():
-        raise BadParameter(where, "label", "a string that is not empty", label)
-    made = Player(name, label, values)
+        raise BadParameter(where, "name", one_of(policies.BY_NAME, name), name)
+    made = Player(name, line(where, "label", values.pop("label", name)), values)
     for key, value in values.items():
         check(made, key, value)
     return made

@@ -45,9 +45,16 @@ class Progress:
         self._now = 0.0, 0.0  # seconds and pulls of the cell that is played
         self._to_draw, self._drawing_seconds = points, list[float]()
 
+    def expect(self, label: str, cell: Cell) -> None:
+        """Count a cell that is to be played after all, where what was kept of it is damaged."""
+        if cell.key not in self._to_do:
+            self._to_do[cell.key] = label, cell
+            self._all_pulls += cell.pulls
+            self.total += 1
+
     def reporter(self, label: str, title: str, cell: Cell) -> Callable[[float], None]:
         """Whom to tell how much of a cell is done, from 0 to 1."""
-        start, words = time.perf_counter(), _one_line(label, title)
+        start, words = time.perf_counter(), _words(label, title)
 
         def told(part: float) -> None:
             if not self.show:
@@ -75,7 +82,7 @@ class Progress:
         count = f"{self.total - len(self._to_do)}/{self.total}"
         rate = f"{compact(cell.pulls / max(seconds, 1e-9))} pulls/s"
         left = f", {duration(self.left)} left" if self._to_do else ""
-        words = _one_line(label, title)
+        words = _words(label, title)
         self.say(f"{count:>{2 * len(str(self.total)) + 1}}  {words}: {seconds:.1f} s, {rate}{left}")
 
     @contextmanager
@@ -83,7 +90,7 @@ class Progress:
         """While a report is drawn."""
         start = time.perf_counter()
         if self.show:
-            self.show(State(_one_line("drawing", title), self._part(0.0), None, self.left))
+            self.show(State(_words("drawing", title), self._part(0.0), None, self.left))
         yield
         self._to_draw -= 1
         self._drawing_seconds.append(time.perf_counter() - start)
@@ -131,8 +138,8 @@ def bar() -> Iterator[Callable[[State], None]]:
         yield show
 
 
-def _one_line(label: str, title: str) -> str:
-    return " ".join((f"{label}, {title}" if title else label).split())
+def _words(label: str, title: str) -> str:
+    return f"{label}, {title}" if title else label
 
 
 def duration(seconds: float) -> str:

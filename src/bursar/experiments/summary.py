@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from bursar.engine.result import Result
-from bursar.experiments.plan import Point, shown
+from bursar.experiments.plan import shown
 from bursar.report.curves import floor_of
 
 
@@ -26,13 +26,13 @@ class Row(NamedTuple):
     lower_bound: float  # nan where there is none
 
 
-def rows_of(point: Point, result: Result) -> list[Row]:
-    """The rows of a point, one a policy."""
+def rows_of(values: dict[str, Any], result: Result) -> list[Row]:
+    """The rows of a point with these swept values, one a policy."""
     frame = result.regret()
     last = frame[frame["budget"] == result.budgets[-1]]
     floor = floor_of(result.problem).at(float(result.budgets[-1]))
     found = last[list(Row._fields[1:-1])].itertuples(index=False, name=None)
-    return [Row._make((point.values, *numbers, math.nan if floor is None else floor)) for numbers in found]
+    return [Row._make((values, *numbers, math.nan if floor is None else floor)) for numbers in found]
 
 
 def headings_of(rows: list[Row]) -> list[str]:
@@ -69,4 +69,5 @@ def _bounded(rows: list[Row]) -> bool:
 
 def number(value: float) -> str:
     """One decimal while it can matter, two below ten."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")

@@ -1,10 +1,10 @@
 """A table of text cells in three dresses: for a terminal, Markdown and LaTeX."""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bursar.report.latex_table import latex_table
+from bursar.report.table_formats import markdown_lines
 from bursar.report.tex_text import tex
 
 if TYPE_CHECKING:
@@ -40,30 +40,14 @@ def text(title: str, headings: Sequence[str], lines: Lines) -> str:
 
 
 def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:
-    r"""A table of GitHub's Markdown below its title.
-
-    >>> print(markdown("Two", ["a|b"], [["1"]]))
-    Two
-    <BLANKLINE>
-    | a\|b |
-    |--:|
-    | 1 |
-    <BLANKLINE>
-    """
-    escapes = {"\\": r"\\", "|": r"\|", "<": "&lt;"}
-    rows = [
-        [re.sub(r"[\\|<]", lambda found: escapes[found[0]], " ".join(cell.split())) for cell in row]
-        for row in [headings, *lines]
-    ]
-    written = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([title, "", written[0], "|" + "--:|" * len(headings), *written[1:], ""])
+    """A table of GitHub's Markdown below its title."""
+    return "\n".join([title, "", *markdown_lines(headings, lines, ["--:"] * len(headings)), ""])
 
 
 def latex(title: str, headings: Sequence[str], lines: Lines, key: int = 1) -> str:
     r"""A table for a two-column paper that uses booktabs; the first `key` columns say which point a line is about.
 
-    >>> print(latex("Two", ["K", "a_b"], [["-2", "1.5 ± 0.1"]]).splitlines()[10])
+    >>> print(latex("Two", ["K", "a_b"], [["−2", "1.5 ± 0.1"]]).splitlines()[10])
     $-$2 & 1.5 $\pm$ 0.1 \\
     """
-    rows = [[re.sub(r"^-(?=\d)", "−", cell) for cell in line] for line in lines]
-    return latex_table(tex(title), "sweep", headings, rows, key=key)
+    return latex_table(tex(title), "sweep", headings, lines, key=key)

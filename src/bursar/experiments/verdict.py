@@ -1,5 +1,6 @@
 """Which policy is best where along a sweep: in numbers, and in sentences that a stranger understands."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bursar.engine.result import Result
-from bursar.experiments.plan import Point, shown
+from bursar.experiments.plan import Point, shown, title_of
 from bursar.experiments.summary import number
 from bursar.report.verdict import Verdict, listed, verdict
 
@@ -20,9 +21,9 @@ class Standing(NamedTuple):
     level: bool
 
     @property
-    def words(self) -> str:
-        """The values without their names."""
-        return ", ".join(map(shown, self.values.values()))
+    def title(self) -> str:
+        """The values with their names."""
+        return title_of(self.values)
 
 
 def standing(point: Point, result: Result) -> Standing:
@@ -31,65 +32,91 @@ def standing(point: Point, result: Result) -> Standing:
 
 
 def sentences(standings: Sequence[Standing], runs: int) -> list[str]:
-    """Who lost least where, whether the order changes, how much is lost: the summary of a sweep."""
-    names = " and ".join(standings[0].values)
-    along = sorted(standings, key=_place) if len(standings[0].values) == 1 else list(standings)
+    """Who lost least where, as far as the runs can tell, whether the order changes, how much is lost."""
+    single = len(standings[0].values) == 1
+    along = sorted(standings, key=_place) if single else list(standings)
     lossy = [one for one in along if not one.level]
     if not lossy:
         return ["All arms are equally good at every point: whatever is pulled, nothing is lost."]
     said = []
-    orders = {tuple(one.verdict.order) for one in lossy}
+    if len(lossy) < len(along):
+        flat = _some([one.title for one in along if one.level], "; ", 3)
+        said.append(f"At {flat} all arms are equally good, and nothing is lost.")
     if len(lossy[0].verdict.order) > 1:
-        said.append(_winners(lossy, names))
-        if unsure := [one.words for one in lossy if one.verdict.tied]:
-            where = "At every point" if len(unsure) == len(lossy) else f"At {names} = {_some(unsure)}"
-            said.append(f"{where}, {runs} run{'s' * (runs > 1)} cannot tell the first from the next.")
-        changes = "changes along" if len(orders) > 1 else "is the same all along"
-        said.append(f"By mean regret, the order of the policies {changes} the sweep.")
-    first = _most_often(lossy)
+        told = f"{runs} run{'s' * (runs > 1)} cannot tell"
+        every = "every value" if len(lossy) == len(along) else "every other value"
+        said += _along_one(lossy, told, every) if single else _in_a_grid(lossy, told)
+        if len(lossy) > 1:
+            orders = {tuple(one.verdict.order) for one in lossy}
+            changes = "changes along" if len(orders) > 1 else "is the same all along"
+            said.append(f"By mean regret, the order of the policies {changes} the sweep.")
+    first = Counter(one.verdict.winner for one in lossy).most_common(1)[0][0]
     lost = [float(one.verdict.regret[one.verdict.order.index(first)]) for one in lossy]
     least, most = int(np.argmin(lost)), int(np.argmax(lost))
-    if lost[least] == lost[most]:
-        said.append(f"{first} lost {number(lost[0])} on average at every point.")
+    if number(lost[least]) == number(lost[most]):
+        said.append(f"{first} lost {number(lost[0])} on average{' at every point' * (1 < len(lossy) == len(along))}.")
     else:
-        low, high = (f"{number(lost[k])} (at {names} = {lossy[k].words})" for k in (least, most))
+        low, high = (f"{number(lost[k])} (at {lossy[k].title})" for k in (least, most))
         said.append(f"{first} lost between {low} and {high} on average.")
-    if len(lossy) < len(along):
-        flat = _some([one.words for one in along if one.level])
-        said.append(f"At {names} = {flat} all arms are equally good, and nothing is lost.")
+    if runs >= 10:
+        said += _carried(lossy)
     return said
 
 
-def _winners(along: Sequence[Standing], names: str) -> str:
-    """Who lost least where: everywhere, over stretches of one sweep, or at so many points of a grid."""
-    stretches = [(winner, list(group)) for winner, group in groupby(along, key=lambda one: one.verdict.winner)]
-    if len(stretches) == 1:
-        return f"{stretches[0][0]} lost least at every value of {names}."
-    winners = list(dict.fromkeys(winner for winner, _ in stretches))
-    parts = []
-    for winner in winners:
-        mine = [group for name, group in stretches if name == winner]
-        if len(along[0].values) > 1:
-            parts.append((winner, f"{sum(map(len, mine))} of {len(along)} points"))
+def _along_one(along: Sequence[Standing], told: str, every: str) -> list[str]:
+    """Of one sweep: who lost least at which values, and among whom that is open at the others."""
+    [name] = along[0].values
+    found: dict[tuple[str, ...], list[int]] = {}
+    for place, one in enumerate(along):
+        found.setdefault(tuple(sorted([one.verdict.winner, *one.verdict.tied])), []).append(place)
+    groups = sorted(found.items(), key=lambda group: (len(group[0]) > 1, -len(group[1])))
+    parts = list[str]()
+    for labels, places in groups:
+        where = ("" if parts else f"{name} = ") + _values(along, places)
+        where = f"{every} of {name}" if len(groups) == 1 < len(along) else where
+        if len(labels) > 1:
+            parts.append(f"{'at' if parts else 'At'} {where}, {told} {_some(labels, ', ', 3)} apart")
         else:
-            parts.append((winner, ("" if parts else f"{names} = ") + _some([_stretch(group) for group in mine])))
-    (first, where), *rest = parts
-    return "; ".join([f"{first} lost least at {where}", *(f"{winner} at {where}" for winner, where in rest)]) + "."
+            parts.append(f"{labels[0]} {'' if parts else 'lost least '}at {where}")
+    return ["; ".join(parts) + "."]
 
 
-def _stretch(group: Sequence[Standing]) -> str:
-    first, last = group[0].words, group[-1].words
-    return first if len(group) == 1 else f"{first} to {last}" if len(group) > 2 else f"{first} and {last}"
+def _in_a_grid(points: Sequence[Standing], told: str) -> list[str]:
+    """Of several sweeps: at how many points a policy lost least, and where that is open."""
+    (first, wins), *rest = Counter(one.verdict.winner for one in points).most_common()
+    said = [
+        ", ".join([f"{first} lost least at {wins} of {len(points)} points", *(f"{w} at {n}" for w, n in rest)]) + "."
+    ]
+    if unsure := [one.title for one in points if one.verdict.tied]:
+        where = f"{len(unsure)} point{'s' * (len(unsure) > 1)}"
+        said.append(f"At {where} ({_some(unsure, '; ', 3)}) {told} which policy lost least.")
+    return said
 
 
-def _some(words: Sequence[str], most: int = 6) -> str:
-    return listed(list(words)) if len(words) <= most else f"{', '.join(words[:most])} and {len(words) - most} more"
+def _carried(points: Sequence[Standing]) -> list[str]:
+    """Which means a few runs make."""
+    counts = Counter(label for one in points for label in one.verdict.carried)
+    some = [f"{label} (at {count} of {len(points)} points)" for label, count in counts.most_common()]
+    return (
+        [f"A few long runs carry the mean of {listed(some)}: the median there is less than half of it."] if some else []
+    )
 
 
-def _most_often(along: Sequence[Standing]) -> str:
-    """Who lost least at most points."""
-    winners = [one.verdict.winner for one in along]
-    return max(dict.fromkeys(winners), key=winners.count)
+def _values(along: Sequence[Standing], places: Sequence[int]) -> str:
+    """The values at these places of one sweep; three or more in a row are a stretch."""
+    parts = list[str]()
+    for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
+        words = [shown(value) for _, place in group for value in along[place].values.values()]
+        parts += [f"{words[0]} to {words[-1]}"] if len(words) > 2 else words
+    return _some(parts, ", ", 6)
+
+
+def _some(words: Sequence[str], between: str, most: int) -> str:
+    """The first ones, and how many there are besides."""
+    if len(words) > most:
+        words = [*words[:most], f"{len(words) - most} more"]
+    last = between.strip(", ")  # nothing after a comma
+    return f"{between.join(words[:-1])}{last} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _place(one: Standing) -> float:

@@ -11,6 +11,7 @@ from bursar.errors import BadFile
 LARGEST = 1e100  # squares of larger numbers leave the range of floating point
 LONGEST = 200  # characters of a name
 _TRUTH = {"true": 1.0, "false": 0.0}
+_CURRENCIES = frozenset("$€£¥")
 _EMPTY = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>")
 
 
@@ -26,6 +27,7 @@ def numbers(column: Any, what: str, first: int) -> NDArray[np.float64]:
     """
     import pyarrow as pa
 
+    _check_kind(column, what, "numbers")
     try:
         found = column.cast(pa.float64())
     except pa.ArrowException:
@@ -46,9 +48,10 @@ def names(column: Any, what: str, first: int) -> tuple[list[str], NDArray[np.int
     """
     import pyarrow as pa
 
+    _check_kind(column, what, "names")
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    given = ["" if name is None else str(name).strip() for name in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    given = ["" if name is None or name != name else str(name).strip() for name in encoded.dictionary.to_pylist()]
     for place, name in enumerate(given):
         if len(name) > LONGEST or not name.isprintable():
             row = first + int(np.argmax(codes == place))
@@ -57,6 +60,17 @@ def names(column: Any, what: str, first: int) -> tuple[list[str], NDArray[np.int
     unique = {name: place for place, name in enumerate(sorted(set(given) - {""}))}
     places = np.array([unique.get(name, -1) for name in given] + [-1])
     return list(unique), places[codes]
+
+
+def _check_kind(column: Any, what: str, wanted: str) -> None:
+    """Numbers, text and truth can be read as names or numbers; moments, lists and bytes cannot."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    known = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null
+    texts = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+    if not any(is_kind(kind) for is_kind in (*known, *texts)):
+        raise BadFile(f"the {what} must be {wanted}; the column is of the kind {kind}")
 
 
 def _patiently(column: Any, what: str, first: int) -> Any:
@@ -70,7 +84,7 @@ def _patiently(column: Any, what: str, first: int) -> Any:
             values.append(None if text.lower() in _EMPTY else _number(text))
         except ValueError:
             said = repr(text if len(text) <= 40 else text[:39] + "…")
-            raise BadFile(f"the {what} must be a number in every row; row {row:,} has {said}") from None
+            raise BadFile(f"the {what} must be a number in every row; row {row:,} has {said}{_hint(text)}") from None
     return pa.array(values, pa.float64())
 
 
@@ -80,3 +94,12 @@ def _number(text: str) -> float:
     if "_" in text:
         raise ValueError(text)
     return math.inf if (number := float(text)) != number else number
+
+
+def _hint(text: str) -> str:
+    """How to write what people read as a number."""
+    if not set(text) <= {*_CURRENCIES, *"0123456789.,+- "}:
+        return ""
+    if not _CURRENCIES.isdisjoint(text):
+        return ": leave out the currency sign"
+    return ": write decimals with a point, and thousands without a comma" if "," in text else ""

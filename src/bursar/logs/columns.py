@@ -7,6 +7,14 @@ from bursar.errors import BadFile, BadParameter
 _MOST_LISTED = 20
 
 
+class NoColumn(BadFile):
+    """A log has no column for some of the `roles` arm, cost and reward."""
+
+    def __init__(self, sentence: str, roles: list[str]) -> None:
+        super().__init__(sentence)
+        self.roles = roles
+
+
 class Columns(NamedTuple):
     """The names of the three columns in the log."""
 
@@ -23,7 +31,7 @@ class Columns(NamedTuple):
         Columns(arm='Arm', cost='USD', reward='reward')
         >>> Columns().found(["arm", "price", "reward"], "log.csv", "advise")
         Traceback (most recent call last):
-        bursar.errors.BadFile: log.csv has no column 'cost'; it has arm, price, reward: name the one for the cost
+        bursar.logs.columns.NoColumn: log.csv has no column 'cost'; it has arm, price, reward: name the one for the cost
         """
         found = {role: _matches(role, name, present, owner) for role, name in self._asdict().items()}
         more = len(present) - _MOST_LISTED
@@ -31,7 +39,8 @@ class Columns(NamedTuple):
         if missing := [role for role, group in found.items() if not group]:
             none = " and no ".join(repr(getattr(self, role)) for role in missing)
             wanted = "the one" if len(missing) == 1 else "those"
-            raise BadFile(f"{where} has no column {none}; {it_has}: name {wanted} for the {' and the '.join(missing)}")
+            name = f"name {wanted} for the {' and the '.join(missing)}"
+            raise NoColumn(f"{where} has no column {none}; {it_has}: {name}", missing)
         for role, group in found.items():
             if len(group) > 1:
                 raise BadFile(f"{where} has {len(group)} columns for the {role}, {', '.join(group)}; {it_has}")

@@ -12,7 +12,7 @@ from bursar.errors import BadFile, BadParameter
 from bursar.files import place, reading
 from bursar.logs.cells import names, numbers
 from bursar.logs.columns import Columns
-from bursar.logs.sources import FRAME, Batches, of_csv, of_frame, of_parquet
+from bursar.logs.sources import BLOCK, FRAME, Batches, of_csv, of_frame, of_parquet
 
 _PARQUET = b"PAR1"
 
@@ -42,7 +42,7 @@ def stretches(source: Any, columns: Columns, owner: str) -> Iterator[Stretch]:
     [(['a', 'b'], [1.0], array([2]))]
     """
     where = name_of(source)
-    if (hasattr(source, "iloc") and hasattr(source, "columns")) or hasattr(source, "to_batches"):
+    if all(hasattr(source, name) for name in ("iloc", "columns")) or hasattr(source, "column_names"):
         with _explained(where):
             yield from _converted(of_frame(source, columns, owner), columns, where, first=1)
         return
@@ -97,4 +97,6 @@ def _explained(where: str) -> Iterator[None]:
         reason = " ".join(str(error).split()).removeprefix("CSV parse error: ").replace("Row #", "row ")
         if reason.startswith("Empty CSV file"):
             reason = "it has a header and no rows, or a quote in it is not closed"
+        if reason.startswith("straddling object"):
+            reason = f"a row is longer than {BLOCK >> 20} MB, or a quote is not closed"
         raise BadFile(f"{where} cannot be read: {reason[:200]}") from None

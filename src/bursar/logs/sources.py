@@ -3,6 +3,7 @@
 Numbers come as the file has them, from CSV as text: so a bad one can be named with its row.
 """
 
+import csv
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ _NO_LOG = "is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or 
 def of_csv(path: Path, start: bytes, columns: Columns, owner: str) -> Batches:
     """From text; `start` are the first bytes of the file."""
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow
 
     packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
 
@@ -34,15 +35,15 @@ def of_csv(path: Path, start: bytes, columns: Columns, owner: str) -> Batches:
 
     with pa.OSFile(os.fsencode(path)) as file:
         head = unpacked(file).read(_HEAD)
-    parse = csv.ParseOptions(delimiter=_separator(path, head), newlines_in_values=True)
-    read = csv.ReadOptions(block_size=BLOCK, use_threads=False)  # with threads it cannot say in which row it failed
+    parse = arrow.ParseOptions(delimiter=_separator(path, head, columns), newlines_in_values=True)
+    read = arrow.ReadOptions(block_size=BLOCK, use_threads=False)  # with threads it cannot say in which row it failed
     with pa.OSFile(os.fsencode(path)) as file:
-        present = csv.open_csv(unpacked(file), read, parse).schema.names
+        present = arrow.open_csv(unpacked(file), read, parse).schema.names
     found = columns.found(present, str(path), owner)
     text = {found.arm: pa.dictionary(pa.int32(), pa.string()), found.cost: pa.string(), found.reward: pa.string()}
-    convert = csv.ConvertOptions(include_columns=list(found), column_types=text)
+    convert = arrow.ConvertOptions(include_columns=list(found), column_types=text)
     with pa.OSFile(os.fsencode(path)) as file:
-        for count, batch in enumerate(csv.open_csv(unpacked(file), read, parse, convert), 1):
+        for count, batch in enumerate(arrow.open_csv(unpacked(file), read, parse, convert), 1):
             yield batch.rename_columns(list(columns)), min(file.tell(), count * BLOCK) / file.size()
 
 
@@ -73,8 +74,8 @@ def of_frame(frame: Any, columns: Columns, owner: str) -> Batches:
         yield batch, rows / table.num_rows
 
 
-def _separator(path: Path, head: bytes) -> str:
-    """The one of the separators that the header has most of."""
+def _separator(path: Path, head: bytes, columns: Columns) -> str:
+    """The one of the separators that makes the three columns out of the header, else the one it has most of."""
     try:
         text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD else "ignore")
     except UnicodeDecodeError:
@@ -82,7 +83,13 @@ def _separator(path: Path, head: bytes) -> str:
     header = text.lstrip().partition("\n")[0]
     if "\0" in header or not header:
         raise BadFile(f"{path} {_NO_LOG}")
-    return max(_SEPARATORS, key=header.count)
+    often = sorted(_SEPARATORS, key=header.count, reverse=True)
+    wanted = {str(name).strip().lower() for name in columns}
+    return next((one for one in often if wanted <= _cells(header.lower(), one)), often[0])
+
+
+def _cells(line: str, separator: str) -> set[str]:
+    return {cell.strip() for cell in next(csv.reader([line], delimiter=separator))}
 
 
 def _array(series: Any) -> Any:
@@ -91,5 +98,5 @@ def _array(series: Any) -> Any:
 
     try:
         return pa.array(series, from_pandas=True)
-    except (pa.ArrowException, ValueError):
-        return pa.array([None if value != value else str(value) for value in series])
+    except (pa.ArrowException, ValueError, OverflowError):
+        return pa.array([None if empty else str(value) for value, empty in zip(series, series.isna(), strict=True)])

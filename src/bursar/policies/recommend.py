@@ -13,6 +13,8 @@ from bursar.policies.frugal import Frugal
 
 Tails = Literal["light", "heavy"]
 
+_FIRST = "of the policies that need to be told nothing it leads the leaderboard"
+
 
 class Recommendation(NamedTuple):
     """A policy to run, and why, in a sentence."""
@@ -67,7 +69,7 @@ def recommend(
         known = "the second moments are known and the tails light"
         return Recommendation(FiellerKnown(**second_moments), f"{known}: it comes close to the sharp lower bound")
     if not guarantee:
-        return Recommendation(default(), "of the policies that need to be told nothing it has the best leaderboard")
+        return Recommendation(default(), _FIRST)
     if reward_bound is not None and not costs_can_be_negative:
         known = f"rewards are at most {reward_bound:g} and no cost is negative"
         bound = "its bound then holds for costs of any size and tail"
@@ -81,7 +83,7 @@ def recommend(
         bound = "its bound is for laws that have them, whatever the tails"
         return Recommendation(CatoniRate(**second_moments), f"the second moments are known: {bound}")
     missing = "no bound can be proved from what is known: give reward_bound with costs ≥ 0, or second_moments"
-    return Recommendation(default(), f"{missing}; without, it has the best leaderboard")
+    return Recommendation(default(), f"{missing}; {_FIRST}")
 
 
 _MOMENTS = {"var_cost", "var_reward", "cov"}

@@ -129,7 +129,15 @@ def bounds_chart(problem: Problem, budget: float) -> Chart:
         raise NotCovered(f"no bound to draw: {at_budget.reason or 'all of them are 0'}")
     axis = regret_axis([*curves, *(_curve(*line[:3]) for line in lines)], [])
     ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
-    return Chart("Bounds on regret", curves, lines, axis, spread([axis.height(end) for end in ends], LABEL_GAP))
+    missing = [] if curves else ["no theorem bounds it from above"]
+    missing += [] if lines else ["no lower bound"]
+    return Chart(
+        ", ".join(["Bounds on regret", *missing]),
+        curves,
+        lines,
+        axis,
+        spread([axis.height(end) for end in ends], LABEL_GAP),
+    )
 
 
 def _distances(problem: Problem) -> dict[int, float]:

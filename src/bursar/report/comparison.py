@@ -1,6 +1,7 @@
 """A comparison from a problem's name to the files of its report: what `bursar compare` does, as functions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ def find_problem(text: str, owner: str = "compare") -> Problem:
     with reading(path):
         exists = bool(text.strip()) and path.exists()
     if not exists:
-        known = ", ".join(catalogue.names())
-        raise BadParameter(owner, "problem", f"a TOML file or a name from the catalogue ({known})", text)
+        allowed = f"a TOML file or a name from the catalogue ({', '.join(catalogue.names())})"
+        raise BadParameter(owner, "problem", allowed + meant(path.name, catalogue.names()), text)
     return Problem.load(path)
 
 
@@ -61,10 +62,26 @@ def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
     chosen = {}
     for asked in names:
         if _key(asked) not in keys:
-            raise BadParameter("compare", "policy", f"one of {', '.join(policies.BY_NAME)}", asked)
+            raise BadParameter("compare", "policy", one_of(policies.BY_NAME, asked), asked)
         name = keys[_key(asked)]
         chosen[name] = policy_for(problem, name)
     return chosen
+
+
+def one_of(names: Collection[str], asked: object) -> str:
+    """The names that are allowed, and the one that was probably meant.
+
+    >>> one_of(["Frugal", "Greedy", "UCBB1"], "fruggal")
+    'one of Frugal, Greedy, UCBB1 (did you mean Frugal?)'
+    """
+    return f"one of {', '.join(names)}{meant(asked, names)}"
+
+
+def meant(asked: object, names: Collection[str]) -> str:
+    """The closest name as a question, where one is close."""
+    keys = {_key(name): name for name in names}
+    close = get_close_matches(_key(asked), keys, 1) if isinstance(asked, str) else []
+    return f" (did you mean {keys[close[0]]}?)" if close else ""
 
 
 def notes(problem: Problem, names: Iterable[str]) -> list[str]:

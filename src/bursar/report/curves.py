@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bursar.arms import Problem
 from bursar.engine.result import Result
-from bursar.errors import NotCovered
+from bursar.errors import BadParameter, NotCovered
 from bursar.parameters import place_of
 from bursar.theory import lower_bound, rates, upper_bound
 
@@ -121,6 +121,8 @@ def floor_of(problem: Problem) -> Floor:
         sharp = lower_bound(problem)
     except NotCovered as reason:
         return Floor(None, None, str(reason))
+    except BadParameter:  # rates beyond what the theory calculates with
+        return Floor(None, None, "no lower bound: the numbers of this problem are too large or too small for it")
     return Floor(sharp, sharp / 2)
 
 

@@ -10,6 +10,8 @@ from bursar.report.curves import Floor, regret_chart
 from bursar.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from bursar.report.figures.regret import draw
 from bursar.report.figures.style import sheet_of
+from bursar.report.shares import LEAST_SEEN, shares
+from bursar.report.tables import percent
 from bursar.report.write import FIGURES
 
 
@@ -37,17 +39,30 @@ def drawn(result: Result, floor: Floor) -> list[Drawn]:
     found = []
     for name, make in zip(FIGURES, makers, strict=True):
         page, column, (title, words) = make("page"), make("column"), _WORDS[name]
-        if name == "regret" and chart.axis.scale == "log":
-            words += " Both axes are logarithmic."
+        if name == "regret":
+            words = words.format(axes=_AXES[chart.axis.scale])
+        if name == "pulls":
+            words += _unseen(result)
         found.append(Drawn(name, title, words, page, column, svg_text(page), svg_text(column)))
     return found
 
 
+def _unseen(result: Result) -> str:
+    """Of the best arm, where its colour cannot be found."""
+    share = shares(result).share[:, -1, 0].max()
+    return f" It got {percent(share)} of the pulls at most, too little to be seen." if share < LEAST_SEEN else ""
+
+
+_AXES = {
+    "linear": "The budget axis is logarithmic: the line of a policy that has learnt is straight, and the flatter the "
+    "better; one that does not learn shoots up.",
+    "log": "Both axes are logarithmic: the line of a policy that has learnt flattens; one that does not learn goes on "
+    "rising as steeply as it began.",
+}
 _WORDS = {
     "regret": (
         "Regret as the budget grows",
-        "Lower is better. A line that goes on rising at the same steepness on linear axes has stopped learning; one "
-        "that learns flattens. Bands are 95 % intervals of the mean. Dashed: the lower bound, sharp and as the paper "
+        "Lower is better. {axes} Bands are 95 % intervals of the mean. Dashed: the lower bound, sharp and as the paper "
         "prints it. Thin, in a policy's colour: what a theorem proves that policy not to exceed, without a constant "
         "that does not grow. Bounds far above all lines are left out.",
     ),
@@ -58,8 +73,8 @@ _WORDS = {
     ),
     "pulls": (
         "Where the pulls went",
-        "The share of pulls that each arm got up to a budget, over all runs; the best arm is at the bottom. A policy "
-        "that learns fills its panel with that colour.",
+        "The share of pulls that each arm got up to a budget, over all runs; a policy that learns fills "
+        "its panel with the colour of the best arm, which is at the bottom.",
     ),
     "reward": (
         "What each arm brought",

@@ -1,6 +1,7 @@
 """One self-contained HTML page about a result: nothing to load from elsewhere, every name escaped."""
 
 import inspect
+import re
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, NamedTuple
@@ -91,8 +92,8 @@ def arm_rows(result: Result) -> list[ArmRow]:
         ArmRow(
             problem.names[k],
             not problem.gaps[k],
-            _cut(repr(problem.arms[k])),
-            *(f"{values[k]:.4g}" for values in columns),
+            _cut(_rounded(repr(problem.arms[k]))),
+            *(f"{values[k]:.4g}".replace("-", "−") for values in columns),
         )
         for k in shown
     ]
@@ -128,7 +129,12 @@ def _words(policy: Any) -> str:
 
 
 def _call(policy: Any) -> str:
-    return policy if isinstance(policy, str) else repr(policy)
+    return _rounded(policy if isinstance(policy, str) else repr(policy))
+
+
+def _rounded(text: str) -> str:
+    """Numbers to twelve digits: what is beyond is rounding, and for the call that makes it again."""
+    return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda found: repr(float(f"{float(found[0]):.12g}")), text)
 
 
 def _capital(text: str) -> str:

@@ -9,6 +9,7 @@ from bursar.engine.result import Result
 from bursar.report.curves import Floats, shortened
 
 MOST_ARMS = 6  # shown by name
+LEAST_SEEN = 0.01  # of a policy's pulls
 
 
 class Grouping(NamedTuple):
@@ -36,14 +37,18 @@ class Shares(NamedTuple):
 
 
 def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
-    """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one."""
+    """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one.
+
+    Of many arms, one that no policy gave a share that can be seen is among the others.
+    """
     problem, count = result.problem, len(result.problem)
-    most = count if count <= most + 1 else most
-    pulls = result.pulls[:, :, -1].sum(axis=(0, 1))
-    order = np.lexsort((-pulls, np.arange(count) != problem.best))
-    named = sorted(order[:most].tolist(), key=lambda k: (problem.gaps[k], k != problem.best, k))
+    pulls = result.pulls[:, :, -1].sum(axis=1)
+    seen = (pulls / pulls.sum(axis=1, keepdims=True)).max(axis=0) >= LEAST_SEEN
+    order = np.lexsort((-pulls.sum(axis=0), np.arange(count) != problem.best)).tolist()
+    chosen = order if count <= most + 1 else [k for k in order if seen[k] or k == problem.best][:most]
+    named = sorted(chosen, key=lambda k: (problem.gaps[k], k != problem.best, k))
     labels = [shortened(problem.names[k]) for k in named]
-    rest = np.sort(order[most:])
+    rest = np.setdiff1d(np.arange(count), named)
     return Grouping(named, rest, [*labels, f"{rest.size:,} more arms"] if rest.size else labels)
 
 

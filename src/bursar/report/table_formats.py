@@ -2,12 +2,12 @@
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bursar.engine.result import Result, checked
 from bursar.parameters import place_of
-from bursar.report.latex_table import latex_table
-from bursar.report.tables import HEADINGS, RegretTable, bound_sentence, regret_numbers, rich_table
+from bursar.report.latex_table import latex_table, slug
+from bursar.report.tables import HEADINGS, RegretTable, bound_sentence, coefficient, regret_numbers, rich_table
 from bursar.report.tex_text import tex
 
 _WIDTH = 160  # characters of a terminal, for a table that is read in a file
@@ -56,15 +56,25 @@ def _text(numbers: RegretTable) -> str:
 
 
 def _markdown(numbers: RegretTable) -> str:
-    def line(cells: tuple[str, ...]) -> str:
+    sides = ":--", *["--:"] * (len(HEADINGS) - 1)
+    lines = markdown_lines(HEADINGS, [row.cells() for row in numbers.rows], sides)
+    return "\n".join([numbers.caption, "", *lines, "", bound_sentence(numbers.floor), ""])
+
+
+def markdown_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[str]) -> list[str]:
+    r"""A table of GitHub's Markdown; `sides` are its second line.
+
+    >>> markdown_lines(["a|b"], [["1"]], ["--:"])
+    ['| a\\|b |', '|--:|', '| 1 |']
+    """
+
+    def line(cells: Sequence[str]) -> str:
         plain = (
             " ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;") for cell in cells
         )
         return f"| {' | '.join(plain)} |"
 
-    rule = "|".join(["", ":--", *["--:"] * (len(HEADINGS) - 1), ""])
-    lines = [line(HEADINGS), rule, *(line(row.cells()) for row in numbers.rows)]
-    return "\n".join([numbers.caption, "", *lines, "", bound_sentence(numbers.floor), ""])
+    return [line(headings), f"|{'|'.join(sides)}|", *map(line, rows)]
 
 
 def _csv(numbers: RegretTable) -> str:
@@ -84,8 +94,10 @@ def _latex(numbers: RegretTable) -> str:
     floor = numbers.floor
     bound = tex(floor.reason)
     if floor.sharp is not None and floor.printed is not None:
-        bound = rf"lower bound: ${floor.sharp:.4g}\ln B$ (sharp), ${floor.printed:.4g}\ln B$ (as printed)"
-    return latex_table(f"{tex(numbers.caption)}; {bound}", "regret", _TEX_HEADINGS, cells, left=1)
+        sharp, printed = map(coefficient, (floor.sharp, floor.printed))
+        bound = rf"lower bound: {sharp}$\,\ln B$ (sharp), {printed}$\,\ln B$ (as printed)"
+    label = f"regret-{slug(numbers.title)}" if numbers.title else "regret"
+    return latex_table(f"{tex(numbers.caption)}; {bound}", label, _TEX_HEADINGS, cells, left=1)
 
 
 _WRITERS: dict[str, Callable[[RegretTable], str]] = {

@@ -57,6 +57,7 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
         most = max(row.gap or 0.0 for row in bounds.arms) * bounds.budget
         if (bounds.total.lower or 0.0) > most:
             found.append(("", f"(this budget is too small for it: about {_number(most)} is the most that can be lost)"))
+    found.append(("σ²", "the variance of R − r*X: of the reward less the best rate times the cost"))
     found += [("D*", f"{_listed(arms)}: {model}") for model, arms in bounds.models.items()]
     if bounds.reason:
         found.append(("≥", bounds.reason))
@@ -86,7 +87,8 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold")
     for heading in headings:
-        table.add_column(heading, justify="left" if heading == "arm" else "right", overflow="fold")
+        word = max(map(len, heading.split()))
+        table.add_column(heading, justify="left" if heading == "arm" else "right", overflow="fold", min_width=word)
     for row in rows:
         table.add_row(*map(Text, row), end_section=row is rows[-2])
     return table

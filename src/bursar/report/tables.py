@@ -1,12 +1,11 @@
 """The regret table at the largest budget: as rows of numbers, as cells of text, as a rich table."""
 
-import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bursar.engine.result import Result, checked
-from bursar.errors import BadParameter
+from bursar.parameters import line
 from bursar.report.curves import Floor, floor_of
 
 if TYPE_CHECKING:
@@ -40,8 +39,9 @@ class RegretRow(NamedTuple):
 
 
 class RegretTable(NamedTuple):
-    """The table in numbers: what it shows, in a line; the budget; a row a policy; the lower bound."""
+    """The table in numbers: its title, if any; what it shows, in a line; the budget; a row a policy; the bound."""
 
+    title: str | None
     caption: str
     budget: float
     rows: list[RegretRow]
@@ -52,7 +52,8 @@ def regret_numbers(result: Result, kind: str = "pseudo", title: str | None = Non
     """What the table says in every format; the bound of many arms takes a while, and is found once."""
     named = checked_title("table", title)
     floor = floor_of(checked("table", result).problem)
-    return RegretTable(caption(result, named), float(result.budgets[-1]), regret_rows(result, kind, floor), floor)
+    rows = regret_rows(result, kind, floor)
+    return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor)
 
 
 def regret_rows(result: Result, kind: str = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
@@ -114,31 +115,30 @@ def headed(title: str | None, budget: float, runs: int, seed: int) -> str:
 
 
 def checked_title(owner: str, title: object) -> str | None:
-    r"""A title that the user gave, or None.
-
-    >>> checked_title("write_report", "two\nlines")
-    Traceback (most recent call last):
-    bursar.errors.BadParameter: title of write_report must be a string of one line, not empty; got 'two\nlines'
-    """
-    if title is None:
-        return None
-    kinds = {unicodedata.category(letter) for letter in title} if isinstance(title, str) and title.strip() else {"Cc"}
-    if not kinds.isdisjoint(("Cc", "Cs", "Zl", "Zp")):  # control characters, halves of letters, ends of lines
-        raise BadParameter(owner, "title", "a string of one line, not empty", title)
-    return str(title)
+    """A title that the user gave, or None."""
+    return None if title is None else line(owner, "title", title)
 
 
 def bound_sentence(floor: Floor) -> str:
     """The lower bound in a line, or why there is none."""
     if floor.sharp is None or floor.printed is None:
         return floor.reason
-    sharp, printed = (f"{coefficient:.4g} · ln B" for coefficient in (floor.sharp, floor.printed))
-    return f"lower bound as B grows: {sharp} (sharp), {printed} (as printed in the paper)"
+    sharp, printed = map(coefficient, (floor.sharp, floor.printed))
+    return f"lower bound as B grows: {sharp} · ln B (sharp), {printed} · ln B (as printed in the paper)"
+
+
+def coefficient(value: float) -> str:
+    """Four digits, or all before the point.
+
+    >>> coefficient(10263.4), coefficient(4.18012)
+    ('10,263', '4.18')
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def number(value: float) -> str:
     """One decimal while it can matter."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}").replace("-", "−")
 
 
 def percent(share: float) -> str:

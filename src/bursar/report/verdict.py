@@ -12,16 +12,18 @@ from bursar.report.distribution import regret_of_runs
 from bursar.report.tables import number, percent
 
 _ERRORS = 1.96  # standard errors of a difference that runs can tell from 0, at 95 %
+_CARRIED = 2.0  # mean ÷ median
 _KNOWLEDGE = ("var_cost", "var_reward", "cov", "cost_bound", "reward_bound", "slope_bound", "costs", "cost_moment",
               "reward_moment")  # fmt: skip
 
 
 class Verdict(NamedTuple):
-    """The policies that learn, by mean regret at the largest budget; `tied` others cannot be told from the first."""
+    """The policies that learn, by mean regret at the largest budget."""
 
     order: list[str]
-    tied: int
+    tied: list[str]  # those that the runs cannot tell from the first
     regret: Floats  # means, in that order
+    median: Floats
     lost: float | None  # of the first, as a part of what the best arm alone earned
     one_in_ten: float  # what a tenth of its runs exceeded
     told: list[str]  # what the first was told about the problem
@@ -30,6 +32,12 @@ class Verdict(NamedTuple):
     def winner(self) -> str:
         """The one to use."""
         return self.order[0]
+
+    @property
+    def carried(self) -> dict[str, float]:
+        """The medians of the policies whose mean a few runs carry: it is more than twice the median."""
+        numbers = zip(self.order, self.regret, self.median, strict=True)
+        return {label: float(median) for label, mean, median in numbers if mean > _CARRIED * median}
 
 
 def verdict(result: Result) -> Verdict:
@@ -42,8 +50,9 @@ def verdict(result: Result) -> Verdict:
     earned = float(result.oracle_reward[:, -1].mean())
     return Verdict(
         [result.labels[place] for place in places],
-        sum(_alike(best, runs[place]) for place in places[1:]),
+        [result.labels[place] for place in places[1:] if _alike(best, runs[place])],
         runs[places].mean(axis=1),
+        np.median(runs[places], axis=1),
         float(best.mean()) / earned if earned > 0 else None,
         float(np.quantile(best, 0.9)),
         _told(result.policies[result.labels[places[0]]]),
@@ -59,12 +68,18 @@ def sentences(found: Verdict, result: Result) -> list[str]:
     if len(found.order) == 1:
         said = [f"{found.winner} lost {lost}."]
     elif found.tied:
-        names = listed(found.order[: found.tied + 1])
+        names = listed([found.winner, *found.tied])
         said = [f"{names} lost least, and {_told_by(result.runs)} them apart: {found.winner} lost {lost}."]
     else:
-        said = [f"Use {found.winner}: it lost least, {lost}. Next is {found.order[1]} with {number(found.regret[1])}."]
+        _, *others = zip(found.order, map(number, found.regret), strict=True)
+        second = [label for label, lost_too in others if lost_too == others[0][1]]
+        follow = f"Next {'is' if len(second) == 1 else 'are'} {listed(second)} with {others[0][1]}."
+        said = [f"Use {found.winner}: it lost least, {lost}. {follow}"]
     if result.runs >= 10:
         said.append(f"One run in ten of {found.winner} lost more than {number(found.one_in_ten)}.")
+        if found.carried:
+            medians = listed([f"{label} (median {number(median)})" for label, median in found.carried.items()])
+            said.append(f"A few long runs carry the mean of {medians}.")
     if found.told:
         said.append(f"It was told {listed(found.told)} of the arms; who does not know them takes policies.default().")
     return said

@@ -1,5 +1,7 @@
 """`bursar campaign`: spend a budget from a shell. JSON in, JSON out, one object a line."""
 
+from typing import Any
+
 import click
 
 from bursar.cli.campaign.keeping import backup, export, import_, verify
@@ -8,14 +10,24 @@ from bursar.cli.campaign.reading import history, list_, status
 from bursar.cli.campaign.shared import example
 from bursar.cli.campaign.spending import amend, ask, extend, new, tell, void
 from bursar.cli.shared import listing
+from bursar.errors import StoreError
 
 
-class InOrder(click.Group):
-    """A group that lists its verbs in the order of their use."""
+class Verbs(click.Group):
+    """A group that lists its verbs in the order of their use, and says which is the first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The verbs."""
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; where there is no ledger yet, say how to open one."""
+        try:
+            return super().invoke(ctx)
+        except StoreError as error:
+            if str(error).startswith("there is no file "):
+                raise StoreError(f"{error}: `bursar campaign new` makes one") from error
+            raise
 
 
 CODES = listing(
@@ -28,7 +40,13 @@ CODES = listing(
 )
 LOOP = example(
     "bursar campaign new --arm small --arm large=0.5 --budget 50",
-    "while pull=$(bursar campaign ask); do",
+    "while true; do",
+    "    pull=$(bursar campaign ask)",
+    "    case $? in",
+    "        0) ;;",
+    """        4) sleep "$(jq .retry_after <<< "$pull")"; continue ;;""",
+    "        *) break ;;",
+    "    esac",
     """    arm=$(jq -r .arm <<< "$pull")""",
     "    …use it, and note its cost and reward…",
     """    bursar campaign tell "$(jq .decision <<< "$pull")" --cost "$cost" --reward "$reward\"""",
@@ -36,7 +54,7 @@ LOOP = example(
 )
 
 
-@click.group(cls=InOrder, epilog=f"{CODES}\n\n{LOOP}")
+@click.group(cls=Verbs, epilog=f"{CODES}\n\n{LOOP}")
 def campaign() -> None:
     """Spend a budget for real: ask which arm, tell what it cost and gave.
 

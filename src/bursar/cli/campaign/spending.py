@@ -19,6 +19,7 @@ from bursar.cli.campaign.shared import (
     seconds,
     show,
 )
+from bursar.cli.compare import complete_policies
 
 if TYPE_CHECKING:
     from bursar.campaign import Campaign, Pull
@@ -36,13 +37,26 @@ ENDED, NOT_NOW = 3, 4  # exit codes
 @on_campaign
 @click.option("--arm", "arms", multiple=True, required=True, metavar="NAME[=MAX]", help="An arm; repeatable.")
 @click.option("--budget", type=amount, required=True, help="What may be spent.")
-@click.option("--policy", metavar="NAME", help="The policy, such as UCBB2; the default if not given.")
+@click.option(
+    "--policy",
+    metavar="NAME",
+    shell_complete=complete_policies,
+    help="The policy, such as UCBB2; the default if not given.",
+)
 @click.option("--param", "parameters", multiple=True, metavar="KEY=JSON", help="A parameter of the policy; repeatable.")
-@click.option("--mode", help="until_exceeded (the default): stop once the budget is crossed; hard: never cross it.")
+@click.option(
+    "--mode",
+    type=click.Choice(["until_exceeded", "hard"]),
+    help="Stop once the budget is crossed (the default), or never cross it.",
+)
 @click.option("--unit", help="The smallest amount, such as 0.01; 1e-9 if not given.")
 @click.option("--ttl", type=seconds, help="When an untold pull expires, or never; 3600 if not given.")
 @click.option("--seed", type=int, help="Of the policy's random numbers; 0 if not given.")
-@click.option("--expiry", help="charge (the default) or release what was set aside for an expired pull.")
+@click.option(
+    "--expiry",
+    type=click.Choice(["charge", "release"]),
+    help="Charge (the default) or release what was set aside for an expired pull.",
+)
 @click.option("--reservation", type=amount, help="What to set aside for an arm of which nothing is known.")
 @click.option("--default-reward", type=float, help="What an expired pull counts as having given; 0 if not given.")
 @click.option("--max-in-flight", type=int, help="The most pulls under way at once.")

@@ -8,9 +8,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from bursar.engine.result import Result, checked
-from bursar.report.curves import cut
 from bursar.report.distribution import distribution
-from bursar.report.figures.style import INK, SOFT, blank, compact, frame, legend, look, set_scale, sheet_of
+from bursar.report.figures.style import INK, SOFT, blank, compact, frame, legend, look, set_scale, sheet_of, stacked
 
 
 def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "page") -> Figure:
@@ -35,9 +34,7 @@ def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "p
         _draw(axes, marks["a run"], look(row)[0], strip.regret, row + 0.6 * strip.height, alpha=0.6)
         _draw(axes, marks["median"], INK, [strip.median], [row])
         _draw(axes, marks["mean"], INK, [strip.mean], [row])
-    axes.set_yticks(
-        range(len(strips)), [cut(strip.label, 16 if sheet.narrow else 28) for strip in strips], parse_math=False
-    )
+    axes.set_yticks(range(len(strips)), [stacked(strip.label, sheet) for strip in strips], parse_math=False)
     axes.set_ylim(len(strips) - 0.5, -0.5)
     legend(figure, sheet, list(marks.values()), list(marks))
     return figure

@@ -6,10 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bursar.engine.result import Result, checked
-from bursar.report.curves import cut
 from bursar.report.earnings import earnings
 from bursar.report.figures.shares import arm_colours
-from bursar.report.figures.style import INK, blank, compact, frame, legend, set_scale, sheet_of
+from bursar.report.figures.style import INK, blank, compact, frame, legend, set_scale, sheet_of, stacked
 
 
 def reward_figure(result: Result, *, width: str = "page") -> Figure:
@@ -19,7 +18,7 @@ def reward_figure(result: Result, *, width: str = "page") -> Figure:
     """
     sheet = sheet_of("reward_figure", width)
     numbers = earnings(checked("reward_figure", result))
-    figure, [axes] = blank(sheet, 1.0 + (0.5 if sheet.narrow else 0.3) * len(numbers.policies))
+    figure, [axes] = blank(sheet, 1.0 + (0.62 if sheet.narrow else 0.3) * len(numbers.policies))
     frame(axes, sheet, f"Reward by arm at budget {compact(numbers.budget)}", "reward", grid="x")
     rows = np.arange(len(numbers.policies))
     handles: list[Any] = []
@@ -28,7 +27,7 @@ def reward_figure(result: Result, *, width: str = "page") -> Figure:
         handles.append(axes.barh(rows, part, 0.66, np.where(part < 0, loss, gain), color=colour))
         gain, loss = gain + np.maximum(part, 0.0), loss + np.minimum(part, 0.0)
     handles.append(axes.axvline(numbers.best, color=INK, linewidth=sheet.line / 1.6, linestyle=(0, (5.0, 3.0))))
-    axes.set_yticks(rows, [cut(label, 16 if sheet.narrow else 28) for label in numbers.policies], parse_math=False)
+    axes.set_yticks(rows, [stacked(label, sheet) for label in numbers.policies], parse_math=False)
     axes.invert_yaxis()
     ends = np.array([*gain, *loss, numbers.best, 0.0])
     reach = max(float(np.ptp(ends)), 1e-300)

@@ -18,6 +18,7 @@ FORMATS = ("png", "pdf", "svg")
 _DATELESS: dict[str, dict[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 # Text stays text in an SVG (small, searchable, editable) and in a PDF (TrueType: journals refuse Type 3).
 _SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "bursar", "pdf.fonttype": 42}
+_FINE = 400  # dots per inch for the layout: with few, letters are rounded to whole dots, and names come out too short
 # What a page may set anew for a dark screen, and what holds where it does not.
 _VARIABLES = (
     {colour.lower(): f"var(--policy-{i}, {colour})" for i, colour in enumerate(PALETTE)}
@@ -48,8 +49,11 @@ def as_bytes(figure: Figure, ending: str) -> bytes:
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):  # once: it takes as long as drawing
+            usual = figure.get_dpi()
+            figure.set_dpi(_FINE)
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
+            figure.set_dpi(usual)
         figure.savefig(content, format=ending, dpi=200, metadata=_DATELESS[ending])
     return content.getvalue()
 

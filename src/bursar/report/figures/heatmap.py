@@ -6,8 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bursar.engine.result import Result
-from bursar.report.curves import cut
-from bursar.report.figures.style import INK, PALETTE, blank, frame, sheet_of
+from bursar.report.figures.style import INK, PALETTE, blank, frame, sheet_of, stacked
 from bursar.report.heat import heat_map
 
 _DARKEST = 0.65  # what ink is still read on
@@ -28,7 +27,7 @@ def heatmap_figure(
     numbers = heat_map(results, measure, kind)
     rows, columns = len(numbers.policies), len(numbers.problems)
     slant = 35 if columns > 3 and max(map(len, numbers.problems)) > 60 // columns else 0
-    figure, [axes] = blank(sheet, (2.2 if slant else 0.8) + (0.55 if sheet.narrow else 0.34) * rows)
+    figure, [axes] = blank(sheet, (2.2 if slant else 0.8) + (0.62 if sheet.narrow else 0.34) * rows)
     frame(axes, sheet, numbers.title, grid="")
     small = sheet.text - (1.0 if columns > 6 else 0.0)
     for row in range(rows):
@@ -41,7 +40,7 @@ def heatmap_figure(
             axes.text(*middle, words, ha="center", va="center", color=INK, fontsize=small, fontweight=weight)
     axes.set_xlim(0, columns)
     axes.set_ylim(rows, 0)
-    names = [cut(label, 16 if sheet.narrow else 28) for label in numbers.policies]
+    names = [stacked(label, sheet) for label in numbers.policies]
     axes.set_yticks([row + 0.5 for row in range(rows)], names, parse_math=False)
     axes.set_xticks(
         [column + 0.5 for column in range(columns)], numbers.problems, parse_math=False, rotation=slant,

@@ -4,10 +4,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from bursar.arms import Problem
-from bursar.report.figures.style import ARMS, blank, frame, legend, set_scale, sheet_of
+from bursar.report.figures.style import ARMS, INK, blank, frame, legend, set_scale, sheet_of
 from bursar.report.intervals import intervals
+
+_TRUE = (0, (5.0, 3.0))
 
 
 def intervals_figure(
@@ -40,12 +43,11 @@ def intervals_figure(
     handles = []
     for low, high, rate, colour in zip(numbers.low, numbers.high, numbers.rate, ARMS, strict=False):
         ends = np.where(np.isfinite([low, high]).all(axis=0), [low, high], np.nan)
-        handles.append(
-            axes.fill_between(numbers.spent, ends[0], ends[1], color=colour, alpha=0.25, linewidth=0, step="post")
-        )
-        axes.step(numbers.spent, ends.T, color=colour, linewidth=sheet.line / 1.5, where="post")
-        axes.axhline(rate, color=colour, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
+        axes.fill_between(numbers.spent, ends[0], ends[1], color=colour, alpha=0.07, linewidth=0, step="post")
+        handles.append(axes.step(numbers.spent, ends.T, color=colour, linewidth=sheet.line, where="post")[0])
+        axes.axhline(rate, color=colour, linestyle=_TRUE, linewidth=sheet.line / 1.5)
     set_scale(axes.xaxis, "log", float(numbers.spent[0]), float(numbers.spent[-1]))
     set_scale(axes.yaxis, "linear", *numbers.view)
-    legend(figure, sheet, handles, numbers.arms)
+    handles.append(Line2D([], [], color=INK, linestyle=_TRUE, linewidth=sheet.line / 1.5))
+    legend(figure, sheet, handles, [*numbers.arms, "true rate"])
     return figure

@@ -73,15 +73,15 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
 
 
 def _curve(axes: Axes, sheet: Sheet, place: int, curve: Curve) -> Any:
-    colour, style = look(place)
+    colour, mark = look(place)
     alone = len(curve.budgets) == 1
     if alone:
         axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
     band(axes, curve, colour)
-    marker = "o" if alone else ""
     return axes.plot(
-        curve.budgets, curve.mean, color=colour, linestyle=style, linewidth=sheet.line, marker=marker, markersize=4
-    )[0]
+        curve.budgets, curve.mean, color=colour, linewidth=sheet.line, marker=mark or "o" * alone, markersize=4.5,
+        markerfacecolor="white" if mark else colour, markevery=(place % 4, 4) if mark and not alone else None,
+    )[0]  # fmt: skip
 
 
 def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, float] | None) -> Any:

@@ -2,7 +2,7 @@
 
 import math
 from itertools import pairwise
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +22,10 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 ARMS = ("#2A9D8F", "#C8A83C", "#CC6677", "#6655BB", "#6FB7DE", "#882255", "#7A7A3C")
 REST = "#BBBBBB"  # of the arms, when there are many
 INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
-LINE_STYLES = ("-", "-.", ":")  # of policies beyond the first six, the next six, …
+MARKS = ("", "o", "s", "^")  # hollow, on the lines of the first six policies, the next six, …
 
 WIDTHS = ("page", "column")
-_TITLE = 40  # letters of a line where it is narrow
+_TITLE, _NAME = 40, 16  # letters of a line where it is narrow: of a title, of a name beside a row
 
 
 class Sheet(NamedTuple):
@@ -96,13 +96,26 @@ def set_scale(axis: Axis, scale: str, low: float, high: float, ticks: int = 5) -
 def compact(value: float) -> str:
     """A number for a tick.
 
-    >>> compact(20_000), compact(1.5e6), compact(0.25), compact(3e9)
-    ('20k', '1.5M', '0.25', '3e9')
+    >>> compact(20_000), compact(1.5e6), compact(-0.25), compact(3e9)
+    ('20k', '1.5M', '−0.25', '3e9')
     """
+    written = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
     for unit, letter in ((1e6, "M"), (1e3, "k")):
         if unit <= abs(value) < 1000.0 * unit:
-            return f"{value / unit:.6g}{letter}"
-    return f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+            written = f"{value / unit:.6g}{letter}"
+    return written.replace("-", "−")
+
+
+def stacked(label: str, sheet: Sheet) -> str:
+    r"""A name beside a row: in two lines where it is narrow.
+
+    >>> stacked("UCB-B2C with its covariance", sheet_of("", "column"))
+    'UCB-B2C with its\ncovariance'
+    """
+    if not sheet.narrow:
+        return label
+    first, *rest = wrap(label, _NAME) or [""]
+    return "\n".join([first, cut(" ".join(rest), _NAME)] if rest else [first])
 
 
 def folded(title: str, sheet: Sheet) -> str:
@@ -124,7 +137,7 @@ def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: s
 
 def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) -> None:
     """The names below the axes, in as many columns as there is room for; the figure grows by their rows."""
-    lengths, room = [len(label) + 7 for label in labels], 52 if sheet.narrow else 88
+    lengths, room = [len(label) + 7 for label in labels], 50 if sheet.narrow else 88
     columns = next((n for n in range(len(labels), 1, -1) if sum(map(max, _columns(lengths, n))) <= room), 1)
     rows = math.ceil(len(labels) / columns)
     figure.set_figheight(figure.get_figheight() + (rows * 1.5 + 0.8) * sheet.text / 72.0)
@@ -157,9 +170,9 @@ def band(axes: Axes, curve: Curve, colour: str) -> None:
 
 
 def look(place: int) -> tuple[str, str]:
-    """Colour and line style of the policy in this place.
+    """Colour of the policy in this place, and the mark that tells it from another of that colour.
 
     >>> look(0), look(6)
-    (('#0072B2', '-'), ('#0072B2', '-.'))
+    (('#0072B2', ''), ('#0072B2', 'o'))
     """
-    return PALETTE[place % len(PALETTE)], LINE_STYLES[place // len(PALETTE) % len(LINE_STYLES)]
+    return PALETTE[place % len(PALETTE)], MARKS[place // len(PALETTE) % len(MARKS)]
