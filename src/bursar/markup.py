@@ -30,6 +30,9 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], captio
     return "\n".join([*lines, "</tbody></table>"])
 
 
+_LARGE = 1e9  # from here on numbers have exponents
+
+
 def aligned(values: Sequence[float], digits: int) -> list[str]:
     """The numbers of a column, all with the decimals that show each of them to so many digits.
 
@@ -40,7 +43,13 @@ def aligned(values: Sequence[float], digits: int) -> list[str]:
     least = _DUST * max(finite, default=0.0)
     shown = [Decimal(f"{value:.{digits}g}").normalize() for value in finite if value > least]
     decimals = max([0, *(-int(number.as_tuple().exponent) for number in shown)])
-    return [f"{value:,.{decimals}f}" for value in values]
+    if max(finite, default=0.0) >= _LARGE:
+        return [_cell(f"{value:.{digits}g}") for value in values]
+    return [_cell(f"{round(value, decimals) + 0.0:,.{decimals}f}") for value in values]
+
+
+def _cell(number: str) -> str:
+    return "–" if number == "nan" else number.replace("-", "−")
 
 
 def sparkline(values: Sequence[float], lowest: float, highest: float) -> Html:

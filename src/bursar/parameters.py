@@ -146,7 +146,10 @@ def line(owner: str, name: str, value: object) -> str:
 
 def _breaks(letter: str) -> bool:
     """Whether it breaks a line or turns what follows: controls, halves of letters, ends of lines, overrides."""
-    return unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in "\u202a\u202b\u202d\u202e"
+    return (
+        unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+        or letter in "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"
+    )
 
 
 def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:

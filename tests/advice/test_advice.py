@@ -182,7 +182,7 @@ def test_an_arm_that_changed_is_not_ruled_out(draw):
         ("ruled out", False), ("best so far", False), ("behind", True),
     ]  # fmt: skip
     assert found.remaining == ["good", "poor"]
-    assert "not below another in every eighth of the file is called behind, not ruled out" in said(found, "drift")
+    assert "not below another in every eighth of their rows is called behind, not ruled out" in said(found, "drift")
     wanted = "Behind, if the future is like the log as a whole, and kept in the campaign in case it is not so: poor."
     assert wanted in answer(found)
     good = log.assign(cost=np.where(log["arm"] == "good", log["cost"] * np.where(along < 0.7, 0.5, 1.6), log["cost"]))

@@ -67,11 +67,13 @@ def test_a_grid_is_counted_and_words_keep_their_order():
         for k in (-2, 2, 3) for form, order in (("x", "ba"), ("y", "ab"), ("z", "ba"))
     ]  # fmt: skip
     assert sentences(grid, 20)[:2] == [
-        "b lost least at 6 of 9 points, a at 3.",
+        "a lost least at 3 of 9 points.",
         "At 6 points (K = −2, form = x; K = −2, form = z; K = 2, form = x; and 3 more) 20 runs cannot tell which "
         "policy lost least.",
     ]
     assert sentences([at("z", "a", "b"), at("c", "b", "a")], 20)[0] == "a lost least at K = z; b at c."
+    words = [at(word, "a", "b") for word in "zyx"] + [at("w", "b", "a")]
+    assert sentences(words, 20)[0] == "a lost least at K = z, y and x; b at w."
 
 
 def test_one_policy_and_points_where_nothing_is_lost():
@@ -83,6 +85,12 @@ def test_one_policy_and_points_where_nothing_is_lost():
     assert sentences([level, at(1, "a", "b"), at(2, "a", "b")], 20)[1].startswith(
         "a lost least at every other value of K."
     )
+    level = at(2, "a", "b", lost=0.0, level=True)
+    assert (
+        sentences([at(1, "a", "b"), level, at(3, "a", "b"), at(4, "b", "a")], 20)[1]
+        == "a lost least at K = 1 and 3; b at 4."
+    )
+    level = at(0, "a", lost=0.0, level=True)
     assert sentences([level, at(1, "a", "b")], 20)[1:] == ["a lost least at K = 1.", "a lost 5.00 on average."]
     assert sentences([at(1, "a", lost=2.0), at(2, "a", lost=2.0004)], 20) == ["a lost 2.00 on average at every point."]
     assert sentences([level], 20) == ["All arms are equally good at every point: whatever is pulled, nothing is lost."]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bursar.arms import Gaussian
+from bursar.errors import BadFile
 from bursar.experiments import plan, points_of, read
 from bursar.experiments.play import jobs
 from bursar.policies import Fixed, Uniform
@@ -93,3 +94,11 @@ def test_how_much_is_to_be_played(write):
 def test_budgets_are_those_of_simulate(write):
     [point] = points_of(read(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
     assert point.cells["Uniform"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())
+
+
+def test_means_beyond_all_measure_are_refused_before_the_work(write):
+    text = SWEPT.replace("arms.correlation", "arms.good.reward").replace("[-0.5, 0.5]", "[1, 1e300]")
+    with pytest.raises(
+        BadFile, match=r"mean reward of an arm must be within ±1e\+100; got 1e\+300 \(at reward = 1e\+300\)"
+    ):
+        points_of(read(write(text)))

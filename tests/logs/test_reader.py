@@ -199,3 +199,16 @@ def test_a_comma_in_the_header_does_not_make_it_comma_separated(tmp_path):
     path.write_text('"notes, a, b, c";arm;cost;reward\nx;a;1;2\n')
     [rows] = stretches(path, Columns(), "advise")
     assert rows.costs.tolist() == [1.0]
+
+
+def test_lines_that_end_as_on_old_machines(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"arm,cost,reward\ra,1,1\rb,2,0\r")
+    [rows] = stretches(path, Columns(), "advise")
+    assert (rows.names, rows.costs.tolist()) == (["a", "b"], [1.0, 2.0])
+
+
+def test_one_batch_is_no_table():
+    [batch] = pa.table({"arm": ["a"], "cost": [1.0], "reward": [1.0]}).to_batches()
+    with pytest.raises(BadParameter, match="a pandas frame or an Arrow table; got"):
+        list(stretches(batch, Columns(), "advise"))

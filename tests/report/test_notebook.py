@@ -33,7 +33,7 @@ def test_a_result(three, make):
     for _, *column in list(zip(*cells, strict=True))[1:6]:
         assert len({len(cell.partition(".")[2]) for cell in column}) == 1
     assert three._repr_html_().count("<polyline") == 3
-    assert "nan" in make({"a": bursar.policies.Uniform()}, [6.0], runs=1)._repr_html_()
+    assert "–" in make({"a": bursar.policies.Uniform()}, [6.0], runs=1)._repr_html_()
 
 
 def test_names_are_escaped(nasty):
@@ -80,8 +80,8 @@ def test_a_campaign_whose_store_is_gone(monkeypatch):
 def test_a_column_has_one_number_of_decimals():
     assert aligned([23.0, 17.625, 1204.0], 3) == ["23.0", "17.6", "1,204.0"]
     assert aligned([1.0, 2.0], 3) == ["1", "2"]
-    assert aligned([1.0, 1e-12, -0.25], 3) == ["1.00", "0.00", "-0.25"]  # dust asks for no decimals
-    assert aligned([float("nan"), float("inf"), 0.5], 3) == ["nan", "inf", "0.5"]
+    assert aligned([1.0, 1e-12, -0.25], 3) == ["1.00", "0.00", "−0.25"]  # dust asks for no decimals
+    assert aligned([float("nan"), float("inf"), 0.5], 3) == ["–", "inf", "0.5"]
     assert aligned([], 3) == []
     assert aligned([0.0], 3) == ["0"]
 
@@ -128,3 +128,7 @@ def test_no_progress_where_it_is_not_wanted(notebook):
     assert notebook == []
     sys.modules["IPython"].get_ipython = lambda: None  # type: ignore[attr-defined]
     assert not progress.in_notebook()
+
+
+def test_large_numbers_have_exponents():
+    assert aligned([1e100, -2.0, float("nan")], 3) == ["1e+100", "−2", "–"]

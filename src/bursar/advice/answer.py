@@ -31,8 +31,10 @@ def _best(advice: Advice) -> list[str]:
         said.append(f"{mean}; the log leaves open how far off that is.")
     if played is not None and played.best == best.name and played.runs >= FEWEST_RUNS:
         spent = f" with {number(played.budget)}" * (played.budget < budget)
-        span = f"between {number(played.best_low)} and {number(played.best_high)}"
-        said.append(f"Single campaigns vary around the mean: rehearsed on it alone{spent}, 8 runs in 10 earned {span}.")
+        ends = number(played.best_low), number(played.best_high)
+        if ends[0] != ends[1]:
+            told = f"rehearsed on it alone{spent}, 8 runs in 10 earned between {ends[0]} and {ends[1]}"
+            said.append(f"Single campaigns vary around the mean: {told}.")
     return said
 
 

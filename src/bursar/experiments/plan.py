@@ -13,14 +13,17 @@ from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bursar._version import __version__
 from bursar.arms import Problem
-from bursar.errors import BadFile, BursarError
+from bursar.errors import BadFile, BadParameter, BursarError
 from bursar.experiments.file import Experiment
 from bursar.experiments.sweep import Setup, moved
 from bursar.policies.protocol import as_data
 
 _LONGEST_NAME = 255  # bytes: what file systems take
+_LARGEST = 1e100  # mean of an arm, as in logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +129,7 @@ def _point(experiment: Experiment, values: dict[str, Any]) -> Point:
         for sweep in experiment.sweeps:
             for target in sweep.over:
                 setup = moved(setup, target, values[sweep.name])
+        _check_size(setup.problem)
         cells = {}
         for player in setup.players:
             policy = player.on(setup.problem)
@@ -137,6 +141,13 @@ def _point(experiment: Experiment, values: dict[str, Any]) -> Point:
     except BursarError as error:
         raise BadFile(f"{experiment.source}: {error}" + (f" (at {point.title})" if values else "")) from None
     return point._replace(problem=setup.problem, cells=cells)
+
+
+def _check_size(problem: Problem) -> None:
+    """Refuse means whose sums over many pulls would leave the range of floating point."""
+    for name, means in (("mean cost", problem.mean_costs), ("mean reward", problem.mean_rewards)):
+        if (largest := float(np.abs(means).max())) > _LARGEST:
+            raise BadParameter("an arm", name, f"within ±{_LARGEST:g}", largest)
 
 
 def shown(value: object) -> str:

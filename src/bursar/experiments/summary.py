@@ -69,5 +69,7 @@ def _bounded(rows: list[Row]) -> bool:
 
 def number(value: float) -> str:
     """One decimal while it can matter, two below ten."""
+    if abs(value) >= 1e9:
+        return f"{value:.4g}".replace("-", "−")
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
     return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")

@@ -10,7 +10,7 @@ import numpy as np
 from bursar.engine.result import Result
 from bursar.experiments.plan import Point, shown, title_of
 from bursar.experiments.summary import number
-from bursar.report.verdict import Verdict, listed, verdict
+from bursar.report.verdict import Verdict, verdict
 
 
 class Standing(NamedTuple):
@@ -45,7 +45,7 @@ def sentences(standings: Sequence[Standing], runs: int) -> list[str]:
     if len(lossy[0].verdict.order) > 1:
         told = f"{runs} run{'s' * (runs > 1)} cannot tell"
         every = "every value" if len(lossy) == len(along) else "every other value"
-        said += _along_one(lossy, told, every) if single else _in_a_grid(lossy, told)
+        said += _along_one(along, told, every) if single else _in_a_grid(lossy, told)
         if len(lossy) > 1:
             orders = {tuple(one.verdict.order) for one in lossy}
             changes = "changes along" if len(orders) > 1 else "is the same all along"
@@ -68,12 +68,14 @@ def _along_one(along: Sequence[Standing], told: str, every: str) -> list[str]:
     [name] = along[0].values
     found: dict[tuple[str, ...], list[int]] = {}
     for place, one in enumerate(along):
+        if one.level:
+            continue
         found.setdefault(tuple(sorted([one.verdict.winner, *one.verdict.tied])), []).append(place)
     groups = sorted(found.items(), key=lambda group: (len(group[0]) > 1, -len(group[1])))
     parts = list[str]()
     for labels, places in groups:
         where = ("" if parts else f"{name} = ") + _values(along, places)
-        where = f"{every} of {name}" if len(groups) == 1 < len(along) else where
+        where = f"{every} of {name}" if len(groups) == 1 and sum(not one.level for one in along) > 1 else where
         if len(labels) > 1:
             parts.append(f"{'at' if parts else 'At'} {where}, {told} {_some(labels, ', ', 3)} apart")
         else:
@@ -83,10 +85,12 @@ def _along_one(along: Sequence[Standing], told: str, every: str) -> list[str]:
 
 def _in_a_grid(points: Sequence[Standing], told: str) -> list[str]:
     """Of several sweeps: at how many points a policy lost least, and where that is open."""
-    (first, wins), *rest = Counter(one.verdict.winner for one in points).most_common()
-    said = [
-        ", ".join([f"{first} lost least at {wins} of {len(points)} points", *(f"{w} at {n}" for w, n in rest)]) + "."
-    ]
+    wins = Counter(one.verdict.winner for one in points if not one.verdict.tied).most_common()
+    said = []
+    if wins:
+        (first, most), *rest = wins
+        least = [f"{first} lost least at {most} of {len(points)} points", *(f"{name} at {n}" for name, n in rest)]
+        said.append(", ".join(least) + ".")
     if unsure := [one.title for one in points if one.verdict.tied]:
         where = f"{len(unsure)} point{'s' * (len(unsure) > 1)}"
         said.append(f"At {where} ({_some(unsure, '; ', 3)}) {told} which policy lost least.")
@@ -97,17 +101,18 @@ def _carried(points: Sequence[Standing]) -> list[str]:
     """Which means a few runs make."""
     counts = Counter(label for one in points for label in one.verdict.carried)
     some = [f"{label} (at {count} of {len(points)} points)" for label, count in counts.most_common()]
-    return (
-        [f"A few long runs carry the mean of {listed(some)}: the median there is less than half of it."] if some else []
-    )
+    carry = "A few long runs carry the mean of"
+    return [f"{carry} {_some(some, ', ', 3)}: the median there is less than half of it."] if some else []
 
 
 def _values(along: Sequence[Standing], places: Sequence[int]) -> str:
-    """The values at these places of one sweep; three or more in a row are a stretch."""
+    """The values at these places of one sweep; three numbers or more in a row are a stretch."""
     parts = list[str]()
     for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
-        words = [shown(value) for _, place in group for value in along[place].values.values()]
-        parts += [f"{words[0]} to {words[-1]}"] if len(words) > 2 else words
+        values = [value for _, place in group for value in along[place].values.values()]
+        words = list(map(shown, values))
+        long = len(words) > 2 and not isinstance(values[0], str)
+        parts += [f"{words[0]} to {words[-1]}"] if long else words
     return _some(parts, ", ", 6)
 
 

@@ -42,7 +42,9 @@ def stretches(source: Any, columns: Columns, owner: str) -> Iterator[Stretch]:
     [(['a', 'b'], [1.0], array([2]))]
     """
     where = name_of(source)
-    if all(hasattr(source, name) for name in ("iloc", "columns")) or hasattr(source, "column_names"):
+    if all(hasattr(source, name) for name in ("iloc", "columns")) or (
+        hasattr(source, "column_names") and hasattr(source, "to_batches")
+    ):
         with _explained(where):
             yield from _converted(of_frame(source, columns, owner), columns, where, first=1)
         return

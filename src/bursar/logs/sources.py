@@ -5,6 +5,7 @@ Numbers come as the file has them, from CSV as text: so a bad one can be named w
 
 import csv
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def _separator(path: Path, head: bytes, columns: Columns) -> str:
         text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD else "ignore")
     except UnicodeDecodeError:
         raise BadFile(f"{path} {_NO_LOG}") from None
-    header = text.lstrip().partition("\n")[0]
+    header = re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]
     if "\0" in header or not header:
         raise BadFile(f"{path} {_NO_LOG}")
     often = sorted(_SEPARATORS, key=header.count, reverse=True)

@@ -74,7 +74,7 @@ def slug(text: str) -> str:
     >>> slug("Two arms, correlation = −0.5"), slug("γ = 2")
     ('Two-arms-correlation-minus-0.5', 'u03b3-2')
     """
-    plain = re.sub(r"[−-](?=\d)", " minus ", text).encode("ascii", "backslashreplace").decode()
+    plain = re.sub(r"(?<![A-Za-z0-9])[−-](?=\d)", " minus ", text).encode("ascii", "backslashreplace").decode()
     return re.sub(r"[^A-Za-z0-9.]+", "-", plain).strip("-.")
 
 

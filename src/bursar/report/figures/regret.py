@@ -13,6 +13,7 @@ from bursar.report.curves import SCALES, Chart, Curve, Line, regret_chart
 from bursar.report.figures.style import INK, PALETTE, Sheet, band, blank, frame, legend, look, note, set_scale, sheet_of
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
+_FEW = 8  # budgets, up to which each has its mark
 _CEILING = (0, (3.0, 1.5, 1.0, 1.5))
 
 
@@ -78,9 +79,10 @@ def _curve(axes: Axes, sheet: Sheet, place: int, curve: Curve) -> Any:
     if alone:
         axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
     band(axes, curve, colour)
+    every = (place % 4, 4) if mark and len(curve.budgets) > _FEW else None
     return axes.plot(
         curve.budgets, curve.mean, color=colour, linewidth=sheet.line, marker=mark or "o" * alone, markersize=4.5,
-        markerfacecolor="white" if mark else colour, markevery=(place % 4, 4) if mark and not alone else None,
+        markerfacecolor="white" if mark else colour, markevery=every,
     )[0]  # fmt: skip
 
 
