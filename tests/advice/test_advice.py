@@ -182,7 +182,7 @@ def test_an_arm_that_changed_is_not_ruled_out(draw):
         ("ruled out", False), ("best so far", False), ("behind", True),
     ]  # fmt: skip
     assert found.remaining == ["good", "poor"]
-    assert "not below another in every eighth of their rows is called behind, not ruled out" in said(found, "drift")
+    assert "not below another in every eighth of the file is called behind, not ruled out" in said(found, "drift")
     wanted = "Behind, if the future is like the log as a whole, and kept in the campaign in case it is not so: poor."
     assert wanted in answer(found)
     good = log.assign(cost=np.where(log["arm"] == "good", log["cost"] * np.where(along < 0.7, 0.5, 1.6), log["cost"]))
@@ -190,6 +190,16 @@ def test_an_arm_that_changed_is_not_ruled_out(draw):
     assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "ruled out"]
     assert answer(found)[1].startswith("If the future is like the log as a whole, which changed on the way, 1,000 ")
     assert wanted.replace(": poor", ": fair") in answer(found)
+
+
+def test_arms_that_were_used_at_different_times():
+    """One was good while it was used alone; where both were used, late in the file, the other is better."""
+    rng = np.random.default_rng(0)
+    early = pd.DataFrame({"arm": "a", "cost": 1.0, "reward": rng.random(2000) < np.repeat([0.97, 0.8], 1000)})
+    late = pd.DataFrame({"arm": rng.permutation(["a"] * 140 + ["b"] * 8000), "cost": 1.0})
+    late["reward"] = rng.random(len(late)) < np.where(late["arm"] == "a", 0.3, 0.5)
+    found = advise(pd.concat([early, late]), 100, rehearse=False)
+    assert [(arm.name, arm.verdict) for arm in found.arms] == [("a", "best so far"), ("b", "behind")]
 
 
 def test_why_an_arm_is_behind(log):

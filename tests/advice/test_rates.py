@@ -99,7 +99,8 @@ def test_verdicts_where_rates_changed_along_the_file():
     for low, high, verdict in [
         ((0.4, 0.5, 0.6), (0.9, 1.0, 1.1), OUT),
         ((0.2, 0.2, 1.2), (0.9, 1.0, 1.1), DOUBTFUL),
-        ((0.2, math.nan, 0.6), (0.9, 1.0, 1.1), DOUBTFUL),
+        ((0.2, math.nan, 0.6), (0.9, 1.0, 1.1), OUT),  # where both were used
+        ((0.2, math.nan, math.nan), (math.nan, 1.0, 1.1), DOUBTFUL),
         ((0.2, 0.2, 0.6), (1.5, 1.0, 0.5), DOUBTFUL),
     ]:
         for drifts in ((True, False), (False, True), (True, True)):

@@ -83,12 +83,13 @@ def test_room_is_shared_by_many_arms(monkeypatch):
 @pytest.mark.parametrize("count", [10, 128, 129, 1000, 5003])
 def test_blocks_of_parts(count):
     values = np.random.default_rng(count).normal(size=(2, count))
-    blocks = Blocks()
+    blocks, places = Blocks(), np.arange(values.shape[1])
     for part in parts(count, count):
-        blocks.add(values[:, part])
+        blocks.add(values[:, part], 3 * places[part])
     size, means = slow.blocks(values[0], 128)
     assert blocks.size == size
     np.testing.assert_allclose(blocks.sums[0] / size, means, rtol=1e-9, atol=1e-12)
+    assert blocks.ends.tolist() == [3 * (size * k - 1) for k in range(1, len(means) + 1)]
 
 
 def test_change_is_where_summed_ranks_stray_most():
@@ -118,7 +119,7 @@ def test_false_alarms_of_drift(law):
     rng, alarms, runs = np.random.default_rng(7), 0, 1500
     for _ in range(runs):
         blocks = Blocks()
-        blocks.add(np.stack([LAWS[law](rng, 700)] * 2))
+        blocks.add(np.stack([LAWS[law](rng, 700)] * 2), np.arange(700))
         found = change_of(blocks.sums[0], blocks.size)
         alarms += found is not None and found.chance < 0.05
     assert alarms / runs < 0.05 + 4 * (0.05 * 0.95 / runs) ** 0.5
@@ -130,7 +131,7 @@ def test_drift_is_found(shape):
     time = np.linspace(0, 1, 4000)
     drift = {"step": 0.5 * (time > 0.6), "trend": time, "bump": 0.8 * (abs(time - 0.5) < 0.2)}[shape]
     blocks = Blocks()
-    blocks.add(np.stack([np.random.default_rng(1).normal(size=4000) + drift] * 2))
+    blocks.add(np.stack([np.random.default_rng(1).normal(size=4000) + drift] * 2), np.arange(4000))
     found = change_of(blocks.sums[0], blocks.size)
     assert found is not None
     assert found.chance < 1e-3

@@ -117,7 +117,7 @@ def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
     changes = [[change_of(sums, tally.blocks.size) for sums in tally.blocks.sums] for tally in found]
     raised = alarms([change for both in changes for change in both])
     courses = [
-        Course(cost or reward, tally.blocks.parts())
+        Course(cost or reward, tally.blocks.parts(tallies.rows))
         for tally, cost, reward in zip(found, raised[::2], raised[1::2], strict=True)
     ]
     says = verdicts(beliefs, intervals, [tail.unsettled for tail in tails], courses)

@@ -109,7 +109,7 @@ def _drift(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
         more = f"; {len(found) - 3} more" * (len(found) > 3)
         why = "if the file is in order of time this is drift, else its order hides something that matters"
         if any(doubt.drift for doubt in doubts(arms).values()):
-            why += "; an arm that was not below another in every eighth of their rows is called behind, not ruled out;"
+            why += "; an arm that was not below another in every eighth of the file is called behind, not ruled out;"
             why += " where the future mixes such rows as the log does, shuffle the file and ask again"
         level = f"{counted(len(tested), 'test')}, chance of any false alarm {FALSE_ALARM:.0%}"
         yield Caution("drift", f"Rows are not in random order ({said}{more}): {why} ({level})")

@@ -28,50 +28,56 @@ class Course(NamedTuple):
     """How the rate of an arm went along the file."""
 
     drifts: bool  # whether a change of its costs or rewards raises an alarm
-    parts: tuple[float, ...]  # the rate in each eighth of its rows, in their order; nan where the cost is not above 0
+    parts: tuple[float, ...]  # the rate in each eighth of the file; nan where it has no rows, or no cost above 0
 
     def below(self, other: "Course") -> bool:
-        """Whether it was below the other one all along: in each part, or as a whole where neither drifts.
+        """Whether it was below the other one all along: in each part that both have, or at all where neither drifts.
 
         >>> Course(True, (1.0, 1.0, 4.0)).below(Course(False, (3.0, 3.0, 3.0)))
         False
         """
-        steady = not (self.drifts or other.drifts)
-        return steady or all(mine < theirs for mine, theirs in zip(self.parts, other.parts, strict=True))
+        if not (self.drifts or other.drifts):
+            return True
+        pairs = zip(self.parts, other.parts, strict=True)
+        shared = [mine < theirs for mine, theirs in pairs if not math.isnan(mine + theirs)]
+        return bool(shared) and all(shared)
 
 
 class Blocks:
     """Sums over equal blocks of consecutive rows, at most 128 of them: blocks grow as rows come.
 
     >>> blocks = Blocks()
-    >>> blocks.add(np.ones((2, 1000)))
-    >>> blocks.size, blocks.sums.shape
-    (8, (2, 125))
+    >>> blocks.add(np.ones((2, 1000)), np.arange(1000))
+    >>> blocks.size, blocks.sums.shape, blocks.ends[:3]
+    (8, (2, 125), array([ 7, 15, 23]))
     """
 
     def __init__(self) -> None:
         self.size = 1
         self.sums: Floats = np.zeros((2, 0))
+        self.ends = np.zeros(0, np.int64)  # of each block, the place of its last row in the file
         self._rest: Floats = np.zeros((2, 1))  # of the rows after the last full block
         self._waiting = 0  # their number
 
-    def add(self, pairs: Floats) -> None:
-        """Take in pairs, [cost or reward, row], in their order."""
+    def add(self, pairs: Floats, places: NDArray[np.int64]) -> None:
+        """Take in pairs, [cost or reward, row], in their order, and their places in the file."""
         count = self._waiting + pairs.shape[1]
         starts = np.arange(-self._waiting, pairs.shape[1], self.size)
         parts = np.add.reduceat(pairs, np.maximum(starts, 0), axis=1)
         parts[:, :1] += self._rest
         full = count // self.size
         self.sums = np.hstack([self.sums, parts[:, :full]])
+        self.ends = np.append(self.ends, places[self.size * np.arange(1, full + 1) - self._waiting - 1])
         self._waiting = count - full * self.size
         self._rest = parts[:, full:] if self._waiting else np.zeros((2, 1))
         while self.sums.shape[1] > MOST_BLOCKS:
             self._widen()
 
-    def parts(self) -> tuple[float, ...]:
-        """Rewards ÷ costs in each eighth of the full blocks; nan where the costs are not above 0."""
-        sums = [part.sum(axis=1).tolist() for part in np.array_split(self.sums, PARTS, axis=1)]
-        return tuple(reward / cost if cost > 0.0 else math.nan for cost, reward in sums)
+    def parts(self, rows: int) -> tuple[float, ...]:
+        """Rewards ÷ costs of the full blocks that end in each eighth of a file; nan where the costs are not above 0."""
+        where = PARTS * self.ends // rows
+        costs, rewards = (np.bincount(where, sums, PARTS).tolist() for sums in self.sums)
+        return tuple(reward / cost if cost > 0.0 else math.nan for cost, reward in zip(costs, rewards, strict=True))
 
     def _widen(self) -> None:
         """Make one block of every two."""
@@ -80,6 +86,7 @@ class Blocks:
             self._waiting += self.size
         pairs = self.sums.shape[1] // 2
         self.sums = self.sums[:, : 2 * pairs].reshape(2, pairs, 2).sum(axis=2)
+        self.ends = self.ends[1 : 2 * pairs : 2]
         self.size *= 2
 
 

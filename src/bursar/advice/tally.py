@@ -32,14 +32,14 @@ class Tally:
         self.sample = Kept(room)
         self.largest = Kept(LARGEST)
 
-    def add(self, pairs: Floats, keys: Floats) -> None:
-        """Take in rows, [cost or reward, row], with random keys."""
+    def add(self, pairs: Floats, keys: Floats, places: NDArray[np.int64]) -> None:
+        """Take in rows, [cost or reward, row], with random keys and their places in the log."""
         self.sums = merged(self.sums, sums_of(pairs - self.shift[:, None]))
         self.low = np.minimum(self.low, pairs.min(axis=1))
         self.high = np.maximum(self.high, pairs.max(axis=1))
         self.zero_costs += int((pairs[0] == 0.0).sum())
         self.negative_costs += int((pairs[0] < 0.0).sum())
-        self.blocks.add(pairs)
+        self.blocks.add(pairs, places)
         self.sample.add(keys, pairs)
         self.largest.add(-pairs[0], pairs[:1])
 
@@ -67,7 +67,7 @@ def tally(
     arms: dict[str, Tally] = {}
     rows = left_out = 0
     for stretch in stretches:
-        rows += len(stretch.codes) + len(stretch.left_out)
+        before, rows = rows, rows + len(stretch.codes) + len(stretch.left_out)
         left_out += len(stretch.left_out)
         pairs, keys = np.stack([stretch.costs, stretch.rewards]), rng.random(len(stretch.codes))
         order = np.argsort(stretch.codes.astype(np.int32), kind="stable")
@@ -79,7 +79,7 @@ def tally(
                 continue
             if name not in arms:
                 arms[name] = Tally(_make_room(arms, where), pairs[:, start].copy())
-            arms[name].add(pairs[:, start:end], keys[start:end])
+            arms[name].add(pairs[:, start:end], keys[start:end], before + order[start:end])
         if report is not None:
             report(stretch.done)
     if not arms:
