@@ -3,7 +3,8 @@
 from matplotlib.figure import Figure
 
 from bursar.advice.charts import KINDS, REFERENCE, Dots
-from bursar.report.figures.style import INK, PALETTE, REST, blank, cut, frame, set_scale, sheet_of
+from bursar.report.curves import cut
+from bursar.report.figures.style import INK, PALETTE, REST, blank, frame, set_scale, sheet_of
 
 _COLOURS = dict(zip(KINDS, (PALETTE[2], PALETTE[0], PALETTE[4], REST, PALETTE[0], INK), strict=True))
 

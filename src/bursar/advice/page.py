@@ -1,6 +1,5 @@
 """Advice as one self-contained HTML page, in the look of every report: nothing to load from elsewhere."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,7 +84,5 @@ def _policy_note(played: Rehearsal) -> str:
 
 def _drawings(chart: Dots, name: str) -> list[Markup]:
     """SVG for a page and for a phone, whose labels matplotlib has escaped."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the browser has others
-        texts = {width: svg_text(dots_figure(chart, width)) for width in ("page", "column")}
+    texts = {width: svg_text(dots_figure(chart, width)) for width in ("page", "column")}
     return [Markup(inline_svg(text, f"{name}-{width}", chart.title)) for width, text in texts.items()]  # noqa: S704

@@ -67,7 +67,7 @@ def arm_notes(advice: Advice) -> dict[str, str]:
     """What the columns of the table of arms mean."""
     interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
     if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
-        interval += f" ({ANY}: costs that vary so much leave it open)"
+        interval += f" ({ANY}: too few rows, or costs that vary too much, to bound it)"
     tail = "tail: index of the costs, below 2 the variance looks infinite"
     if any(arm.tail.limit is not None for arm in advice.arms):
         tail += ", or would without the limit"

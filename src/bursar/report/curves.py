@@ -123,7 +123,7 @@ def floor_of(problem: Problem) -> Floor:
         return Floor(None, None, str(reason))
     except BadParameter:  # rates beyond what the theory calculates with
         return Floor(None, None, "no lower bound: the numbers of this problem are too large or too small for it")
-    return Floor(sharp, sharp / 2)
+    return Floor(sharp, sharp / 2)  # as `lower_bound(problem, sharp=False)`: of many arms it takes a while, so once
 
 
 def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bursar.parameters import place_of
-from bursar.report.curves import Curve
-from bursar.report.curves import cut as cut
+from bursar.report.curves import Curve, cut
 
 # Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
 # apart with every common colour blindness, and no arm looks like a policy.
