@@ -8,14 +8,14 @@ BIN := .venv/bin
 setup: .venv/ready
 
 .venv/ready: requirements/dev.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bursar needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "outlay needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
 demo: setup  ## compare policies on a built-in problem: a table here, a figure and a page in build/demo
-	$(BIN)/bursar compare --out build/demo
+	$(BIN)/outlay compare --out build/demo
 
 test: lint unit  ## lint, types, layers, tests
 
@@ -29,7 +29,7 @@ unit: setup
 	$(BIN)/pytest -n 2 --dist worksteal
 
 soak: setup  ## what takes too long for every day: a billion pulls, new random examples, large budgets; hours
-	BURSAR_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine tests/campaign tests/advice tests/test_reference_figures.py
+	OUTLAY_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine tests/campaign tests/advice tests/test_reference_figures.py
 	$(MAKE) leaderboard-long
 
 docs: setup  ## the documentation as a site, in build/site; `python -m http.server -d build/site` serves it
@@ -42,10 +42,10 @@ bench-campaign: setup  ## asks and tells a second, next to Optuna's; what it cos
 	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python benchmarks/delay.py
 
-peers: setup  ## bursar's speed next to other bandit packages, which it installs into build/peers
+peers: setup  ## outlay's speed next to other bandit packages, which it installs into build/peers
 	$(BIN)/python benchmarks/peers.py
 
-leaderboard: setup  ## which policy is best where: plays what build/leaderboard does not hold yet; BURSAR_DATA adds real problems
+leaderboard: setup  ## which policy is best where: plays what build/leaderboard does not hold yet; OUTLAY_DATA adds real problems
 	$(BIN)/python -m benchmarks.leaderboard
 
 leaderboard-long: setup  ## the same at 100 000 mean costs, and at a million in fewer runs: hours

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar import Problem
-from bursar.arms import catalogue
-from bursar.engine.backends import threads
-from bursar.engine.loop import Outcome
-from bursar.engine.regret import pseudo
-from bursar.engine.task import Task
-from bursar.policies import baselines as b
+from outlay import Problem
+from outlay.arms import catalogue
+from outlay.engine.backends import threads
+from outlay.engine.loop import Outcome
+from outlay.engine.regret import pseudo
+from outlay.engine.task import Task
+from outlay.policies import baselines as b
 
 BUDGET = 5000.0
 SLOW = {"BTS": 400, "GaussianThompson": 400}  # runs of those that draw two numbers for each arm at each pull

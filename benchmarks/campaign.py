@@ -23,8 +23,8 @@ from rich.table import Table
 from tests.campaign.postgres import Server, unavailable
 
 from benchmarks.peers import Player, Unavailable, interpreter
-from bursar import Campaign
-from bursar.errors import NotNow
+from outlay import Campaign
+from outlay.errors import NotNow
 
 ARMS = ["a", "b", "c"]
 BUDGET = 1e6
@@ -150,9 +150,9 @@ def speeds(folder: Path, console: Console) -> None:
 def next_to_optuna(folder: Path, console: Console) -> None:
     """As many callers each, by turns, on the same disk; a new study every time, arms at random or in turn."""
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("Optuna, random", "bursar, Uniform", "÷ Optuna", "bursar, Frugal", "÷ Optuna"):
+    for name in ("Optuna, random", "outlay, Uniform", "÷ Optuna", "outlay, Frugal", "÷ Optuna"):
         table.add_column(name, justify="right")
-    ours, theirs = f"sqlite:///{folder}/bursar.db", f"sqlite:///{folder}/optuna-{{}}-{{}}.db"
+    ours, theirs = f"sqlite:///{folder}/outlay.db", f"sqlite:///{folder}/optuna-{{}}-{{}}.db"
     for where, there, here, callers, many in (
         ("memory", "memory", None, 1, False),
         *(("SQLite", theirs, ours, callers, False) for callers in (1, 8, 64)),

@@ -15,10 +15,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bursar import Campaign, Problem, policies
-from bursar.arms import catalogue
-from bursar.campaign.learner import Learner
-from bursar.errors import NotNow
+from outlay import Campaign, Problem, policies
+from outlay.arms import catalogue
+from outlay.campaign.learner import Learner
+from outlay.errors import NotNow
 
 DELAYS = (0, 1, 10, 100)
 POLICIES: tuple[Any, ...] = (policies.Frugal(), policies.KLRate(), policies.Fieller())

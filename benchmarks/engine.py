@@ -23,39 +23,39 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bursar import Problem, simulate
-from bursar.arms import Gaussian
-from bursar.beliefs import Moments
-from bursar.engine.backends import threads
-from bursar.engine.fingerprint import Reach
-from bursar.engine.loop import Outcome
-from bursar.engine.task import Task
-from bursar.engine.vocabulary import OPTIONS, learn
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, Uniform
-from bursar.policies.choose import best_by_excess
+from outlay import Problem, simulate
+from outlay.arms import Gaussian
+from outlay.beliefs import Moments
+from outlay.engine.backends import threads
+from outlay.engine.fingerprint import Reach
+from outlay.engine.loop import Outcome
+from outlay.engine.task import Task
+from outlay.engine.vocabulary import OPTIONS, learn
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, Uniform
+from outlay.policies.choose import best_by_excess
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
 FLOOR_PULLS = 1_000_000
 
 FIRST_CALL = """
-import time, bursar
-problem = bursar.Problem([bursar.arms.Gaussian(1.0, 1.0, 0.1, 0.1)])
-policy = bursar.policies.{name}(**problem.second_moments())
+import time, outlay
+problem = outlay.Problem([outlay.arms.Gaussian(1.0, 1.0, 0.1, 0.1)])
+policy = outlay.policies.{name}(**problem.second_moments())
 start = time.perf_counter()
-bursar.simulate(problem, policy, budgets=[100], runs=1)
+outlay.simulate(problem, policy, budgets=[100], runs=1)
 print(time.perf_counter() - start)
 """
 
 
 PEAK = """
-import tracemalloc, numpy as np, bursar
-problem = bursar.Problem([bursar.arms.Gaussian(1.0, 0.2 + 0.08 * k, 0.1, 0.1) for k in range(10)])
-policy = bursar.policies.{name}(**problem.second_moments())
-bursar.simulate(problem, policy, budgets=[10.0], runs=1)
+import tracemalloc, numpy as np, outlay
+problem = outlay.Problem([outlay.arms.Gaussian(1.0, 0.2 + 0.08 * k, 0.1, 0.1) for k in range(10)])
+policy = outlay.policies.{name}(**problem.second_moments())
+outlay.simulate(problem, policy, budgets=[10.0], runs=1)
 tracemalloc.start()
 budgets = np.geomspace({budget}, {budget} / 10, {budgets})[::-1]
-result = bursar.simulate(problem, policy, budgets, runs={runs}, workers=1)
+result = outlay.simulate(problem, policy, budgets, runs={runs}, workers=1)
 arrays = (result.pulls, result.cost, result.reward)
 print(tracemalloc.get_traced_memory()[1] / 1e6, sum(array.nbytes for array in arrays) / 1e6)
 """
@@ -301,14 +301,14 @@ class Bench:
             latency = max(interruption(problem_of(arms), name) for _ in repetitions)
             add(f"Ctrl-C in {name}, K = {arms} (worst of {len(repetitions)})", latency)
         with tempfile.TemporaryDirectory() as folder:
-            compare = [str(Path(sys.executable).with_name("bursar")), "compare", "--out", folder]
-            env = {**os.environ, "BURSAR_CACHE_DIR": folder}
-            add("bursar compare, the very first", process(compare, env))
-            add("bursar compare, from then on", statistics.median(process(compare, env) for _ in repetitions))
+            compare = [str(Path(sys.executable).with_name("outlay")), "compare", "--out", folder]
+            env = {**os.environ, "OUTLAY_CACHE_DIR": folder}
+            add("outlay compare, the very first", process(compare, env))
+            add("outlay compare, from then on", statistics.median(process(compare, env) for _ in repetitions))
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
-            "python -c 'import bursar'": [sys.executable, "-c", "import bursar"],
-            "bursar --help": [str(Path(sys.executable).with_name("bursar")), "--help"],
+            "python -c 'import outlay'": [sys.executable, "-c", "import outlay"],
+            "outlay --help": [str(Path(sys.executable).with_name("outlay")), "--help"],
         }
         for name, command in commands.items():
             add(name, statistics.median(process(command) for _ in repetitions))
@@ -318,7 +318,7 @@ class Bench:
 def first_call(name: str, folder: str) -> float:
     """Seconds that the first simulate() of a new process takes."""
     command = [sys.executable, "-c", FIRST_CALL.format(name=name)]
-    env = {**os.environ, "BURSAR_CACHE_DIR": folder}
+    env = {**os.environ, "OUTLAY_CACHE_DIR": folder}
     return float(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
 
 

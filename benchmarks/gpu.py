@@ -1,6 +1,6 @@
 """How fast the GPU backend is, and whether it plays the same game as the CPU: `python benchmarks/gpu.py`.
 
-Needs an NVIDIA GPU and `pip install bursar[cuda]`; docs/gpu.md says what the columns mean.
+Needs an NVIDIA GPU and `pip install outlay[cuda]`; docs/gpu.md says what the columns mean.
 """
 
 import argparse
@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from bursar import Problem
-from bursar.arms import Gaussian
-from bursar.engine.backends import cuda as backend
-from bursar.engine.backends import threads
-from bursar.engine.loop import Outcome
-from bursar.engine.task import Task
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+from outlay import Problem
+from outlay.arms import Gaussian
+from outlay.engine.backends import cuda as backend
+from outlay.engine.backends import threads
+from outlay.engine.loop import Outcome
+from outlay.engine.task import Task
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
 
 ALARM = 1e-3  # how often the agreement tests, all together, raise a false alarm
 # Policy, arms, budget, runs.

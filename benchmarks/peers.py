@@ -1,4 +1,4 @@
-"""How fast bursar is next to other bandit packages, on the same machine in the same minutes.
+"""How fast outlay is next to other bandit packages, on the same machine in the same minutes.
 
 `python benchmarks/peers.py` installs them into build/peers (that needs a network, once); docs/benchmarks.md says what
 the columns mean, and what they do not.
@@ -21,9 +21,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bursar import Problem, simulate
-from bursar.arms import Gaussian
-from bursar.policies import UCBB1
+from outlay import Problem, simulate
+from outlay.arms import Gaussian
+from outlay.policies import UCBB1
 
 HERE = Path(__file__).resolve().parent
 WORKER = HERE / "peers_worker.py"
@@ -38,7 +38,7 @@ REPETITIONS = 3
 
 
 class Player(NamedTuple):
-    """One row of the table; a player of no package needs numpy alone, which bursar's own interpreter has."""
+    """One row of the table; a player of no package needs numpy alone, which outlay's own interpreter has."""
 
     name: str  # in peers_worker.py
     policy: str
@@ -53,19 +53,19 @@ PLAYERS = (
     Player("PyMAB, loop alone", "UCB", "pymab"),
     Player("numpy, run by run", "UCB1"),
     Player("numpy, runs in step", "UCB1"),
-    Player("numpy, bursar's problem", "UCB-B1"),
+    Player("numpy, outlay's problem", "UCB-B1"),
 )
 
 
 class Duel(NamedTuple):
-    """Pulls per CPU second of another player and of bursar right after, once per repetition."""
+    """Pulls per CPU second of another player and of outlay right after, once per repetition."""
 
     theirs: list[float]
     ours: list[float]
 
     @property
     def ratio(self) -> float:
-        """How many times as fast bursar was, the median of the repetitions."""
+        """How many times as fast outlay was, the median of the repetitions."""
         return statistics.median(ours / theirs for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
 
@@ -78,7 +78,7 @@ def problem_of(arms: int) -> Problem:
     return Problem([Gaussian(1.0, rate, DEVIATION, DEVIATION) for rate in np.linspace(0.2, 1.0, arms).tolist()])
 
 
-class Bursar:
+class Outlay:
     """UCBB1 on the problem, on one thread, called as a user calls it: the best arm's own runs are not credited."""
 
     def __init__(self, arms: int) -> None:
@@ -141,12 +141,12 @@ def their_speed(python: Path, player: Player, arms: int) -> float:
     return float(done.stdout)
 
 
-def duels(player: Player, bursars: dict[int, Bursar]) -> list[Duel]:
-    """One player against bursar, by turns, for each number of arms."""
+def duels(player: Player, outlays: dict[int, Outlay]) -> list[Duel]:
+    """One player against outlay, by turns, for each number of arms."""
     python = interpreter(player)
     played = []
-    for arms, bursar in bursars.items():
-        turns = [(their_speed(python, player, arms), bursar.speed()) for _ in range(REPETITIONS)]
+    for arms, outlay in outlays.items():
+        turns = [(their_speed(python, player, arms), outlay.speed()) for _ in range(REPETITIONS)]
         played.append(Duel([theirs for theirs, _ in turns], [ours for _, ours in turns]))
     return played
 
@@ -157,7 +157,7 @@ def two_digits(value: float) -> str:
 
 def table_of(measured: dict[Player, list[Duel]]) -> Table:
     table = Table("package", "version", "policy", box=SIMPLE_HEAD, pad_edge=False)
-    for name in (*(f"pulls/s, K = {arms}" for arms in SIZES), *(f"bursar ÷ it, {arms}" for arms in SIZES)):
+    for name in (*(f"pulls/s, K = {arms}" for arms in SIZES), *(f"outlay ÷ it, {arms}" for arms in SIZES)):
         table.add_column(name, justify="right")
     versions = pins() | {"numpy": version("numpy")}
     for player, played in measured.items():
@@ -167,19 +167,19 @@ def table_of(measured: dict[Player, list[Duel]]) -> Table:
     ours = (
         statistics.median(speed for played in measured.values() for speed in played[i].ours) for i in range(len(SIZES))
     )
-    table.add_row("bursar", version("bursar"), "UCB-B1", *(f"{speed:,.0f}" for speed in ours), "1", "1")
+    table.add_row("outlay", version("outlay"), "UCB-B1", *(f"{speed:,.0f}" for speed in ours), "1", "1")
     return table
 
 
 def main() -> int:
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     console = Console(width=120, highlight=False)
-    bursars = {arms: Bursar(arms) for arms in SIZES}
+    outlays = {arms: Outlay(arms) for arms in SIZES}
     measured: dict[Player, list[Duel]] = {}
     unavailable: dict[str, None] = {}  # each reason once, in order
     for player in PLAYERS:
         try:
-            measured[player] = duels(player, bursars)
+            measured[player] = duels(player, outlays)
         except Unavailable as error:
             unavailable.setdefault(str(error))
     console.print(f"Runs of {PULLS:,} pulls, one thread: pulls per CPU second")

@@ -1,6 +1,6 @@
 """One package plays one bandit problem: `python peers_worker.py NAME '{"means": [...], ...}'` prints pulls per second.
 
-Runs in the interpreter that has the package, so it needs numpy and nothing of bursar; benchmarks/peers.py calls it.
+Runs in the interpreter that has the package, so it needs numpy and nothing of outlay; benchmarks/peers.py calls it.
 Every player is used as its documentation tells for simulations, in the fastest way it offers on one core.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FLOOR, ALPHA, FACTOR, STABLE = 1e-12, 2.1, 1.4, 0.21875  # UCB-B1's constants, as in bursar.policies.UCBB1
+FLOOR, ALPHA, FACTOR, STABLE = 1e-12, 2.1, 1.4, 0.21875  # UCB-B1's constants, as in outlay.policies.UCBB1
 
 
 class Job(NamedTuple):
@@ -168,7 +168,7 @@ def numpy_batch(job: Job) -> Callable[[], int]:
 
 
 def numpy_budget(job: Job) -> Callable[[], int]:
-    """UCB-B1 on random costs until every run's budget is spent, many runs in step: bursar's problem, by hand."""
+    """UCB-B1 on random costs until every run's budget is spent, many runs in step: outlay's problem, by hand."""
     truth = np.array(job.means)
     arms = len(truth)
     runs = runs_at_once(arms)
@@ -207,7 +207,7 @@ PLAYERS: dict[str, Callable[[Job], Callable[[], int]]] = {
     "PyMAB, loop alone": pymab_loop,
     "numpy, run by run": numpy_loop,
     "numpy, runs in step": numpy_batch,
-    "numpy, bursar's problem": numpy_budget,
+    "numpy, outlay's problem": numpy_budget,
 }
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import zeta
 
-import bursar
-from bursar.arms import Bernoulli, Gaussian, Problem, StudentT
-from bursar.policies import UCBB1, UCBM1
-from bursar.theory.from_pulls_to_regret import late_passage, regret_from_pulls
-from bursar.theory.pull_bounds import pull_bound
+import outlay
+from outlay.arms import Bernoulli, Gaussian, Problem, StudentT
+from outlay.policies import UCBB1, UCBM1
+from outlay.theory.from_pulls_to_regret import late_passage, regret_from_pulls
+from outlay.theory.pull_bounds import pull_bound
 
 STRETCH = 1.28
 Numbers = Iterator[tuple[str, str]]  # a number as the page has it, and what it is
@@ -93,7 +93,7 @@ def lemma_3() -> Numbers:
     """UCB-M1 with constant costs pulls a worse arm more often than Lemma 3 allows."""
     problem = Problem([StudentT(1.0, 2.0, 0.0, 0.1), StudentT(1.0, 1.0, 0.0, 0.1)])
     policy = UCBM1(**problem.second_moments(), alpha=10.0)
-    pulls = bursar.simulate(problem, policy, budgets=[1e6], runs=4, seed=0, workers=1).pulls[0, :, 0]
+    pulls = outlay.simulate(problem, policy, budgets=[1e6], runs=4, seed=0, workers=1).pulls[0, :, 0]
     yield f"{pulls[:, 1].mean():.0f}", "pulls of the worse arm by UCB-M1 at Var(X) = 0"
     yield f"{pull_bound(problem, policy, 1, int(pulls[0].sum())):.0f}", "what Lemma 3 allows"
     yield f"{484 * STRETCH**2:.0f}", "484λ²"
@@ -102,7 +102,7 @@ def lemma_3() -> Numbers:
 def negative_rates() -> Numbers:
     """UCB-B1 cannot tell a rate of −10 from 0."""
     problem = Problem([Gaussian(1.0, 0.1, 0.1, 0.5), Gaussian(1.0, -10.0, 0.1, 0.5)])
-    result = bursar.simulate(problem, UCBB1(**problem.second_moments()), budgets=[1e6], runs=20, seed=0, workers=1)
+    result = outlay.simulate(problem, UCBB1(**problem.second_moments()), budgets=[1e6], runs=20, seed=0, workers=1)
     lemma = 11 * 2.1 * math.log(1e6) * (0.25 + 0.0001) / 10.1**2 + 12 * 2.1 / 0.1
     yield f"{result.pulls[0, :, 0, 1].mean():.0f}", "pulls of the worse arm by UCB-B1 at rates 0.1 and −10"
     yield f"{lemma:.0f}", "what Lemma 2 allows"

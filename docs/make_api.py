@@ -5,35 +5,35 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import bursar
-from bursar import advice, arms, campaign, experiments, policies, report, testing, theory
-from bursar.arms import catalogue
+import outlay
+from outlay import advice, arms, campaign, experiments, policies, report, testing, theory
+from outlay.arms import catalogue
 
 HEAD = """# Every public name
 
 Written by `python docs/make_api.py` from the code; each name's docstring has the formula, the parameters and an example
-(`help(bursar.arms.Gaussian)`).
+(`help(outlay.arms.Gaussian)`).
 """
 
 
 def lines() -> list[str]:
     """The page, line by line."""
     page = [HEAD]
-    page += section("bursar", bursar, ["Problem", "simulate", "Result", "load", "Campaign", "Belief", "BursarError"])
-    page += methods("Problem", bursar.Problem)
-    page += methods("Result", bursar.Result)
-    page += methods("Campaign", bursar.Campaign)
+    page += section("outlay", outlay, ["Problem", "simulate", "Result", "load", "Campaign", "Belief", "OutlayError"])
+    page += methods("Problem", outlay.Problem)
+    page += methods("Result", outlay.Result)
+    page += methods("Campaign", outlay.Campaign)
     laws = [name for name in arms.__all__ if hasattr(getattr(arms, name), "draw") and name != "AnyLaw"]
-    page += section("bursar.arms: laws of (cost, reward)", arms, laws)
-    page += section("bursar.arms.catalogue", catalogue, ["names", "load", "describe"])
-    page += section("bursar.policies", policies, [*policies.BUILT_IN, "default", "recommend"])
-    page += section("bursar.policies.baselines", policies.baselines, policies.baselines.__all__)
-    page += section("bursar.theory", theory, sorted(theory.__all__))
-    page += section("bursar.report", report, sorted(report.__all__))
-    page += section("bursar.campaign", campaign, sorted(campaign.__all__))
-    page += section("bursar.experiments", experiments, sorted(experiments.__all__))
-    page += section("bursar.advice", advice, sorted(advice.__all__))
-    page += section("bursar.testing", testing, ["PolicyContract"])
+    page += section("outlay.arms: laws of (cost, reward)", arms, laws)
+    page += section("outlay.arms.catalogue", catalogue, ["names", "load", "describe"])
+    page += section("outlay.policies", policies, [*policies.BUILT_IN, "default", "recommend"])
+    page += section("outlay.policies.baselines", policies.baselines, policies.baselines.__all__)
+    page += section("outlay.theory", theory, sorted(theory.__all__))
+    page += section("outlay.report", report, sorted(report.__all__))
+    page += section("outlay.campaign", campaign, sorted(campaign.__all__))
+    page += section("outlay.experiments", experiments, sorted(experiments.__all__))
+    page += section("outlay.advice", advice, sorted(advice.__all__))
+    page += section("outlay.testing", testing, ["PolicyContract"])
     return page
 
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-import bursar
+import outlay
 
 CHANNELS = {  # mean price of a click, chance of a sale, mean size of a sale
     "search": (1.20, 0.20, 14.0),
@@ -29,7 +29,7 @@ def buy(channel: str) -> tuple[float, float]:
 
 def main(budget: float = 5000.0, clicks_a_day: float = 100.0) -> None:
     """Spend `budget`."""
-    campaign = bursar.Campaign(list(CHANNELS), budget, unit="0.0001")
+    campaign = outlay.Campaign(list(CHANNELS), budget, unit="0.0001")
     days = 0
     while pulls := campaign.ask_many(int(clicks_a_day)):
         days += 1

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import bursar
-from bursar import policies
-from bursar.arms import catalogue
+import outlay
+from outlay import policies
+from outlay.arms import catalogue
 
 
 class Curious(NamedTuple):
@@ -18,7 +18,7 @@ class Curious(NamedTuple):
 
     tries: float = 1.0
 
-    def sample(self, belief: bursar.Belief, log_n: float, rng: np.random.Generator) -> float:
+    def sample(self, belief: outlay.Belief, log_n: float, rng: np.random.Generator) -> float:
         """The arm with the largest sample is pulled."""
         if belief.pulls == 0 or rng.random() < self.tries * np.exp(-0.5 * log_n):
             return 1e9 * (1.0 + rng.random())
@@ -29,10 +29,10 @@ def main(budget: float = 10_000.0) -> None:
     """Compare it with the default, then let it spend a budget."""
     problem = catalogue.load("G")
     players: dict[str, Any] = {"curious": Curious(), "default": policies.default()}
-    result = bursar.simulate(problem, players, budgets=[budget / 10, budget], runs=50, seed=0)
+    result = outlay.simulate(problem, players, budgets=[budget / 10, budget], runs=50, seed=0)
     print(result.regret()[["policy", "budget", "mean", "stderr", "q90"]].round(1).to_string(index=False))
 
-    campaign = bursar.Campaign(list(problem.names), budget=100, policy=Curious(tries=2.0))
+    campaign = outlay.Campaign(list(problem.names), budget=100, policy=Curious(tries=2.0))
     rng = np.random.default_rng(0)
     while (pull := campaign.ask()) is not None:
         cost, reward = problem.arms[problem.names.index(pull.arm)].draw(rng)

@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
-import bursar
-from bursar.errors import NotNow
+import outlay
+from outlay.errors import NotNow
 
 MAX_TOKENS = 4000
 MODELS = {  # dollars per 1000 tokens, chance that an answer is good
@@ -30,7 +30,7 @@ async def answer(model: str) -> tuple[float, float]:
     return price * tokens / 1000, 1.0 if rng.random() < quality else -1.0
 
 
-async def work(campaign: bursar.Campaign) -> None:
+async def work(campaign: outlay.Campaign) -> None:
     """Ask, call, tell, until the budget is spent."""
     while True:
         try:
@@ -47,7 +47,7 @@ async def work(campaign: bursar.Campaign) -> None:
 async def main(budget: float = 3.0) -> None:
     """Spend `budget` dollars."""
     most = {model: price * MAX_TOKENS / 1000 for model, (price, _) in MODELS.items()}
-    campaign = bursar.Campaign(most, budget, mode="hard")
+    campaign = outlay.Campaign(most, budget, mode="hard")
     await asyncio.gather(*(work(campaign) for _ in range(20)))
     status = campaign.status()
     print(f"spent ${status.spent:.4f} of ${status.budget:g}, earned {status.reward:g} points in {status.pulls} calls")

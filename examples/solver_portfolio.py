@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-import bursar
+import outlay
 
 TIMEOUT = 60.0
 SOLVERS = {  # shortest time, tail index (below 2, only the timeout keeps the variance finite), chance to solve at all
@@ -31,9 +31,9 @@ def attempt(solver: str) -> tuple[float, float]:
     return min(seconds, TIMEOUT), float(solved)
 
 
-def session(store: str, budget: float, attempts: int) -> bursar.Campaign:
+def session(store: str, budget: float, attempts: int) -> outlay.Campaign:
     """Work on the campaign in `store` until the budget is spent, for at most so many attempts."""
-    with bursar.Campaign(list(SOLVERS), budget, store=store) as campaign:
+    with outlay.Campaign(list(SOLVERS), budget, store=store) as campaign:
         for _ in range(attempts):
             if (pull := campaign.ask()) is None:
                 break

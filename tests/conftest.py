@@ -22,13 +22,13 @@ def compiled_code_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     if os.environ.get("PYTEST_XDIST_WORKER"):
         folder = folder.parent
     folder = folder / "compiled"
-    before = os.environ.get("BURSAR_CACHE_DIR")
-    os.environ["BURSAR_CACHE_DIR"] = str(folder)
+    before = os.environ.get("OUTLAY_CACHE_DIR")
+    os.environ["OUTLAY_CACHE_DIR"] = str(folder)
     yield folder
     if before is None:
-        del os.environ["BURSAR_CACHE_DIR"]
+        del os.environ["OUTLAY_CACHE_DIR"]
     else:
-        os.environ["BURSAR_CACHE_DIR"] = before
+        os.environ["OUTLAY_CACHE_DIR"] = before
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -32,7 +32,7 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).with_name("bursar")), "compare", "--out", str(tmp_path)]
+    command = [str(Path(sys.executable).with_name("outlay")), "compare", "--out", str(tmp_path)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
     shown = next(block for block in blocks(ROOT / "README.md", "text") if block.startswith("Regret"))
     assert [line.split() for line in printed.splitlines() if line.strip() and not line.startswith("wrote")] == [

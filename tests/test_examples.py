@@ -50,4 +50,4 @@ def test_custom_policy_is_simulated_and_at_work():
 def test_examples_are_short_and_use_public_names(program: Path):
     text = program.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 60
-    assert set(re.findall(r"^(?:from|import) (bursar[\w.]*)", text, re.M)) <= {"bursar", "bursar.arms", "bursar.errors"}
+    assert set(re.findall(r"^(?:from|import) (outlay[\w.]*)", text, re.M)) <= {"outlay", "outlay.arms", "outlay.errors"}

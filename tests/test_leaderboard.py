@@ -14,10 +14,10 @@ from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Setting
 from benchmarks.leaderboard.summary import by_group, summaries
 
-from bursar import Problem, simulate
-from bursar.arms import Bernoulli, Pareto
-from bursar.errors import BadFile
-from bursar.policies import UCBB2, Fixed, Uniform
+from outlay import Problem, simulate
+from outlay.arms import Bernoulli, Pareto
+from outlay.errors import BadFile
+from outlay.policies import UCBB2, Fixed, Uniform
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
 PLAYERS = {"Uniform": Contender("nothing", always(Uniform())), "Worst": Contender("nothing", always(Fixed(1)))}

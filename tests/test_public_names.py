@@ -3,14 +3,14 @@
 import subprocess
 import sys
 
-import bursar
-from bursar import arms, policies
+import outlay
+from outlay import arms, policies
 
 
 def test_exported_names() -> None:
     assert {
         "Belief",
-        "BursarError",
+        "OutlayError",
         "Campaign",
         "Problem",
         "Result",
@@ -23,9 +23,9 @@ def test_exported_names() -> None:
         "report",
         "simulate",
         "theory",
-    } == (set(bursar.__all__) - {"__version__"})
-    assert all(getattr(bursar, name) is not None for name in bursar.__all__)
-    assert set(dir(bursar)) >= set(bursar.__all__)
+    } == (set(outlay.__all__) - {"__version__"})
+    assert all(getattr(outlay, name) is not None for name in outlay.__all__)
+    assert set(dir(outlay)) >= set(outlay.__all__)
 
 
 def test_every_law_and_policy_is_exported() -> None:
@@ -41,13 +41,13 @@ def test_every_law_and_policy_is_exported() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    assert not hasattr(bursar, "Campaigns")
+    assert not hasattr(outlay, "Campaigns")
 
 
-def test_importing_bursar_and_its_laws_and_policies_loads_no_compiler() -> None:
+def test_importing_outlay_and_its_laws_and_policies_loads_no_compiler() -> None:
     script = """
 import sys
-from bursar import arms, policies, Campaign
+from outlay import arms, policies, Campaign
 policies.UCBB1(1, 1, 0), arms.Gaussian(1, 1, 1, 1)
 print({"numba", "pandas", "matplotlib", "scipy", "pyarrow", "rich", "sqlalchemy"} & set(sys.modules))
 """

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bursar import Problem, simulate
-from bursar.arms import catalogue
-from bursar.policies import UCBB1, UCBB2, baselines
+from outlay import Problem, simulate
+from outlay.arms import catalogue
+from outlay.policies import UCBB1, UCBB2, baselines
 
-SOAK = "BURSAR_SOAK" in os.environ
+SOAK = "OUTLAY_SOAK" in os.environ
 G = catalogue.load("G")
 G_REVERSED = Problem(G.arms[::-1])
 H = catalogue.load("H")

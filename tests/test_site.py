@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 NEEDED = ("material", "mkdocs", "mkdocstrings_handlers", "math_core")
 MISSING = [name for name in NEEDED if not importlib.util.find_spec(name)]
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs bursar[docs]: no {', '.join(MISSING)}")
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"needs outlay[docs]: no {', '.join(MISSING)}")
 
 
 class Html(HTMLParser):
@@ -114,7 +114,7 @@ def test_prompts_can_be_left_out_of_what_is_copied(site: Path):
 
 
 def test_public_names_are_in_the_reference(site: Path):
-    for module, name in (("bursar", "simulate"), ("bursar.arms", "Gaussian"), ("bursar.policies", "Frugal")):
+    for module, name in (("outlay", "simulate"), ("outlay.arms", "Gaussian"), ("outlay.policies", "Frugal")):
         text = (site / "reference" / f"{module}.html").read_text(encoding="utf-8")
         assert f'id="{module}.{name}"' in text
 

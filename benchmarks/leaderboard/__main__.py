@@ -16,9 +16,9 @@ from benchmarks.leaderboard.contenders import CONTENDERS, Contender
 from benchmarks.leaderboard.play import jobs_of, play_all, read_all
 from benchmarks.leaderboard.problems import DATA, Entry, problems
 from benchmarks.leaderboard.store import Setting
-from bursar import __version__
-from bursar.errors import BadParameter, BursarError, InterpretedWarning
-from bursar.parameters import vector, whole
+from outlay import __version__
+from outlay.errors import BadParameter, InterpretedWarning, OutlayError
+from outlay.parameters import vector, whole
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS, QUICK = (300.0, 1_000.0, 10_000.0), (300.0, 1_000.0)
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; what is refused is one line on stderr."""
     try:
         command(parsed(arguments))
-    except (BursarError, InterpretedWarning) as error:
+    except (OutlayError, InterpretedWarning) as error:
         sys.exit(f"leaderboard: {error}")
     except KeyboardInterrupt:
         say("interrupted: what is done is kept, and the same command goes on from there")
@@ -69,7 +69,7 @@ def command(chosen: argparse.Namespace) -> None:
     rows = rows_of(played, setting.budgets, told)
     overall = [tables.summary_grid(rows), tables.group_grid(rows)]
     if chosen.page:
-        about = f"bursar {__version__}, {setting.runs} runs a cell, seed {setting.seed}."
+        about = f"outlay {__version__}, {setting.runs} runs a cell, seed {setting.seed}."
         page.rewrite(chosen.page, setting, [*overall, *(tables.matrix_grid(rows, b) for b in setting.budgets)], about)
         return
     console = Console(highlight=False, emoji=False, width=WIDTH)

@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bursar import Problem, policies
-from bursar.arms import support_of
-from bursar.policies import baselines
-from bursar.policies.kl_rate import SCHEDULES
-from bursar.report.comparison import paper_policies
+from outlay import Problem, policies
+from outlay.arms import support_of
+from outlay.policies import baselines
+from outlay.policies.kl_rate import SCHEDULES
+from outlay.report.comparison import paper_policies
 
 Told = Literal["nothing", "bounds", "budget", "moments"]
 
@@ -94,7 +94,7 @@ CONTENDERS: dict[str, Contender] = {
     "UCBM1": Contender("moments", of_the_paper("UCBM1")),
     "UCBB2": Contender("bounds", of_the_paper("UCBB2")),
     "UCBB2C": Contender("moments", of_the_paper("UCBB2C")),
-    # bursar's
+    # outlay's
     "FiellerKnown": Contender("moments", with_moments(policies.FiellerKnown)),
     "Fieller": Contender("nothing", always(policies.Fieller())),
     "Fieller:0.25": Contender("nothing", always(policies.Fieller(alpha=0.25))),

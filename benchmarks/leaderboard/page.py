@@ -6,8 +6,8 @@ from pathlib import Path
 
 from benchmarks.leaderboard.store import Setting
 from benchmarks.leaderboard.tables import Grid
-from bursar.errors import BadFile
-from bursar.files import reading, writing
+from outlay.errors import BadFile
+from outlay.files import reading, writing
 
 
 def rewrite(path: Path, setting: Setting, grids: Sequence[Grid], about: str) -> None:

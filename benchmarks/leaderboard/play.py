@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.leaderboard.contenders import Contender
 from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Kept, Setting, keep, kept_at, key_of
-from bursar import __version__, simulate
-from bursar.errors import BadFile
+from outlay import __version__, simulate
+from outlay.errors import BadFile
 
 Say = Callable[[str], None]
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.leaderboard.real import real_problems
-from bursar import Problem
-from bursar.arms import Bernoulli, Beta, Discrete, Gaussian, Lognormal, Pareto, catalogue
+from outlay import Problem
+from outlay.arms import Bernoulli, Beta, Discrete, Gaussian, Lognormal, Pareto, catalogue
 
-DATA = "BURSAR_DATA"  # the environment variable that names the folder of the logs
+DATA = "OUTLAY_DATA"  # the environment variable that names the folder of the logs
 COSTS, RATES = (1.0, 1.2, 0.8, 1.0, 1.5), (1.0, 0.8, 0.7, 0.6, 0.4)  # as in the catalogue's gaussian5
 
 
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 
 def problems() -> list[Entry]:
-    """Every problem; the real ones where `BURSAR_DATA` names the folder of their logs."""
+    """Every problem; the real ones where `OUTLAY_DATA` names the folder of their logs."""
     groups = {
         "gaussian": gaussian_problems(),
         "bounded": bounded_problems(),

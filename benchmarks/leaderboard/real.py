@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bursar import Problem
-from bursar.arms import Empirical
-from bursar.errors import BadFile
-from bursar.files import reading
+from outlay import Problem
+from outlay.arms import Empirical
+from outlay.errors import BadFile
+from outlay.files import reading
 
 COLUMNS = ("arm", "instance", "cost", "reward")
 LOGS = {"swebench": "swebench.csv.gz", "tsp": "aslib_tsp-lion2015.csv.gz", "ads": "kag_facebook_ads.csv.gz"}

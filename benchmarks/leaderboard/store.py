@@ -1,6 +1,6 @@
 """Where results are kept: a file for each, named by everything that the result depends on.
 
-That is the problem with its exact moments, the policy, the budgets, the runs, the seed, the versions of bursar, numpy
+That is the problem with its exact moments, the policy, the budgets, the runs, the seed, the versions of outlay, numpy
 and numba, and the code that the loop, the policy, its memory and the laws reach. So interrupted work goes on where it
 stopped, and a new policy alone is played.
 """
@@ -14,13 +14,13 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar import Problem, __version__
-from bursar.engine import loop, regret
-from bursar.engine.fingerprint import Reach
-from bursar.engine.world import compose
-from bursar.errors import BadFile, BursarError
-from bursar.files import writing
-from bursar.policies.protocol import memory_of
+from outlay import Problem, __version__
+from outlay.engine import loop, regret
+from outlay.engine.fingerprint import Reach
+from outlay.engine.world import compose
+from outlay.errors import BadFile, OutlayError
+from outlay.files import writing
+from outlay.policies.protocol import memory_of
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def key_of(problem: Problem, policy: Any, setting: Setting) -> str:
     values = (problem.mean_costs, problem.gaps, tuple(setting), __version__, np.__version__, numba.__version__)
     reach = Reach(*code, policy, memory, problem.arms, *values)
     if not reach.portable:
-        raise BursarError(f"results of {type(policy).__name__} cannot be kept: its code is not that of a module")
+        raise OutlayError(f"results of {type(policy).__name__} cannot be kept: its code is not that of a module")
     return reach.digest
 
 

@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from bursar.arms import Discrete, Problem
-from bursar.report.figures import svg_text
-from bursar.report.figures.style import FAINT, INK, PALETTE
-from bursar.theory.dynamic import DynamicOptimum, optimal_policy
-from bursar.theory.optimum import gap_constant, optimality
+from outlay.arms import Discrete, Problem
+from outlay.report.figures import svg_text
+from outlay.report.figures.style import FAINT, INK, PALETTE
+from outlay.theory.dynamic import DynamicOptimum, optimal_policy
+from outlay.theory.optimum import gap_constant, optimality
 
 THREE_SIZES = Problem(
     [

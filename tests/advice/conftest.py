@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bursar
-from bursar.advice import rehearsal
+import outlay
+from outlay.advice import rehearsal
 
 
 def drawn(seed: int = 0, rows: int = 400) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         best = problem.rate * budgets[-1] * (1 + 0.01 * np.random.default_rng(seed).normal(size=(runs, 1)))
         pulls = np.ones((len(policies), runs, 1, len(problem)), np.int64)
         reward = np.stack([shares.get(label, 0.5) * best for label in policies])
-        return bursar.Result(problem, policies, np.array(budgets), seed, pulls, reward, reward, best, "0.1.0")
+        return outlay.Result(problem, policies, np.array(budgets), seed, pulls, reward, reward, best, "0.1.0")
 
     monkeypatch.setattr(rehearsal, "simulate", simulate)
     return shares

@@ -12,20 +12,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bursar
-from bursar import policies
-from bursar.advice import Advice, rehearsal
-from bursar.advice import advise as library_advise
-from bursar.advice.answer import answer
-from bursar.advice.choice import Known, contenders
-from bursar.advice.code import call
-from bursar.advice.data import data_of
-from bursar.advice.doubts import Doubts, doubts
-from bursar.advice.drift import Course
-from bursar.advice.rates import Interval
-from bursar.advice.tails import Tail
-from bursar.errors import BadParameter, RunTooLong
-from bursar.policies import Fixed
+import outlay
+from outlay import policies
+from outlay.advice import Advice, rehearsal
+from outlay.advice import advise as library_advise
+from outlay.advice.answer import answer
+from outlay.advice.choice import Known, contenders
+from outlay.advice.code import call
+from outlay.advice.data import data_of
+from outlay.advice.doubts import Doubts, doubts
+from outlay.advice.drift import Course
+from outlay.advice.rates import Interval
+from outlay.advice.tails import Tail
+from outlay.errors import BadParameter, RunTooLong
+from outlay.policies import Fixed
 
 
 def advise(*arguments: Any, **options: Any) -> Any:
@@ -109,7 +109,7 @@ def test_the_code_runs(close):
     scope: dict[str, object] = {}
     exec(found.code.replace("cost=...", "cost=1.0").replace("reward=...", "reward=0.5"), scope)
     campaign = scope["campaign"]
-    assert isinstance(campaign, bursar.Campaign)
+    assert isinstance(campaign, outlay.Campaign)
     assert campaign.status().spent > 30
     assert found.rehearsal is None
     told = policies.UCBB1([1.0, 2.0], 0.5, 0.1)
@@ -268,7 +268,7 @@ def test_a_bar_while_a_file_is_read(log, tmp_path, monkeypatch):
         told.extend([total, wanted, words])
         yield told.append
 
-    monkeypatch.setattr("bursar.advice.advice.progress", progress)
+    monkeypatch.setattr("outlay.advice.advice.progress", progress)
     log.to_csv(tmp_path / "log.csv", index=False)
     advise(tmp_path / "log.csv", 1000, rehearse=False)
     assert told == [1.0, None, "reading log.csv", 1.0]
@@ -276,7 +276,7 @@ def test_a_bar_while_a_file_is_read(log, tmp_path, monkeypatch):
 
 def test_the_same_seed_gives_the_same_advice(log, stand_in, monkeypatch):
     assert advise(log, 1000, seed=3) == advise(log, 1000, seed=3)
-    monkeypatch.setattr("bursar.advice.tally.SAMPLE", 50)
+    monkeypatch.setattr("outlay.advice.tally.SAMPLE", 50)
     one, other, again = (advise(log, 1000, seed=seed) for seed in (3, 4, 3))
     assert one == again
     assert one.rehearsal.best_reward != other.rehearsal.best_reward
@@ -348,9 +348,9 @@ def test_json(close, stand_in):
     assert json.loads(json.dumps(data_of(advise(close[:1], 5)), allow_nan=False))["arms"][0]["interval"]["low"] is None
 
 
-@pytest.mark.skipif(not os.environ.get("BURSAR_DATA"), reason="BURSAR_DATA names no folder of logs")
+@pytest.mark.skipif(not os.environ.get("OUTLAY_DATA"), reason="OUTLAY_DATA names no folder of logs")
 def test_real_logs():
-    folder = Path(os.environ["BURSAR_DATA"])
+    folder = Path(os.environ["OUTLAY_DATA"])
     solvers = advise(folder / "aslib_tsp-lion2015.csv.gz", 1e4, rehearse=False)
     assert {"infinite variance", "cut off"} <= set(kinds(solvers))
     assert solvers.best.name == "eax.restart"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bursar.cli import commands
+from outlay.cli import commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "use-your-log.md"
 
@@ -17,9 +17,9 @@ def test_the_output_in_the_page_is_what_the_command_prints(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
     exec(re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)[0], {})
-    [command] = re.findall(r"^\$ bursar (.*)$", text, re.M)
+    [command] = re.findall(r"^\$ outlay (.*)$", text, re.M)
     [shown] = re.findall(r"^```text\n(.*?)^```", text, re.S | re.M)
-    rehearse = "BURSAR_SOAK" in os.environ
+    rehearse = "OUTLAY_SOAK" in os.environ
     done = CliRunner().invoke(commands, command.split() + ([] if rehearse else ["--no-rehearsal"]))
     assert done.exit_code == 0, done.output
     if not rehearse:

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bursar.advice.advice import advise
-from bursar.advice.tally import tally
-from bursar.errors import BadFile
-from bursar.logs import Columns, sources, stretches
+from outlay.advice.advice import advise
+from outlay.advice.tally import tally
+from outlay.errors import BadFile
+from outlay.logs import Columns, sources, stretches
 
 HEAD = "arm,cost,reward\n"
 REFUSED = {

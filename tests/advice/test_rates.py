@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from bursar.advice.drift import Course
-from bursar.advice.moments import sums_of
-from bursar.advice.rates import BEST, DOUBTFUL, FREE, OPEN, OUT, Interval, rate_interval, verdicts
-from bursar.beliefs import Belief
+from outlay.advice.drift import Course
+from outlay.advice.moments import sums_of
+from outlay.advice.rates import BEST, DOUBTFUL, FREE, OPEN, OUT, Interval, rate_interval, verdicts
+from outlay.beliefs import Belief
 from tests.advice import slow
 
 STEADY = Course(False, (math.nan,) * 3)

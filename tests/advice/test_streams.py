@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from bursar.advice import tally as tally_module
-from bursar.advice.drift import Blocks, change_of
-from bursar.advice.kept import Kept
-from bursar.advice.moments import merged, sums_of
-from bursar.advice.tails import tail_of
-from bursar.advice.tally import tally
-from bursar.logs import Stretch
+from outlay.advice import tally as tally_module
+from outlay.advice.drift import Blocks, change_of
+from outlay.advice.kept import Kept
+from outlay.advice.moments import merged, sums_of
+from outlay.advice.tails import tail_of
+from outlay.advice.tally import tally
+from outlay.logs import Stretch
 from tests.advice import slow
 
 NONE = np.zeros(0, np.int64)

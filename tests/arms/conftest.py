@@ -8,7 +8,7 @@ import pytest
 from numba import njit, types
 from numba.extending import overload_method, register_jitable
 
-from bursar.arms import (
+from outlay.arms import (
     AnyLaw,
     Bernoulli,
     Beta,
@@ -24,9 +24,9 @@ from bursar.arms import (
     StudentT,
     Uniform,
 )
-from bursar.arms.beta_table import beta_quantile
-from bursar.arms.bounded import normal_cdf
-from bursar.arms.pair import correlated
+from outlay.arms.beta_table import beta_quantile
+from outlay.arms.bounded import normal_cdf
+from outlay.arms.pair import correlated
 
 # Every example has fourth moments, so that the errors of sample variances can be estimated.
 LAWS: tuple[AnyLaw, ...] = (

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bursar.arms import Problem, catalogue, tails_of
-from bursar.errors import BadParameter
+from outlay.arms import Problem, catalogue, tails_of
+from outlay.errors import BadParameter
 
 
 @pytest.mark.parametrize("name", catalogue.names())

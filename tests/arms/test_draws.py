@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bursar.arms import Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
-from bursar.arms.beta_table import beta_coupling, beta_quantile, beta_table
+from outlay.arms import Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
+from outlay.arms.beta_table import beta_coupling, beta_quantile, beta_table
 
 SIGMAS = 5.0
 KS_LEVEL = 1e-6

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from bursar import arms
-from bursar.arms import (
+from outlay import arms
+from outlay.arms import (
     Bernoulli,
     Beta,
     Constant,
@@ -29,7 +29,7 @@ from bursar.arms import (
     support_of,
     tails_of,
 )
-from bursar.errors import BadParameter
+from outlay.errors import BadParameter
 
 
 def test_repr_is_the_call_that_makes_it(law):

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bursar import arms
-from bursar.arms import Bernoulli, Beta, Constant, Empirical, Gaussian, Linear, Moments, Pareto, Problem, Uniform
-from bursar.arms.problem_file import LAWS
-from bursar.errors import BadFile, BadParameter
+from outlay import arms
+from outlay.arms import Bernoulli, Beta, Constant, Empirical, Gaussian, Linear, Moments, Pareto, Problem, Uniform
+from outlay.arms.problem_file import LAWS
+from outlay.errors import BadFile, BadParameter
 
 PROBLEM = Problem(
     [Gaussian(1.0, 0.9, 0.5, 0.2, 0.5), Bernoulli(0.5, 0.6), Uniform(-2.0, 4.0, -3.0, 1.0), Constant(0.5, 0.6)],
@@ -252,7 +252,7 @@ BROKEN = [
     ("a = " + "[" * 5000, "this is not TOML: it is nested too deeply"),
     ("", "a problem starts with the line `format = 1`; this one has none"),
     ('format = "1"', "a problem starts with the line `format = 1`; this one has format = '1'"),
-    ("format = 2", "this problem has format 2, written by a newer bursar; this one reads format 1"),
+    ("format = 2", "this problem has format 2, written by a newer outlay; this one reads format 1"),
     ("format = 1", "a problem has one `[[arms]]` table per arm; this one has none"),
     ("format = 1\narms = 3", "a problem has one `[[arms]]` table per arm; this one has none"),
     ("format = 1\nx = 1\ny = 1", "a problem has `format` and `[[arms]]` tables only; this one also has x, y"),
@@ -348,5 +348,5 @@ def test_a_users_law_cannot_be_saved():
             Problem([law]).to_toml()
         assert (
             str(error.value)
-            == "arm 'arm 0' has the user-defined law Gaussian, and only laws of bursar.arms can be saved"
+            == "arm 'arm 0' has the user-defined law Gaussian, and only laws of outlay.arms can be saved"
         )

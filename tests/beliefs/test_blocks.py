@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numba import njit
 from tests.beliefs.compiled import compiled
 
-from bursar.beliefs import Blocks, block_medians
-from bursar.beliefs.select import median
+from outlay.beliefs import Blocks, block_medians
+from outlay.beliefs.select import median
 
 Samples = list[tuple[float, float]]
 

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
-from bursar.beliefs import Belief, Moments, residual_variance, slope
+from outlay.beliefs import Belief, Moments, residual_variance, slope
 
 NUMBERS = st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-6 else 0.0)  # squares must not underflow
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=60)
@@ -69,8 +69,8 @@ def test_constant_values_have_no_variance() -> None:
 
 
 def test_long_run_against_integers() -> None:
-    """3·10⁷ pulls of lattice values, whose exact sums are integers; BURSAR_SOAK=1000000000 makes it a billion."""
-    pulls = int(os.environ.get("BURSAR_SOAK", 30_000_000))
+    """3·10⁷ pulls of lattice values, whose exact sums are integers; OUTLAY_SOAK=1000000000 makes it a billion."""
+    pulls = int(os.environ.get("OUTLAY_SOAK", 30_000_000))
     observe = compiled(Moments.observe)
 
     def run(memory: Moments, pulls: int, totals: NDArray[np.int64]) -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 
-from bursar.beliefs import Samples
-from bursar.beliefs.samples import LEVEL, SIZE, START
+from outlay.beliefs import Samples
+from outlay.beliefs.samples import LEVEL, SIZE, START
 
 
 def stored(memory: Samples, arm: int) -> list[list[float]]:

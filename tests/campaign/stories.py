@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from bursar import policies
-from bursar.campaign import commands as c
-from bursar.campaign.batch import run
-from bursar.campaign.events import ArmTerms, Record, Terms
-from bursar.campaign.replies import Pull
-from bursar.campaign.state import State
-from bursar.policies import baselines as b
-from bursar.policies.protocol import as_data
+from outlay import policies
+from outlay.campaign import commands as c
+from outlay.campaign.batch import run
+from outlay.campaign.events import ArmTerms, Record, Terms
+from outlay.campaign.replies import Pull
+from outlay.campaign.state import State
+from outlay.policies import baselines as b
+from outlay.policies.protocol import as_data
 
 SECOND = 1_000_000
 START = 1_700_000_000 * SECOND

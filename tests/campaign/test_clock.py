@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.campaign import commands as c
-from bursar.campaign.clock import Clock
-from bursar.campaign.stores.memory import MemoryLedger
-from bursar.campaign.stores.sql import SqlLedger
-from bursar.campaign.terms import agreed, chosen
+from outlay.campaign import commands as c
+from outlay.campaign.clock import Clock
+from outlay.campaign.stores.memory import MemoryLedger
+from outlay.campaign.stores.sql import SqlLedger
+from outlay.campaign.terms import agreed, chosen
 from tests.campaign.checker import checked
 
 SECOND = 10**6

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from bursar.campaign import Campaign
-from bursar.errors import StoreError
+from outlay.campaign import Campaign
+from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, Noted, Notes, Workers, finish, pull_once
 
-SOAK = "BURSAR_SOAK" in os.environ
+SOAK = "OUTLAY_SOAK" in os.environ
 COMPILER = shutil.which("cc")
 PULLS = 3
 FOR_EVER = 2**40

@@ -1,6 +1,6 @@
 """The pure heart, `decide` and `apply`, on random stories: against a slow twin, and against itself.
 
-HYPOTHESIS_PROFILE=default looks for new stories; BURSAR_SOAK=1 tries twenty-five times as many.
+HYPOTHESIS_PROFILE=default looks for new stories; OUTLAY_SOAK=1 tries twenty-five times as many.
 """
 
 import os
@@ -11,17 +11,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.campaign import commands as c
-from bursar.campaign import snapshot
-from bursar.campaign.batch import run
-from bursar.campaign.clock import Clock
-from bursar.campaign.decide import decide
-from bursar.campaign.events import Asked, Expired, Record, Told, Voided, from_json, to_json
-from bursar.campaign.fold import apply
-from bursar.campaign.replies import Pull, Receipt, status_of
-from bursar.campaign.state import State
-from bursar.campaign.stores.memory import MemoryLedger
-from bursar.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
+from outlay.campaign import commands as c
+from outlay.campaign import snapshot
+from outlay.campaign.batch import run
+from outlay.campaign.clock import Clock
+from outlay.campaign.decide import decide
+from outlay.campaign.events import Asked, Expired, Record, Told, Voided, from_json, to_json
+from outlay.campaign.fold import apply
+from outlay.campaign.replies import Pull, Receipt, status_of
+from outlay.campaign.state import State
+from outlay.campaign.stores.memory import MemoryLedger
+from outlay.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
 from tests.campaign import slow
 from tests.campaign.stories import (
     BY_CHANCE,
@@ -37,7 +37,7 @@ from tests.campaign.stories import (
     shown,
 )
 
-MANY = 25 if "BURSAR_SOAK" in os.environ else 1
+MANY = 25 if "OUTLAY_SOAK" in os.environ else 1
 ALL = [*EXACT, *KEEPING, *BY_CHANCE]
 FOREVER = 10**9 * SECOND
 

@@ -11,7 +11,7 @@ from tests.campaign.checker import checked
 from tests.campaign.postgres import Server
 from tests.campaign.worker import Noted, Workers, finish
 
-ROUNDS, KILLS = (20, 10) if "BURSAR_SOAK" in os.environ else (1, 8)  # stores, and kills of each
+ROUNDS, KILLS = (20, 10) if "OUTLAY_SOAK" in os.environ else (1, 8)  # stores, and kills of each
 THREADS = 4
 
 

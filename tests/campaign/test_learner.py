@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bursar import policies
-from bursar.beliefs import Blocks, Moments, Pooled, Samples, block_medians, block_rate
-from bursar.beliefs.samples import START
-from bursar.campaign.learner import Learner, Stream
-from bursar.errors import BadParameter
-from bursar.policies import baselines as b
-from bursar.policies.choose import Now, best_by_excess, leader_of, log_of, number
-from bursar.policies.protocol import kind_of, memory_of, told
+from outlay import policies
+from outlay.beliefs import Blocks, Moments, Pooled, Samples, block_medians, block_rate
+from outlay.beliefs.samples import START
+from outlay.campaign.learner import Learner, Stream
+from outlay.errors import BadParameter
+from outlay.policies import baselines as b
+from outlay.policies.choose import Now, best_by_excess, leader_of, log_of, number
+from outlay.policies.protocol import kind_of, memory_of, told
 
 MAKERS: dict[str, Any] = {
     "moments": Moments.empty,

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from bursar.campaign import Campaign
-from bursar.campaign.events import AnyEvent, from_json
-from bursar.campaign.stores import database, tables
+from outlay.campaign import Campaign
+from outlay.campaign.events import AnyEvent, from_json
+from outlay.campaign.stores import database, tables
 from tests.campaign.checker import checked
 
 FILES = sorted((Path(__file__).parent / "assets").glob("ledger-*.db"))

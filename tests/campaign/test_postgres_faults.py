@@ -17,16 +17,16 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from bursar.campaign import Campaign
-from bursar.campaign.events import Asked, Exhausted, Told
-from bursar.campaign.stores import database
-from bursar.errors import CampaignConflict
+from outlay.campaign import Campaign
+from outlay.campaign.events import Asked, Exhausted, Told
+from outlay.campaign.stores import database
+from outlay.errors import CampaignConflict
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server, unavailable
 from tests.campaign.worker import TERMS, Noted, Notes, Workers, pull_once, spend, together
 
-SOAK = "BURSAR_SOAK" in os.environ
+SOAK = "OUTLAY_SOAK" in os.environ
 CRASHES = 50 if SOAK else 3
 CUTS = 300 if SOAK else 20
 PROCESSES, THREADS = 8, 4

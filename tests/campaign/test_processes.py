@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from bursar.campaign import Campaign
-from bursar.campaign.events import Asked, Told
-from bursar.campaign.stores import database
-from bursar.errors import StoreError
+from outlay.campaign import Campaign
+from outlay.campaign.events import Asked, Told
+from outlay.campaign.stores import database
+from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS, Noted, Workers, together
 
-SOAK = "BURSAR_SOAK" in os.environ
+SOAK = "OUTLAY_SOAK" in os.environ
 
 
 def test_processes_on_one_file(workers: Workers, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_an_interrupted_caller(tmp_path: Path) -> None:
     Campaign(**TERMS, store=store).disconnect()
     script = f"""
 import sqlite3, sys
-from bursar.campaign import Campaign
+from outlay.campaign import Campaign
 from tests.campaign.worker import TERMS
 campaign = Campaign(**TERMS, store={store!r})
 blocker = sqlite3.connect({str(tmp_path / "a.db")!r}, isolation_level=None)

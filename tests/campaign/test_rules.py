@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from bursar.campaign import commands as c
-from bursar.campaign.batch import run
-from bursar.campaign.events import ArmTerms, Exhausted, Record, Terms
-from bursar.campaign.fold import apply
-from bursar.campaign.history import entries
-from bursar.campaign.replies import Pull, Receipt, status_of
-from bursar.campaign.state import State
-from bursar.campaign.terms import agreed
-from bursar.errors import BadParameter, CampaignConflict, NotNow
-from bursar.policies import Uniform
-from bursar.policies import baselines as b
-from bursar.policies.protocol import as_data
+from outlay.campaign import commands as c
+from outlay.campaign.batch import run
+from outlay.campaign.events import ArmTerms, Exhausted, Record, Terms
+from outlay.campaign.fold import apply
+from outlay.campaign.history import entries
+from outlay.campaign.replies import Pull, Receipt, status_of
+from outlay.campaign.state import State
+from outlay.campaign.terms import agreed
+from outlay.errors import BadParameter, CampaignConflict, NotNow
+from outlay.policies import Uniform
+from outlay.policies import baselines as b
+from outlay.policies.protocol import as_data
 from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, SECOND, START, opened
 
 ALL = [*EXACT, *KEEPING, *BY_CHANCE]

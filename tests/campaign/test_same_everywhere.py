@@ -1,6 +1,6 @@
 """Memory, SQLite and PostgreSQL are one: the same commands at the same times give the same replies, events and rows.
 
-BURSAR_SOAK=1 tells thirty times as many stories.
+OUTLAY_SOAK=1 tells thirty times as many stories.
 """
 
 import os
@@ -15,19 +15,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bursar import Campaign, policies
-from bursar.campaign import commands as c
-from bursar.campaign.clock import Clock
-from bursar.campaign.replies import Pull, Status, status_of
-from bursar.campaign.stores import rows, sql
-from bursar.campaign.stores.database import reading
-from bursar.campaign.stores.memory import MemoryLedger
-from bursar.campaign.stores.sql import SqlLedger
-from bursar.errors import NotNow
-from bursar.policies import baselines as b
+from outlay import Campaign, policies
+from outlay.campaign import commands as c
+from outlay.campaign.clock import Clock
+from outlay.campaign.replies import Pull, Status, status_of
+from outlay.campaign.stores import rows, sql
+from outlay.campaign.stores.database import reading
+from outlay.campaign.stores.memory import MemoryLedger
+from outlay.campaign.stores.sql import SqlLedger
+from outlay.errors import NotNow
+from outlay.policies import baselines as b
 from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Caller, Operation, openings, operations, shown
 
-MANY = 30 if "BURSAR_SOAK" in os.environ else 1
+MANY = 30 if "OUTLAY_SOAK" in os.environ else 1
 NAMES = count()
 STORES = ["sqlite", "postgresql"]
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bursar import Campaign, policies, simulate
-from bursar.arms import Empirical, Problem
-from bursar.campaign.learner import Stream
-from bursar.engine import loop
-from bursar.errors import BadParameter
-from bursar.policies import baselines as b
-from bursar.policies.protocol import checked_policy, memory_of, told
+from outlay import Campaign, policies, simulate
+from outlay.arms import Empirical, Problem
+from outlay.campaign.learner import Stream
+from outlay.engine import loop
+from outlay.errors import BadParameter
+from outlay.policies import baselines as b
+from outlay.policies.protocol import checked_policy, memory_of, told
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
-SOAK = "BURSAR_SOAK" in os.environ  # every policy compiled: seconds each
+SOAK = "OUTLAY_SOAK" in os.environ  # every policy compiled: seconds each
 ARMS = 4
 ROWS = 64
 BUDGETS = {"narrow": 240.0, "wide": 120.0, "refunds": 60.0}
@@ -164,7 +164,7 @@ def test_chance_comes_from_the_ledger_alone(policy: Any) -> None:
     same_arms(policy, "wide", 150.0, Ledger)
 
 
-@pytest.mark.skipif(not SOAK, reason="BURSAR_SOAK=1 compiles every policy")
+@pytest.mark.skipif(not SOAK, reason="OUTLAY_SOAK=1 compiles every policy")
 @pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
 def test_a_campaign_pulls_what_compiled_code_pulls(policy: Any) -> None:
     """A deterministic policy leaves the run's random numbers to the arms: one for each pull, the row of the log."""

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from bursar.campaign import Campaign, verify
-from bursar.campaign.stores import database
-from bursar.errors import BadParameter, BursarError, StoreError
+from outlay.campaign import Campaign, verify
+from outlay.campaign.stores import database
+from outlay.errors import BadParameter, OutlayError, StoreError
 from tests.campaign.checker import checked
 from tests.campaign.postgres import PORT, Server
 from tests.campaign.worker import TERMS, Workers
@@ -24,7 +24,7 @@ SECRET = "hush-hush"
 
 def refused(store: object) -> str:
     """The sentence with which a store is refused."""
-    with pytest.raises(BursarError) as caught:
+    with pytest.raises(OutlayError) as caught:
         Campaign(**TERMS, store=store)  # type: ignore[arg-type]
     message = str(caught.value)
     assert message == " ".join(message.split())
@@ -89,20 +89,20 @@ def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     connection.execute("UPDATE campaign SET seq = 2")
     connection.commit()
     connection.close()
-    assert refused(f"sqlite:///{tmp_path}/a.db") == "event 2 cannot be read: a newer bursar wrote it, or it is damaged"
+    assert refused(f"sqlite:///{tmp_path}/a.db") == "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
 
 
 @pytest.mark.parametrize(
     ("statements", "reason"),
     [
-        (["CREATE TABLE event (x)"], "has tables of these names that are not bursar's"),
+        (["CREATE TABLE event (x)"], "has tables of these names that are not outlay's"),
         (
             ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('0002')"],
-            "was written by a newer bursar: upgrade bursar to open it",
+            "was written by a newer outlay: upgrade outlay to open it",
         ),
         (
             ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('00ae1027a6')"],
-            "has tables of another program: give bursar a database of its own",
+            "has tables of another program: give outlay a database of its own",
         ),
     ],
 )
@@ -137,13 +137,13 @@ def test_looking_for_a_campaign_makes_no_tables(tmp_path: Path, postgres_url: st
 def test_postgres_databases_of_others(postgres_url: str) -> None:
     with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute("CREATE TABLE alembic_version (version_num varchar(32))")
-        for version, reason in [("0002", "was written by a newer bursar"), ("00ae1027a6", "tables of another program")]:
+        for version, reason in [("0002", "was written by a newer outlay"), ("00ae1027a6", "tables of another program")]:
             connection.execute("DELETE FROM alembic_version")
             connection.execute("INSERT INTO alembic_version VALUES (%s)", [version])
             assert reason in refused(postgres_url)
         connection.execute("DROP TABLE alembic_version")
         connection.execute("CREATE TABLE arm ()")
-        assert "has tables of these names that are not bursar's" in refused(postgres_url)
+        assert "has tables of these names that are not outlay's" in refused(postgres_url)
 
 
 def test_other_tables_beside_ours(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bursar import Campaign
-from bursar.campaign import backup, campaigns, export_ledger, import_ledger, transfer, verify
-from bursar.errors import BadFile, BadParameter, BursarError, CampaignConflict, StoreError
+from outlay import Campaign, __version__
+from outlay.campaign import backup, campaigns, export_ledger, import_ledger, transfer, verify
+from outlay.errors import BadFile, BadParameter, CampaignConflict, OutlayError, StoreError
 from tests.campaign.test_verify import busy
 
 Lines = list[dict[str, Any]]
@@ -54,7 +54,7 @@ def forged(content: bytes, change: Callable[[Lines], object]) -> io.BytesIO:
 
 def test_the_format(content: bytes) -> None:
     lines = content.splitlines(keepends=True)
-    assert json.loads(lines[0]) == {"bursar": "ledger", "format": 1, "version": "0.1.0", "campaign": "default"}
+    assert json.loads(lines[0]) == {"outlay": "ledger", "format": 1, "version": __version__, "campaign": "default"}
     assert [json.loads(line)["seq"] for line in lines[1:-1]] == list(range(1, len(lines) - 1))
     assert json.loads(lines[-1]) == {
         "events": len(lines) - 2,
@@ -193,16 +193,16 @@ def too_rich(lines: Lines) -> None:
 
 
 FORGERIES: list[tuple[Callable[[Lines], object], str]] = [
-    (lambda lines: lines[0].update(format=2), r"it was written by a newer bursar \(0\.1\.0\): upgrade bursar"),
-    (lambda lines: lines[0].update(bursar="result"), "this is no ledger of bursar"),
-    (lambda lines: lines[0].pop("campaign"), "this is no ledger of bursar"),
+    (lambda lines: lines[0].update(format=2), r"it was written by a newer outlay \(0\.2\.0\): upgrade outlay"),
+    (lambda lines: lines[0].update(outlay="result"), "this is no ledger of outlay"),
+    (lambda lines: lines[0].pop("campaign"), "this is no ledger of outlay"),
     (lambda lines: lines.pop(1), "event 1 is missing"),
     (lambda lines: lines.pop(7), "event 7 is missing"),
     (lambda lines: lines[7].update(seq=1), "event 7 is missing"),
     (lambda lines: lines[7].update(at=1), r"event 7 \(asked\) is dated before the one it follows"),
     (lambda lines: lines[7].pop("at"), "line 8 is no event"),
     (lambda lines: lines[7].update(event={"kind": "dreamt"}), "line 8 is no event"),
-    (event(7, dream=True), "line 8 says more than this version of bursar understands"),
+    (event(7, dream=True), "line 8 says more than this version of outlay understands"),
     (lambda lines: lines.__delitem__(slice(1, None)), "there is no event in it"),
     (lambda lines: lines.insert(7, {"event": 1}), "line 8 is neither an event nor the last line"),
     (event(1, budget=0), "could not happen|rules say"),
@@ -243,7 +243,7 @@ def test_a_choice_that_the_policy_would_not_make_is_told_not_refused(content: by
         del lines[3:]
         assert lines[2]["event"]["kind"] == "warmed"
         expires = lines[2]["at"] + 3600 * 10**6
-        asked = {"kind": "asked", "arm": 0, "reserved": 500000000, "policy": "BTS@0.1.0", "expires": expires}
+        asked = {"kind": "asked", "arm": 0, "reserved": 500000000, "policy": f"BTS@{__version__}", "expires": expires}
         lines.append({"seq": 3, "at": lines[2]["at"], "event": asked})
 
     verdict = import_ledger(store, forged(content, swap))
@@ -255,7 +255,9 @@ def test_a_choice_that_the_policy_would_not_make_is_told_not_refused(content: by
 
     verdict = import_ledger(store, forged(content, swap_long_ago), "old")
     assert verdict.ok
-    assert verdict.notes == ("1 events written by bursar 0.0.1 are not what 0.1.0 would write; the first is 3",)
+    assert verdict.notes == (
+        f"1 events written by outlay 0.0.1 are not what {__version__} would write; the first is 3",
+    )
 
 
 def test_files(source: str, content: bytes, store: str, tmp_path: Path) -> None:
@@ -323,5 +325,5 @@ def test_a_backup_that_fails_leaves_nothing(source: str, tmp_path: Path, monkeyp
 
 def test_no_backup_of_a_server(postgres_url: str, tmp_path: Path) -> None:
     Campaign(["a"], 1, store=postgres_url).disconnect()
-    with pytest.raises(BursarError, match="for PostgreSQL use pg_dump, or export each campaign"):
+    with pytest.raises(OutlayError, match="for PostgreSQL use pg_dump, or export each campaign"):
         backup(postgres_url, tmp_path / "x.db")

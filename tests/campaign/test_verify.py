@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 
-from bursar import Campaign, policies
-from bursar.beliefs import Belief
-from bursar.campaign import Verdict, commands, verification, verify
-from bursar.campaign.replay import Replay
-from bursar.campaign.state import State
-from bursar.campaign.stores import sql, tables
-from bursar.errors import CampaignConflict, StoreError
-from bursar.policies import baselines
+from outlay import Campaign, policies
+from outlay.beliefs import Belief
+from outlay.campaign import Verdict, commands, verification, verify
+from outlay.campaign.replay import Replay
+from outlay.campaign.state import State
+from outlay.campaign.stores import sql, tables
+from outlay.errors import CampaignConflict, StoreError
+from outlay.policies import baselines
 from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Operation, openings, operations
 from tests.campaign.test_heart import told
 
-MANY = 100 if "BURSAR_SOAK" in os.environ else 1
+MANY = 100 if "OUTLAY_SOAK" in os.environ else 1
 POLICY = baselines.BTS(1.0, 1.0)
 
 

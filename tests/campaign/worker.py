@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from bursar.campaign import Campaign
-from bursar.campaign.events import Asked, Record, Told
-from bursar.errors import NotNow, StoreError
+from outlay.campaign import Campaign
+from outlay.campaign.events import Asked, Record, Told
+from outlay.errors import NotNow, StoreError
 
 TERMS: dict[str, Any] = {"arms": ["a", "b", "c"], "budget": 10**12, "unit": "1", "ttl": None}
 ROOT = Path(__file__).parents[2]
@@ -199,7 +199,7 @@ def _child(action: Callable[..., None], arguments: list[Any]) -> None:
 
 
 def _serve() -> None:
-    for needed in ["alembic.command", "alembic.config", "psycopg", "bursar.campaign.stores.sql"]:
+    for needed in ["alembic.command", "alembic.config", "psycopg", "outlay.campaign.stores.sql"]:
         import_module(needed)
     for line in sys.stdin:
         order = json.loads(line)

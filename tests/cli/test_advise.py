@@ -1,4 +1,4 @@
-"""`bursar advise`: a table, sentences, JSON, a page; one line for what cannot be done."""
+"""`outlay advise`: a table, sentences, JSON, a page; one line for what cannot be done."""
 
 import json
 import math
@@ -12,13 +12,13 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from bursar.advice import advise, rehearsal
-from bursar.advice.charts import MOST_DOTS, rate_dots
-from bursar.advice.figures import dots_figure
-from bursar.advice.page import page_text
-from bursar.advice.tables import ARMS, advice_tables, arm_notes, arm_rows
-from bursar.advice.words import measured, number, span
-from bursar.cli import commands
+from outlay.advice import advise, rehearsal
+from outlay.advice.charts import MOST_DOTS, rate_dots
+from outlay.advice.figures import dots_figure
+from outlay.advice.page import page_text
+from outlay.advice.tables import ARMS, advice_tables, arm_notes, arm_rows
+from outlay.advice.words import measured, number, span
+from outlay.cli import commands
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'
 
@@ -33,7 +33,7 @@ def ask(tmp_path, monkeypatch):
     frame.to_csv("log.csv", index=False)
 
     def ask(*arguments: str) -> Result:
-        return CliRunner().invoke(commands, ["advise", *arguments], prog_name="bursar")
+        return CliRunner().invoke(commands, ["advise", *arguments], prog_name="outlay")
 
     return ask
 
@@ -111,10 +111,10 @@ def failed(result: Result, code: int) -> str:
 
 
 def test_one_line_for_what_cannot_be_done(ask):
-    assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "bursar: there is no file nosuch.csv"
-    assert failed(ask(".", "--budget", "1"), 1) == "bursar: . is a folder; a log is one CSV or Parquet file"
-    assert failed(ask("", "--budget", "1"), 2).startswith("bursar: log of advise must be the path of a file, ")
-    assert failed(ask("log.csv", "--budget", "-1"), 2) == "bursar: budget of advise must be > 0; got -1.0"
+    assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "outlay: there is no file nosuch.csv"
+    assert failed(ask(".", "--budget", "1"), 1) == "outlay: . is a folder; a log is one CSV or Parquet file"
+    assert failed(ask("", "--budget", "1"), 2).startswith("outlay: log of advise must be the path of a file, ")
+    assert failed(ask("log.csv", "--budget", "-1"), 2) == "outlay: budget of advise must be > 0; got -1.0"
     assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in failed(
         ask("log.csv", "--budget", "1", "--cost", "usd"), 1
     )
@@ -142,7 +142,7 @@ def test_what_is_refused_leaves_nothing_behind(ask):
 def test_a_bad_place_is_found_before_the_work_begins(ask):
     for out in ("log.csv", "log.csv/deep"):
         said = failed(ask("nosuch.csv", "--budget", "1", "--out", out), 1)
-        assert said.startswith(f"bursar: cannot write {out}: ")
+        assert said.startswith(f"outlay: cannot write {out}: ")
     assert "it is a file" in failed(ask("nosuch.csv", "--budget", "1", "--out", "log.csv"), 1)
     Path("out/advice.html").mkdir(parents=True)
     assert "out/advice.html: it is a folder" in failed(ask("nosuch.csv", "--budget", "1", "--out", "out"), 1)
@@ -150,7 +150,7 @@ def test_a_bad_place_is_found_before_the_work_begins(ask):
 
 def test_help(ask):
     text = ask("--help").stdout
-    assert "bursar advise log.csv --budget 10000" in text
+    assert "outlay advise log.csv --budget 10000" in text
     assert "--no-rehearsal" in text
 
 
@@ -179,7 +179,7 @@ def test_the_page(ask, played):
     for word in (
         "How to spend 10,000, by log.csv",
         "large",
-        "campaign = bursar.Campaign(",
+        "campaign = outlay.Campaign(",
         "selection",
         "Uniform",
         NASTY,

@@ -1,4 +1,4 @@
-"""`bursar bounds`: the table on the screen and in the README, the files, and what goes wrong."""
+"""`outlay bounds`: the table on the screen and in the README, the files, and what goes wrong."""
 
 import re
 from pathlib import Path
@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bursar.arms import Constant, Problem, catalogue
-from bursar.cli import commands
+from outlay.arms import Constant, Problem, catalogue
+from outlay.cli import commands
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    """Run `bursar bounds` in an empty folder."""
+    """Run `outlay bounds` in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def ask(*arguments: str) -> Result:
-        return CliRunner().invoke(commands, ["bounds", *arguments], prog_name="bursar")
+        return CliRunner().invoke(commands, ["bounds", *arguments], prog_name="outlay")
 
     return ask
 
@@ -54,7 +54,7 @@ def test_a_problem_from_a_file(ask):
 def failed(result: Result, code: int) -> str:
     assert result.exit_code == code, result.output
     [line] = result.stderr.splitlines()
-    assert line.startswith("bursar: ")
+    assert line.startswith("outlay: ")
     return line
 
 
@@ -72,8 +72,8 @@ def test_errors_are_one_line(ask):
 def test_help_loads_nothing_heavy(fresh_python):
     script = """
 import sys
-sys.argv = ["bursar", "bounds", "--help"]
-from bursar.cli import main
+sys.argv = ["outlay", "bounds", "--help"]
+from outlay.cli import main
 try:
     main()
 except SystemExit as done:

@@ -1,4 +1,4 @@
-"""`bursar campaign`: JSON in, JSON out, an exit code for each thing that can happen."""
+"""`outlay campaign`: JSON in, JSON out, an exit code for each thing that can happen."""
 
 import csv
 import io
@@ -18,23 +18,23 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
-from bursar import Campaign
-from bursar.campaign import verify
-from bursar.cli import commands
-from bursar.cli.campaign import campaign as group
+from outlay import Campaign
+from outlay.campaign import verify
+from outlay.cli import commands
+from outlay.cli.campaign import campaign as group
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture
-def bursar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `bursar campaign` in an empty folder."""
+def outlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `outlay campaign` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BURSAR_STORE", raising=False)
+    monkeypatch.delenv("OUTLAY_STORE", raising=False)
 
     def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
         words = ["campaign", *map(str, arguments)]
-        return CliRunner().invoke(commands, words, prog_name="bursar", input=stdin)
+        return CliRunner().invoke(commands, words, prog_name="outlay", input=stdin)
 
     return run
 
@@ -56,7 +56,7 @@ def refused(result: Result, code: int) -> str:
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     (one,) = result.stderr.splitlines()
-    assert one.startswith("bursar: ")
+    assert one.startswith("outlay: ")
     return one
 
 
@@ -68,18 +68,18 @@ def misused(result: Result) -> str:
     return result.stderr
 
 
-def test_from_beginning_to_end(bursar: Run) -> None:
-    status = line(bursar("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1"))
+def test_from_beginning_to_end(outlay: Run) -> None:
+    status = line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1"))
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
         *("events", "policy", "mode", "unit", "arms"),
     ]
     assert [(arm["name"], arm["max_cost"]) for arm in status["arms"]] == [("small", None), ("large", 0.5)]
-    assert line(bursar("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
-    pull = line(bursar("ask"))
+    assert line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
+    pull = line(outlay("ask"))
     assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity"]
     assert pull["expires"].endswith("+00:00")
-    receipt = line(bursar("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))
+    receipt = line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))
     assert receipt == {
         "decision": 2,
         "arm": pull["arm"],
@@ -89,19 +89,19 @@ def test_from_beginning_to_end(bursar: Run) -> None:
         "late": False,
         "overrun": False,
     }
-    assert line(bursar("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))["duplicate"]
-    pulls = lines(bursar("ask", "--n", "2", "--key", "job"))
-    assert lines(bursar("ask", "--n", "2", "--key", "job")) == pulls
-    one = line(bursar("ask", "--key", "single", "--ttl", "60"))
-    assert line(bursar("ask", "--key", "single", "--ttl", "60")) == one
-    bursar("void", one["decision"])
+    assert line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))["duplicate"]
+    pulls = lines(outlay("ask", "--n", "2", "--key", "job"))
+    assert lines(outlay("ask", "--n", "2", "--key", "job")) == pulls
+    one = line(outlay("ask", "--key", "single", "--ttl", "60"))
+    assert line(outlay("ask", "--key", "single", "--ttl", "60")) == one
+    outlay("void", one["decision"])
     told = "\n".join(json.dumps({**pull, "cost": 0.5, "reward": 0.25}) for pull in pulls) + "\n\n"
-    assert [receipt["cost"] for receipt in lines(bursar("tell", "-", stdin=told))] == [0.5, 0.5]
-    status = line(bursar("status"))
+    assert [receipt["cost"] for receipt in lines(outlay("tell", "-", stdin=told))] == [0.5, 0.5]
+    status = line(outlay("status"))
     assert (status["phase"], status["spent"], status["pulls"]) == ("closed", 1.1, 3)
     for arguments in (["ask"], ["ask", "--n", "3"]):
-        assert line(bursar(*arguments), code=3) is None
-    assert line(bursar("verify")) == {
+        assert line(outlay(*arguments), code=3) is None
+    assert line(outlay("verify")) == {
         "name": "default",
         "events": status["events"],
         "decisions": 4,
@@ -111,17 +111,17 @@ def test_from_beginning_to_end(bursar: Run) -> None:
     }
 
 
-def test_all_terms(bursar: Run) -> None:
+def test_all_terms(outlay: Run) -> None:
     line(
-        bursar(
+        outlay(
             *("new", "--name", "all", "--store", "sqlite:///x.db", "--arm", "a=1", "--arm", "b=c=", "--budget", "9.25"),
             *("--policy", "UCBB2", "--param", "cost_bound=1", "--param", "reward_bound=2.5", "--mode", "hard"),
             *("--unit", "0.01", "--ttl", "never", "--seed", "7", "--expiry", "charge", "--reservation", "0.5"),
             *("--default-reward", "0.125", "--max-in-flight", "3", "--propensity-draws", "5", "--no-refunds"),
         )
     )
-    assert not Path("bursar.db").exists()
-    first = lines(bursar("history", "--name", "all", "--store", "sqlite:///x.db"))[0]["more"]
+    assert not Path("outlay.db").exists()
+    first = lines(outlay("history", "--name", "all", "--store", "sqlite:///x.db"))[0]["more"]
     assert first["arms"] == [{"name": "a", "max_cost": 1.0}, {"name": "b=c"}]
     terms = first["terms"]
     assert terms.pop("version")
@@ -139,17 +139,17 @@ def test_all_terms(bursar: Run) -> None:
             "propensity_draws": 5,
         },
     )
-    word = bursar("new", "--arm", "a", "--budget", "1", "--policy", "KLRate", "--param", "schedule=half")
+    word = outlay("new", "--arm", "a", "--budget", "1", "--policy", "KLRate", "--param", "schedule=half")
     assert line(word)["policy"] == "KLRate"
 
 
-def test_money_is_decimal(bursar: Run) -> None:
+def test_money_is_decimal(outlay: Run) -> None:
     """No cost passes through a binary fraction."""
-    bursar("new", "--arm", "a", "--budget", "50000000", "--unit", "1e-8", "--ttl", "never")
-    bursar("ask", "--n", "2")
-    line(bursar("tell", 2, "--cost", "12345678.000000015", "--reward", "0"))
-    line(bursar("tell", "-", stdin='{"decision": 3, "cost": 12345678.000000025, "reward": 0}'))
-    connection = sqlite3.connect("bursar.db")
+    outlay("new", "--arm", "a", "--budget", "50000000", "--unit", "1e-8", "--ttl", "never")
+    outlay("ask", "--n", "2")
+    line(outlay("tell", 2, "--cost", "12345678.000000015", "--reward", "0"))
+    line(outlay("tell", "-", stdin='{"decision": 3, "cost": 12345678.000000025, "reward": 0}'))
+    connection = sqlite3.connect("outlay.db")
     assert connection.execute("SELECT cost FROM decision ORDER BY number").fetchall() == [
         (1234567800000002,),
         (1234567800000002,),
@@ -157,45 +157,45 @@ def test_money_is_decimal(bursar: Run) -> None:
     connection.close()
 
 
-def test_not_now(bursar: Run) -> None:
-    bursar("new", "--arm", "a", "--budget", "5", "--max-in-flight", "1")
-    bursar("ask")
+def test_not_now(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--budget", "5", "--max-in-flight", "1")
+    outlay("ask")
     for arguments in (["ask"], ["ask", "--n", "2"]):
-        result = bursar(*arguments)
+        result = outlay(*arguments)
         assert line(result, code=4) == {"retry_after": 1.0}
-        assert result.stderr == "bursar: 1 pulls are under way, and max_in_flight is 1: ask again in 1 s\n"
+        assert result.stderr == "outlay: 1 pulls are under way, and max_in_flight is 1: ask again in 1 s\n"
 
 
-def test_the_small_verbs(bursar: Run) -> None:
-    bursar("new", "--arm", "a", "--arm", "b", "--budget", "5")
-    pulls = lines(bursar("ask", "--n", "4"))
-    assert line(bursar("void", pulls[0]["decision"], "--reason", "cancelled"))["in_flight"] == 3
-    assert line(bursar("extend", pulls[1]["decision"], "--ttl", "7200"))["in_flight"] == 3
-    bursar("tell", pulls[2]["decision"], "--cost", "1", "--reward", "1")
+def test_the_small_verbs(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--arm", "b", "--budget", "5")
+    pulls = lines(outlay("ask", "--n", "4"))
+    assert line(outlay("void", pulls[0]["decision"], "--reason", "cancelled"))["in_flight"] == 3
+    assert line(outlay("extend", pulls[1]["decision"], "--ttl", "7200"))["in_flight"] == 3
+    outlay("tell", pulls[2]["decision"], "--cost", "1", "--reward", "1")
     assert (
-        line(bursar("amend", pulls[2]["decision"], "--cost", "1.5", "--reward", "2", "--reason", "x"))["spent"] == 1.5
+        line(outlay("amend", pulls[2]["decision"], "--cost", "1.5", "--reward", "2", "--reason", "x"))["spent"] == 1.5
     )
-    assert line(bursar("budget", "8.5"))["budget"] == 8.5
-    assert line(bursar("arm", "add", "c", "--max-cost", "0.25"))["arms"][2]["max_cost"] == 0.25
-    assert not line(bursar("arm", "disable", "c"))["arms"][2]["enabled"]
-    assert line(bursar("arm", "enable", "c"))["arms"][2]["enabled"]
-    assert line(bursar("pause"))["phase"] == "paused"
-    assert bursar("ask").exit_code == 4
-    assert line(bursar("resume"))["phase"] == "open"
-    assert line(bursar("close"))["phase"] == "draining"
-    kinds = [entry["kind"] for entry in lines(bursar("history", "--after", "5"))]
+    assert line(outlay("budget", "8.5"))["budget"] == 8.5
+    assert line(outlay("arm", "add", "c", "--max-cost", "0.25"))["arms"][2]["max_cost"] == 0.25
+    assert not line(outlay("arm", "disable", "c"))["arms"][2]["enabled"]
+    assert line(outlay("arm", "enable", "c"))["arms"][2]["enabled"]
+    assert line(outlay("pause"))["phase"] == "paused"
+    assert outlay("ask").exit_code == 4
+    assert line(outlay("resume"))["phase"] == "open"
+    assert line(outlay("close"))["phase"] == "draining"
+    kinds = [entry["kind"] for entry in lines(outlay("history", "--after", "5"))]
     assert kinds == [
         *("voided", "extended", "told", "amended", "budgeted", "added", "disabled", "enabled"),
         *("paused", "resumed", "closed"),
     ]
-    assert line(bursar("verify"))["problems"] == []
+    assert line(outlay("verify"))["problems"] == []
 
 
-def test_history_as_a_table(bursar: Run) -> None:
-    bursar("new", "--arm", "a,b", "--budget", "5")
-    bursar("ask")
-    bursar("tell", "2", "--cost", "0.5", "--reward", "1")
-    result = bursar("history", "--format", "csv")
+def test_history_as_a_table(outlay: Run) -> None:
+    outlay("new", "--arm", "a,b", "--budget", "5")
+    outlay("ask")
+    outlay("tell", "2", "--cost", "0.5", "--reward", "1")
+    result = outlay("history", "--format", "csv")
     assert result.exit_code == 0
     opened, *rows = csv.DictReader(io.StringIO(result.stdout))
     assert json.loads(opened["more"])["terms"]["ttl"] == 3600.0
@@ -207,20 +207,20 @@ def test_history_as_a_table(bursar: Run) -> None:
     assert json.loads(rows[0]["more"])["reserved"] == 0.0
 
 
-def test_warm(bursar: Run) -> None:
-    bursar("new", "--arm", "a", "--arm", "b", "--budget", "5")
+def test_warm(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--arm", "b", "--budget", "5")
     Path("log.csv").write_text("\ufeffday,cost,arm,reward\nmonday,0.5,a,1\ntuesday,1e-1,b,-0.5\n", encoding="utf-8")
-    first = line(bursar("warm", "log.csv"))
+    first = line(outlay("warm", "log.csv"))
     assert first["samples"] == 2
-    assert line(bursar("warm", "log.csv")) == first | {"samples": 0}
-    assert line(bursar("status"))["events"] == 2, "the same log is learned once"
+    assert line(outlay("warm", "log.csv")) == first | {"samples": 0}
+    assert line(outlay("status"))["events"] == 2, "the same log is learned once"
     text = '{"arm": "a", "cost": 0.25, "reward": 1, "day": "friday"}\n\n{"arm": "b", "cost": 2, "reward": 0}\n'
-    assert line(bursar("warm", "-", "--key", "june", stdin=text)) == {"samples": 2, "key": "june"}
+    assert line(outlay("warm", "-", "--key", "june", stdin=text)) == {"samples": 2, "key": "june"}
     text = '{"arm": "a", "cost": 1, "reward": 1, "note": "two\u2028lines"}\n'
-    assert line(bursar("warm", "-", "--key", "july", stdin=text)) == {"samples": 1, "key": "july"}
+    assert line(outlay("warm", "-", "--key", "july", stdin=text)) == {"samples": 1, "key": "july"}
     text = 'arm,cost,reward,note\r\na,1,1,"two\r\nlines"\r\n'
-    assert line(bursar("warm", "-", "--key", "may", stdin=text)) == {"samples": 1, "key": "may"}
-    more = lines(bursar("history", "--after", "2"))[0]["more"]
+    assert line(outlay("warm", "-", "--key", "may", stdin=text)) == {"samples": 1, "key": "may"}
+    more = lines(outlay("history", "--after", "2"))[0]["more"]
     assert (more["arms"], more["costs"], more["rewards"]) == ([0, 1], [0.25, 2.0], [1.0, 0.0])
 
 
@@ -247,20 +247,20 @@ def test_warm(bursar: Run) -> None:
         ('{"arm":' + "[" * 100_000, "log, line 1: it is nested too deeply"),
     ],
 )
-def test_logs_that_are_none(bursar: Run, begun: Path, log: str | bytes, reason: str) -> None:
-    shutil.copy(begun, "bursar.db")
+def test_logs_that_are_none(outlay: Run, begun: Path, log: str | bytes, reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
     Path("log").write_bytes(log if isinstance(log, bytes) else log.encode())
-    assert reason in refused(bursar("warm", "log"), 2 if "warm_start" in reason else 1)
+    assert reason in refused(outlay("warm", "log"), 2 if "warm_start" in reason else 1)
     assert events() == 2
 
 
-def test_lines_that_are_refused_do_not_stop_the_others(bursar: Run) -> None:
-    bursar("new", "--arm", "a", "--budget", "50")
-    bursar("ask", "--n", "3")
+def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--budget", "50")
+    outlay("ask", "--n", "3")
     good = '{"decision": 2, "cost": 1, "reward": 1}\n'
-    result = bursar("tell", "-", stdin=good + '{"decision": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
+    result = outlay("tell", "-", stdin=good + '{"decision": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
     assert [receipt["decision"] for receipt in lines(result, code=1)] == [2, 3]
-    assert result.stderr.startswith("bursar: line 2: decision 2 was told with cost 1 and reward 1, which stands")
+    assert result.stderr.startswith("outlay: line 2: decision 2 was told with cost 1 and reward 1, which stands")
     wrong = [
         ("nonsense", "it is no JSON"),
         ("[2, 1, 1]", "it must be a JSON object with decision, cost, reward"),
@@ -275,12 +275,12 @@ def test_lines_that_are_refused_do_not_stop_the_others(bursar: Run) -> None:
         ("[" * 100_000, "it is nested too deeply"),
         ('{"decision": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
     ]
-    result = bursar("tell", "-", stdin="\n".join(text for text, _ in wrong).encode(errors="surrogateescape"))
+    result = outlay("tell", "-", stdin="\n".join(text for text, _ in wrong).encode(errors="surrogateescape"))
     assert lines(result, code=2) == []
     for number, (said, (_, reason)) in enumerate(zip(result.stderr.splitlines(), wrong, strict=True), 1):
-        assert said.startswith(f"bursar: line {number}: {reason}")
-    unknown = bursar("tell", "-", stdin='{"decision": 99, "cost": 1, "reward": 1}')
-    assert refused(unknown, 1) == "bursar: line 1: campaign 'default' has no decision 99"
+        assert said.startswith(f"outlay: line {number}: {reason}")
+    unknown = outlay("tell", "-", stdin='{"decision": 99, "cost": 1, "reward": 1}')
+    assert refused(unknown, 1) == "outlay: line 1: campaign 'default' has no decision 99"
 
 
 NEW = ("new", "--arm", "a", "--arm", "b", "--budget", "5")
@@ -289,7 +289,7 @@ NEW = ("new", "--arm", "a", "--arm", "b", "--budget", "5")
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What NEW and an ask make."""
-    path = tmp_path_factory.mktemp("begun") / "bursar.db"
+    path = tmp_path_factory.mktemp("begun") / "outlay.db"
     with Campaign(["a", "b"], 5, store=f"sqlite:///{path}") as campaign:
         campaign.ask()
     return path
@@ -297,7 +297,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def events() -> int:
     """How many there are in the store."""
-    connection = sqlite3.connect("bursar.db")
+    connection = sqlite3.connect("outlay.db")
     (count,) = connection.execute("SELECT count(*) FROM event").fetchone()
     connection.close()
     return int(count)
@@ -332,9 +332,9 @@ def events() -> int:
         (("spend",), "No such command 'spend'"),
     ],
 )
-def test_wrong_use(bursar: Run, begun: Path, arguments: tuple[str, ...], reason: str) -> None:
-    shutil.copy(begun, "bursar.db")
-    assert reason in " ".join(misused(bursar(*arguments)).split())
+def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    assert reason in " ".join(misused(outlay(*arguments)).split())
     assert events() == 2
 
 
@@ -358,7 +358,7 @@ def test_wrong_use(bursar: Run, begun: Path, arguments: tuple[str, ...], reason:
         (("ask", "--key", ""), 2, "key of ask must be 1 to 200 printable characters"),
         (("ask", "--ttl", "-1"), 2, "ttl of ask must be > 0"),
         (("ask", "--name", "other"), 1, "has no campaign 'other'"),
-        (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `bursar campaign new` makes one"),
+        (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
         (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no decision 99"),
         (("tell", "2", "--cost", "1", "--reward", "nan"), 2, "reward of tell must be a finite number; got nan"),
         (("tell", "2", "--cost", "1e30", "--reward", "1"), 2, "cost of tell must be at most 2**53 units"),
@@ -372,49 +372,49 @@ def test_wrong_use(bursar: Run, begun: Path, arguments: tuple[str, ...], reason:
         (("history", "--after", "-1"), 2, "after of history must be a whole number ≥ 0"),
         (("verify", "--name", "other"), 1, "has no campaign 'other'"),
         (("export", "no/x"), 1, "cannot write no/x: there is no folder no"),
-        (("export", "bursar.db"), 1, "cannot write bursar.db: it is there already"),
+        (("export", "outlay.db"), 1, "cannot write outlay.db: it is there already"),
         (("import", "nowhere"), 1, "cannot read nowhere: No such file or directory"),
-        (("import", "bursar.db"), 1, "bursar.db: this is no ledger of bursar"),
-        (("backup", "bursar.db"), 1, "cannot write bursar.db: it is there already"),
-        (("list", "--store", "sqlite:///none.db"), 1, "none.db: `bursar campaign new` makes one"),
+        (("import", "outlay.db"), 1, "outlay.db: this is no ledger of outlay"),
+        (("backup", "outlay.db"), 1, "cannot write outlay.db: it is there already"),
+        (("list", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
     ],
 )
-def test_what_is_refused(bursar: Run, begun: Path, arguments: tuple[str, ...], code: int, reason: str) -> None:
-    shutil.copy(begun, "bursar.db")
-    assert reason in refused(bursar(*arguments), code)
+def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], code: int, reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    assert reason in refused(outlay(*arguments), code)
     assert events() == 2
     assert not Path("none.db").exists()
 
 
-def test_ledgers_travel(bursar: Run) -> None:
-    bursar(*NEW)
-    bursar("ask", "--n", "5")
-    assert line(bursar("export", "ledger.ndjson")) == {"wrote": "ledger.ndjson", "events": 6}
-    piped = bursar("export", "-")
+def test_ledgers_travel(outlay: Run) -> None:
+    outlay(*NEW)
+    outlay("ask", "--n", "5")
+    assert line(outlay("export", "ledger.ndjson")) == {"wrote": "ledger.ndjson", "events": 6}
+    piped = outlay("export", "-")
     assert piped.stdout_bytes == Path("ledger.ndjson").read_bytes()
-    assert line(bursar("import", "ledger.ndjson", "--name", "second"))["name"] == "second"
-    assert line(bursar("import", "-", "--store", "sqlite:///b.db", stdin=piped.stdout_bytes))["name"] == "default"
-    assert [status["name"] for status in lines(bursar("list"))] == ["default", "second"]
-    assert line(bursar("backup", "copy.db")) == {"wrote": "copy.db"}
-    assert [status["in_flight"] for status in lines(bursar("list", "--store", "sqlite:///copy.db"))] == [5, 5]
-    assert "has a campaign 'default' already" in refused(bursar("import", "ledger.ndjson"), 1)
+    assert line(outlay("import", "ledger.ndjson", "--name", "second"))["name"] == "second"
+    assert line(outlay("import", "-", "--store", "sqlite:///b.db", stdin=piped.stdout_bytes))["name"] == "default"
+    assert [status["name"] for status in lines(outlay("list"))] == ["default", "second"]
+    assert line(outlay("backup", "copy.db")) == {"wrote": "copy.db"}
+    assert [status["in_flight"] for status in lines(outlay("list", "--store", "sqlite:///copy.db"))] == [5, 5]
+    assert "has a campaign 'default' already" in refused(outlay("import", "ledger.ndjson"), 1)
 
 
-def test_verify_tells_a_script(bursar: Run) -> None:
-    bursar(*NEW)
-    connection = sqlite3.connect("bursar.db")
+def test_verify_tells_a_script(outlay: Run) -> None:
+    outlay(*NEW)
+    connection = sqlite3.connect("outlay.db")
     with connection:
         connection.execute("UPDATE campaign SET spent = 1")
     connection.close()
-    verdict = line(bursar("verify"), code=1)
+    verdict = line(outlay("verify"), code=1)
     assert verdict["problems"] == ["the campaign's row: spent is 1, and the events come to 0"]
 
 
-def test_the_store_of_the_environment(bursar: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BURSAR_STORE", "sqlite:///there.db")
-    bursar(*NEW)
+def test_the_store_of_the_environment(outlay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUTLAY_STORE", "sqlite:///there.db")
+    outlay(*NEW)
     assert Path("there.db").exists()
-    assert line(bursar("status"))["phase"] == "open"
+    assert line(outlay("status"))["phase"] == "open"
 
 
 def verbs(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -424,11 +424,11 @@ def verbs(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str,
 
 
 @pytest.mark.parametrize("verb", verbs(group), ids=" ".join)
-def test_every_verb_has_an_example(bursar: Run, verb: tuple[str, ...]) -> None:
-    result = bursar(*verb, "--help")
+def test_every_verb_has_an_example(outlay: Run, verb: tuple[str, ...]) -> None:
+    result = outlay(*verb, "--help")
     assert result.exit_code == 0
     assert "Example:" in result.stdout
-    assert f"bursar campaign {' '.join(verb)}" in result.stdout.split("Example:")[1]
+    assert f"outlay campaign {' '.join(verb)}" in result.stdout.split("Example:")[1]
     assert "--store" in result.stdout
 
 
@@ -438,25 +438,25 @@ def test_nothing_heavy_is_loaded(
 ) -> None:
     asking = arguments[-1] == "ask"
     if asking:
-        Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/bursar.db").disconnect()
+        Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/outlay.db").disconnect()
     script = f"""
 import json, sys
-sys.argv = ["bursar", *{arguments!r}]
-from bursar.cli import main
+sys.argv = ["outlay", *{arguments!r}]
+from outlay.cli import main
 try:
     main()
 except SystemExit as done:
     assert not done.code, done.code
 print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), file=sys.stderr)
 """
-    loaded = set(json.loads(fresh_python(script, BURSAR_STORE="sqlite:///bursar.db").stderr.splitlines()[-1]))
+    loaded = set(json.loads(fresh_python(script, OUTLAY_STORE="sqlite:///outlay.db").stderr.splitlines()[-1]))
     assert not loaded & {"numba", "matplotlib", "pandas", "scipy", "pyarrow", "rich", "jinja2", "alembic", "psycopg"}
     assert ("sqlalchemy" in loaded) == ("numpy" in loaded) == asking
 
 
 def test_policies_and_modes_are_completed() -> None:
     def offered(incomplete: str, *words: str) -> list[str]:
-        completion = ShellComplete(commands, {}, "bursar", "_BURSAR_COMPLETE")
+        completion = ShellComplete(commands, {}, "outlay", "_OUTLAY_COMPLETE")
         return [item.value for item in completion.get_completions(["campaign", "new", *words], incomplete)]
 
     assert offered("ucbb2", "--policy") == ["UCBB2", "UCBB2C"]
@@ -466,7 +466,7 @@ def test_policies_and_modes_are_completed() -> None:
 
 # A campaign that names no arm at first, then one, and ends.
 WAITS = r"""
-bursar() {
+outlay() {
     case "$2 $(cat asked)" in
         new*) ;;
         "ask ") echo . >> asked; echo '{"retry_after": 0}'; return 4 ;;
@@ -482,8 +482,8 @@ touch asked
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_the_loop_of_the_help_goes_on_after_a_pause(bursar: Run, tmp_path: Path) -> None:
-    loop = bursar("--help").stdout.partition("Example:\n")[2]
+def test_the_loop_of_the_help_goes_on_after_a_pause(outlay: Run, tmp_path: Path) -> None:
+    loop = outlay("--help").stdout.partition("Example:\n")[2]
     assert loop.count("…use it") == 1
     script = STAND_INS + WAITS + re.sub("…use it.*", "", loop)
     done = subprocess.run(["bash", "-uc", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
@@ -491,9 +491,9 @@ def test_the_loop_of_the_help_goes_on_after_a_pause(bursar: Run, tmp_path: Path)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
-# Stand-ins for programs that need not be installed: `bursar` of this interpreter, and as much of jq as the page uses.
+# Stand-ins for programs that need not be installed: `outlay` of this interpreter, and as much of jq as the page uses.
 STAND_INS = r"""
-bursar() { "$PYTHON" -W error -c 'from bursar.cli import main; main()' "$@"; }
+outlay() { "$PYTHON" -W error -c 'from outlay.cli import main; main()' "$@"; }
 jq() { local field=${@: -1}; sed -E 's/.*"'"${field#.}"'": "?([^",}]*).*/\1/'; }
 """
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-import bursar
-from bursar import policies
-from bursar.arms import (
+import outlay
+from outlay import policies
+from outlay.arms import (
     Bernoulli,
     Constant,
     Exponential,
@@ -26,10 +26,10 @@ from bursar.arms import (
     Uniform,
     catalogue,
 )
-from bursar.cli import commands
-from bursar.errors import NotCovered
-from bursar.policies import BY_NAME
-from bursar.report import comparison
+from outlay.cli import commands
+from outlay.errors import NotCovered
+from outlay.policies import BY_NAME
+from outlay.report import comparison
 
 QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
 
@@ -43,7 +43,7 @@ def stand_in(monkeypatch):
         pulls = np.ones((*shape, len(problem)), np.int64)
         ones = np.ones(shape)
         budgets = np.array([budget / 10, budget])
-        return bursar.Result(problem, policies, budgets, seed, pulls, ones, ones, ones[0], "0.1.0")
+        return outlay.Result(problem, policies, budgets, seed, pulls, ones, ones, ones[0], "0.1.0")
 
     def write_report(result, folder):
         (folder / "report.html").write_text(repr(result))
@@ -55,11 +55,11 @@ def stand_in(monkeypatch):
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    """Run `bursar` in an empty folder."""
+    """Run `outlay` in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def ask(*arguments: str) -> Result:
-        return CliRunner().invoke(commands, list(arguments), prog_name="bursar")
+        return CliRunner().invoke(commands, list(arguments), prog_name="outlay")
 
     return ask
 
@@ -70,7 +70,7 @@ def failed(result: Result, code: int) -> str:
     assert result.stdout == ""
     lines = result.stderr.splitlines()
     assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("bursar: ")
+    assert lines[0].startswith("outlay: ")
     return lines[0]
 
 
@@ -82,9 +82,9 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
         assert policy in result.stdout
     assert "UCBB2" not in result.stdout
     assert "lower bound as B grows: " in result.stdout
-    assert "wrote bursar-report/report.html" in result.stdout.replace(os.sep, "/")
-    saved = bursar.load("x.parquet")
-    assert (tmp_path / "bursar-report" / "report.html").read_text() == repr(saved)
+    assert "wrote outlay-report/report.html" in result.stdout.replace(os.sep, "/")
+    saved = outlay.load("x.parquet")
+    assert (tmp_path / "outlay-report" / "report.html").read_text() == repr(saved)
     assert saved.runs == 4
     assert saved.labels == ["UCBB1", "UCBM1", "Frugal", "Uniform"]
     assert saved.problem == catalogue.load("G")
@@ -162,11 +162,11 @@ def test_interrupt_is_130(ask, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(comparison, "simulate", interrupted)
-    assert failed(ask("compare"), 130) == "bursar: interrupted"
+    assert failed(ask("compare"), 130) == "outlay: interrupted"
 
 
 def test_help_and_version(ask):
-    assert ask("--version").stdout == f"bursar {bursar.__version__}\n"
+    assert ask("--version").stdout == f"outlay {outlay.__version__}\n"
     assert "compare" in ask("--help").stdout
     assert "--policy" in ask("compare", "-h").stdout
 
@@ -175,8 +175,8 @@ def test_help_and_version(ask):
 def test_help_loads_nothing_heavy(fresh_python, arguments):
     script = f"""
 import json, sys
-sys.argv = ["bursar", *{arguments!r}]
-from bursar.cli import main
+sys.argv = ["outlay", *{arguments!r}]
+from outlay.cli import main
 try:
     main()
 except SystemExit as done:
@@ -188,7 +188,7 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), fi
     assert not loaded & {"numba", "matplotlib", "pandas", "scipy", "pyarrow", "rich", "jinja2"}
 
 
-COMMAND = [sys.executable, "-W", "error", "-c", "from bursar.cli import main; main()"]
+COMMAND = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()"]
 
 
 def test_as_a_process(tmp_path):
@@ -197,7 +197,7 @@ def test_as_a_process(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Uniform" in done.stdout
-    assert (tmp_path / "bursar-report" / "regret.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "outlay-report" / "regret.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_reader_that_leaves_early(tmp_path):
@@ -221,7 +221,7 @@ def test_ctrl_c_in_a_process(tmp_path):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert errors.strip() == "bursar: interrupted"
+    assert errors.strip() == "outlay: interrupted"
 
 
 def _ascii() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`bursar report`: from a saved result to a folder of files."""
+"""`outlay report`: from a saved result to a folder of files."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-import bursar
-from bursar.arms import catalogue
-from bursar.cli import commands
-from bursar.policies import Uniform
+import outlay
+from outlay.arms import catalogue
+from outlay.cli import commands
+from outlay.policies import Uniform
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def ask(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def ask(*arguments: str) -> Result:
-        return CliRunner().invoke(commands, list(arguments), prog_name="bursar")
+        return CliRunner().invoke(commands, list(arguments), prog_name="outlay")
 
     return ask
 
@@ -29,17 +29,17 @@ def test_report_prints_and_writes(ask, monkeypatch):
         given.append((result, title))
         return [folder / "report.html"]
 
-    monkeypatch.setattr("bursar.report.write.write_report", write)
+    monkeypatch.setattr("outlay.report.write.write_report", write)
     problem, shape = catalogue.load("G"), (1, 3, 2)
     pulls, ones = np.full((*shape, 3), 5, np.int64), np.ones(shape)
-    bursar.Result(problem, {"Uniform": Uniform()}, np.array([1.0, 9.0]), 0, pulls, ones, ones, ones[0], "0.1.0").save(
+    outlay.Result(problem, {"Uniform": Uniform()}, np.array([1.0, 9.0]), 0, pulls, ones, ones, ones[0], "0.1.0").save(
         "x.parquet"
     )
     result = ask("report", "x.parquet", "--out", "there/deep", "--title", "Mine")
     assert result.exit_code == 0, result.output
     assert "Mine: regret at budget 9, 3 runs, seed 0" in result.stdout
     assert result.stdout.splitlines()[-1] == f"wrote {Path('there/deep/report.html')}"
-    assert given == [(bursar.load("x.parquet"), "Mine")]
+    assert given == [(outlay.load("x.parquet"), "Mine")]
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_what_cannot_be_read_is_one_line(ask, name, sentence):
     assert result.exit_code == 1
     assert result.stdout == ""
     [line] = result.stderr.splitlines()
-    assert line.startswith("bursar: ")
+    assert line.startswith("outlay: ")
     assert sentence in line
 
 
 def test_help_has_an_example(ask):
     shown = ask("report", "--help").stdout
-    assert "bursar report g.parquet --out figures" in shown
+    assert "outlay report g.parquet --out figures" in shown
     assert "table.txt .md .csv .tex" in shown

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from bursar import Problem
-from bursar.beliefs import Moments
-from bursar.policies import Now
+from outlay import Problem
+from outlay.beliefs import Moments
+from outlay.policies import Now
 
 
 def slow_run(

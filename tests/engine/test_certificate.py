@@ -7,16 +7,16 @@ import numba
 import numpy as np
 import pytest
 
-from bursar import policies
-from bursar.engine.certificate import lazy_against
-from bursar.engine.fingerprint import Reach
-from bursar.engine.lazy import Race, forget
-from bursar.engine.records import coerced
-from bursar.engine.vocabulary import OPTIONS, learn
-from bursar.engine.world import World
-from bursar.policies.choose import best_by_excess
-from bursar.policies.protocol import memory_of
-from bursar.testing import PolicyContract
+from outlay import policies
+from outlay.engine.certificate import lazy_against
+from outlay.engine.fingerprint import Reach
+from outlay.engine.lazy import Race, forget
+from outlay.engine.records import coerced
+from outlay.engine.vocabulary import OPTIONS, learn
+from outlay.engine.world import World
+from outlay.policies.choose import best_by_excess
+from outlay.policies.protocol import memory_of
+from outlay.testing import PolicyContract
 from tests.arms.conftest import LAWS
 from tests.engine.test_lazy import EVERYTHING, spread
 

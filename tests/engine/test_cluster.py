@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import bursar
-from bursar import Problem, arms, policies
-from bursar.arms import catalogue
-from bursar.engine.backends import cluster
-from bursar.engine.loop import Outcome
-from bursar.engine.task import Task
-from bursar.errors import BadFile, BadParameter, BursarError, InterpretedWarning, NotCovered, RunTooLong
+import outlay
+from outlay import Problem, arms, policies
+from outlay.arms import catalogue
+from outlay.engine.backends import cluster
+from outlay.engine.loop import Outcome
+from outlay.engine.task import Task
+from outlay.errors import BadFile, BadParameter, InterpretedWarning, NotCovered, OutlayError, RunTooLong
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed: nothing of clusters is tested")
 cloudpickle = pytest.importorskip("cloudpickle")  # comes with it
@@ -96,7 +96,7 @@ def by_value() -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(module)
 
 
-def equal(one: bursar.Result, other: bursar.Result) -> bool:
+def equal(one: outlay.Result, other: outlay.Result) -> bool:
     return all(
         np.array_equal(getattr(one, name), getattr(other, name))
         for name in ("pulls", "cost", "reward", "oracle_reward")
@@ -105,41 +105,41 @@ def equal(one: bursar.Result, other: bursar.Result) -> bool:
 
 def compiled_for(name: str) -> int:
     """In a worker: how many loops it has compiled for a class of this name."""
-    from bursar.engine import dispatch
+    from outlay.engine import dispatch
 
     return sum(name in repr(key) for key in dispatch._entries)
 
 
 def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bursar.engine.backends.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
+    monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
     moments = G.second_moments()
     players = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
-    here = bursar.simulate(G, players, **settings)
-    assert equal(here, bursar.simulate(G, players, backend="dask", **settings))
-    assert equal(here, bursar.simulate(G, players, backend="dask", workers=1, **settings))
+    here = outlay.simulate(G, players, **settings)
+    assert equal(here, outlay.simulate(G, players, backend="dask", **settings))
+    assert equal(here, outlay.simulate(G, players, backend="dask", workers=1, **settings))
     assert client.status == "running"  # it is the caller's, and stays open
 
 
 def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bursar.engine.backends.cluster._FEWEST_PULLS", 1.0)
+    monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
-    here = bursar.simulate(COINS, Travels(), **settings)
+    here = outlay.simulate(COINS, Travels(), **settings)
     for _ in range(2):
-        assert equal(here, bursar.simulate(COINS, Travels(), backend="dask", **settings))
+        assert equal(here, outlay.simulate(COINS, Travels(), backend="dask", **settings))
     loops = client.run(compiled_for, "Travels").values()
     assert max(loops) == 1  # some chunks on each worker, one compilation
 
 
-@pytest.mark.filterwarnings("ignore::bursar.errors.InterpretedWarning")
+@pytest.mark.filterwarnings("ignore::outlay.errors.InterpretedWarning")
 def test_a_killed_worker_costs_time_but_not_correctness(client: Any, tmp_path: Path) -> None:
     grave = tmp_path / "grave"
     player = DiesOnce(str(grave))
     settings: dict[str, Any] = {"budgets": [20.0, 200.0], "runs": 24, "seed": 1}
     grave.touch()
-    here = bursar.simulate(COINS, player, **settings)
+    here = outlay.simulate(COINS, player, **settings)
     grave.unlink()
-    there = bursar.simulate(COINS, player, backend="dask", **settings)
+    there = outlay.simulate(COINS, player, backend="dask", **settings)
     assert int(grave.read_text()) != os.getpid()  # a worker lies there
     assert equal(here, there)
 
@@ -147,19 +147,19 @@ def test_a_killed_worker_costs_time_but_not_correctness(client: Any, tmp_path: P
 MISTAKES: dict[str, Any] = {
     "too long": (policies.Fixed(0), {"max_pulls": 15}, RunTooLong),  # not so for the oracle, which plays arm 1
     "stray": (Stray(), {}, BadParameter),
-    "broken": (Broken(), {}, BursarError),
+    "broken": (Broken(), {}, OutlayError),
 }
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-@pytest.mark.filterwarnings("ignore::bursar.errors.InterpretedWarning")
+@pytest.mark.filterwarnings("ignore::outlay.errors.InterpretedWarning")
 def test_mistakes_are_told_as_threads_tell_them(client: Any, name: str) -> None:
     player, settings, kind = MISTAKES[name]
     problem = Problem([arms.Constant(0.5, 0.5), arms.Constant(1.0, 2.0)])
     told = []
     for backend in ("threads", "dask"):
         with pytest.raises(kind) as caught:
-            bursar.simulate(problem, player, budgets=[10.0], runs=1, backend=backend, **settings)
+            outlay.simulate(problem, player, budgets=[10.0], runs=1, backend=backend, **settings)
         told.append((type(caught.value), str(caught.value)))
     assert told[0] == told[1]
     assert "\n" not in told[1][1]
@@ -169,8 +169,8 @@ def test_mistakes_are_told_as_threads_tell_them(client: Any, name: str) -> None:
 def test_a_chunk_that_kills_every_worker_is_given_up(client: Any) -> None:
     """And what runs interpreted is said here, once."""
     given_up = r"the dask cluster gave up a chunk of runs \(KilledWorker\): see its logs; .*"
-    with pytest.warns(InterpretedWarning) as warned, pytest.raises(BursarError, match=given_up) as caught:
-        bursar.simulate(COINS, Deadly(), budgets=[10.0, 20.0], runs=1, backend="dask")
+    with pytest.warns(InterpretedWarning) as warned, pytest.raises(OutlayError, match=given_up) as caught:
+        outlay.simulate(COINS, Deadly(), budgets=[10.0, 20.0], runs=1, backend="dask")
     assert len(warned) == 1
     assert "\n" not in str(caught.value)
 
@@ -185,7 +185,7 @@ def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "versions", lambda: {**versions, "numpy": "1.0"})
     work = cluster.packed(task_of(1, 10.0))
     monkeypatch.setattr(cluster, "versions", lambda: versions)
-    with pytest.raises(BursarError, match=r"a worker has numpy \S+ where the caller has 1.0: install the same version"):
+    with pytest.raises(OutlayError, match=r"a worker has numpy \S+ where the caller has 1.0: install the same version"):
         cluster.play_chunk(0, work, 3, 1)
 
     elsewhere = ModuleType("elsewhere")
@@ -193,19 +193,19 @@ def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
     work = cluster.packed(replace(task_of(1, 10.0), policy=elsewhere.Mine(0)))
     monkeypatch.delitem(sys.modules, "elsewhere")
-    with pytest.raises(BursarError, match=r"a worker cannot load a class of yours \(No module named 'elsewhere'\)"):
+    with pytest.raises(OutlayError, match=r"a worker cannot load a class of yours \(No module named 'elsewhere'\)"):
         cluster.play_chunk(0, work, 3, 1)
 
-    with pytest.raises(BursarError, match="some or the problem cannot be sent to a worker: cannot pickle"):
+    with pytest.raises(OutlayError, match="some or the problem cannot be sent to a worker: cannot pickle"):
         cluster.packed(replace(task_of(1, 10.0), policy=threading.Lock()))
 
 
 @pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray"), ("dask", "joblib")])
 def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, backend: str, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(BursarError) as caught:
-        bursar.simulate(COINS, policies.Fixed(0), budgets=[10.0], backend=backend)
-    assert str(caught.value) == f"backend='{backend}' needs `pip install bursar[{backend}]`"
+    with pytest.raises(OutlayError) as caught:
+        outlay.simulate(COINS, policies.Fixed(0), budgets=[10.0], backend=backend)
+    assert str(caught.value) == f"backend='{backend}' needs `pip install outlay[{backend}]`"
 
 
 @pytest.mark.parametrize(("runs", "budget", "slots"), [(1, 1e12, 8), (200, 1e5, 2), (10**6, 10.0, 64), (7, 1e9, 1)])
@@ -227,7 +227,7 @@ def test_every_policys_first_runs_come_first() -> None:
 
 def test_errors_survive_the_journey() -> None:
     errors = [
-        BursarError("a"),
+        OutlayError("a"),
         BadParameter("a", "b", "c", 1.5),
         BadFile("d"),
         NotCovered("e"),
@@ -241,9 +241,9 @@ def test_errors_survive_the_journey() -> None:
 ALONE = """
 import os, signal, sys, threading, time
 import numpy as np, psutil
-import bursar
-from bursar import policies
-from bursar.arms import catalogue
+import outlay
+from outlay import policies
+from outlay.arms import catalogue
 
 def workers():
     busy = "run_batch" if BACKEND == "ray" else "spawn_main"  # Ray names a process after what it does
@@ -269,11 +269,11 @@ if __name__ == "__main__":
     if WHAT == "interrupt":
         settings["budgets"] = [1e9]
     else:
-        here = bursar.simulate(**settings)
+        here = outlay.simulate(**settings)
     if WHAT != "nothing":
         threading.Thread(target=globals()[WHAT], daemon=True).start()
     try:
-        there = bursar.simulate(**settings, backend=BACKEND, workers=2)
+        there = outlay.simulate(**settings, backend=BACKEND, workers=2)
         assert all(np.array_equal(getattr(here, n), getattr(there, n)) for n in ("pulls", "cost", "reward"))
         assert WHAT == "nothing" or killed
         print("equal")

@@ -14,18 +14,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import bursar
-from bursar import arms, policies
-from bursar.beliefs import Belief, Moments
-from bursar.engine import device_random
-from bursar.engine.backends import cuda as backend
-from bursar.engine.backends import threads
-from bursar.engine.device_random import Stream, key_of, philox
-from bursar.engine.loop import Outcome
-from bursar.engine.task import Task
-from bursar.engine.world import Laws
-from bursar.errors import BadParameter, BursarError, RunTooLong
-from bursar.policies.choose import best_by_score, log_of
+import outlay
+from outlay import arms, policies
+from outlay.beliefs import Belief, Moments
+from outlay.engine import device_random
+from outlay.engine.backends import cuda as backend
+from outlay.engine.backends import threads
+from outlay.engine.device_random import Stream, key_of, philox
+from outlay.engine.loop import Outcome
+from outlay.engine.task import Task
+from outlay.engine.world import Laws
+from outlay.errors import BadParameter, OutlayError, RunTooLong
+from outlay.policies.choose import best_by_score, log_of
 
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 needs_compiler = pytest.mark.skipif(not INSTALLED, reason="numba-cuda is not installed: device code is not compiled")
@@ -203,11 +203,11 @@ class Unsteady(NamedTuple):
         return self.cost, self.reward, 0.0, 0.0, 0.0
 
 
-def gaussians(count: int) -> bursar.Problem:
-    return bursar.Problem([arms.Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, count).tolist()])
+def gaussians(count: int) -> outlay.Problem:
+    return outlay.Problem([arms.Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, count).tolist()])
 
 
-MIXED = bursar.Problem(
+MIXED = outlay.Problem(
     [
         arms.Gaussian(1.0, 0.9, 0.3, 0.2, 0.5),
         arms.Bernoulli(0.5, 0.4, 0.1),
@@ -227,7 +227,7 @@ MIXED = bursar.Problem(
 )
 
 
-def task_of(problem: bursar.Problem, policy: Any, budgets: Any = (50.0, 200.0), runs: int = 300, **rest: Any) -> Task:
+def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), runs: int = 300, **rest: Any) -> Task:
     limits = np.array(budgets, float)
     shape = (runs, len(limits))
     outcome = Outcome(np.zeros((*shape, len(problem)), np.int64), np.zeros(shape), np.zeros(shape))
@@ -309,7 +309,7 @@ class TestPlan:
 
         monkeypatch.setattr(backend, "toolkit", lambda: None)
         monkeypatch.setattr(backend, "_Plan", full)
-        with pytest.raises(BursarError, match=r"^the GPU's memory is full: fewer runs, or backend='threads'$"):
+        with pytest.raises(OutlayError, match=r"^the GPU's memory is full: fewer runs, or backend='threads'$"):
             backend.run([task_of(gaussians(2), policies.Fixed(0))], 1, lambda done: None)
 
     @needs_compiler
@@ -331,20 +331,20 @@ class TestPlan:
         assert plan.bytes_a_run == flat.bytes_a_run + 3 * 8
 
     def test_too_little_memory_is_one_sentence(self):
-        with pytest.raises(BursarError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):
+        with pytest.raises(OutlayError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):
             backend.chunks(10, 10**9, 10**9)
 
 
 class TestErrors:
     def test_not_installed(self, monkeypatch):
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-        with pytest.raises(BursarError, match=re.escape("backend='cuda' needs `pip install bursar[cuda]`")):
+        with pytest.raises(OutlayError, match=re.escape("backend='cuda' needs `pip install outlay[cuda]`")):
             backend.run([], 1, lambda done: None)
 
     @needs_compiler
     @pytest.mark.skipif(has_gpu(), reason="there is a GPU: its absence is not tested")
     def test_no_gpu(self):
-        with pytest.raises(BursarError, match="needs an NVIDIA GPU with its driver, and none was found"):
+        with pytest.raises(OutlayError, match="needs an NVIDIA GPU with its driver, and none was found"):
             backend.run([], 1, lambda done: None)
 
 
@@ -380,7 +380,7 @@ def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(play: Any, argument_types: Any, registers: Any) -> str:
         return str(cuda.compile(play, argument_types, cc=(9, 0), device=False, abi="numba")[0])
 
-    code: Any = backend.imported("bursar.engine.device_code")
+    code: Any = backend.imported("outlay.engine.device_code")
     monkeypatch.setattr(code, "_compile", make)
     monkeypatch.setattr(code, "_kernels", {})
 
@@ -400,8 +400,8 @@ BUILT_IN = {
     "Fixed": policies.Fixed(1),
     "Uniform": policies.Uniform(),
 }
-# To PTX, which takes seconds each; BURSAR_SOAK=1 adds the rest.
-EVERY_DAY = [*BUILT_IN] if "BURSAR_SOAK" in os.environ else ["UCBB1", "Frugal", "Fixed", "Uniform"]
+# To PTX, which takes seconds each; OUTLAY_SOAK=1 adds the rest.
+EVERY_DAY = [*BUILT_IN] if "OUTLAY_SOAK" in os.environ else ["UCBB1", "Frugal", "Fixed", "Uniform"]
 
 
 @needs_compiler
@@ -411,7 +411,7 @@ class TestCompiled:
         [
             *(pytest.param(gaussians(3), BUILT_IN[name], id=name) for name in EVERY_DAY),
             pytest.param(MIXED, policies.Uniform(), id="every law"),
-            pytest.param(bursar.Problem([Toll(1.0, 1.0)]), Greedy(0.1), id="user's own"),
+            pytest.param(outlay.Problem([Toll(1.0, 1.0)]), Greedy(0.1), id="user's own"),
             pytest.param(gaussians(2), Thompson(0.5), id="randomised"),
             pytest.param(gaussians(2), Discounted(0.5, 1, 2), id="names of verbs"),
             pytest.param(gaussians(2), Remembering(0.5), id="nested memory"),
@@ -440,7 +440,7 @@ class TestCompiled:
         assert ptx(task_of(gaussians(2), Mine(1.0))) != before
 
     def test_a_verb_that_the_stream_lacks_is_one_sentence(self, ptx):
-        with pytest.raises(BursarError, match=r": on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
+        with pytest.raises(OutlayError, match=r": on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
             ptx(task_of(gaussians(2), Choosy(0.2)))
 
     @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ class TestCompiled:
     )
     def test_a_refusal_says_why(self, ptx, policy, reason):
         start = f"{type(policy).__name__} cannot be compiled for a GPU, backend='threads' can play it: "
-        with pytest.raises(BursarError, match=f"^{re.escape(start + reason)}"):
+        with pytest.raises(OutlayError, match=f"^{re.escape(start + reason)}"):
             ptx(task_of(gaussians(2), policy))
 
 
@@ -485,7 +485,7 @@ class TestLaziness:
     @staticmethod
     def scores(monkeypatch: Any, arms: int, policy: Any, pulls: int, seeds: int) -> int:
         """How many scores the contests of some runs take."""
-        device: Any = backend.imported("bursar.engine.device")
+        device: Any = backend.imported("outlay.engine.device")
         monkeypatch.setattr(device, "known_of", device.known_of_there)
         monkeypatch.setattr(device, "pick_up", device.leave)
         monkeypatch.setattr(device, "put_down", device.leave)
@@ -523,7 +523,7 @@ class Warp:
     LANES = 4
 
     def __init__(self, monkeypatch: Any) -> None:
-        self.device: Any = backend.imported("bursar.engine.device")
+        self.device: Any = backend.imported("outlay.engine.device")
         self.local, self.lock = threading.local(), threading.Lock()
         self.barrier, self.votes = threading.Barrier(self.LANES, timeout=20), [False] * self.LANES
         self.monkeypatch = monkeypatch
@@ -611,13 +611,13 @@ class TestWarp:
 
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(
-            BursarError, match=r"^a run of Raising raised an exception on the GPU; backend='threads' says which$"
+            OutlayError, match=r"^a run of Raising raised an exception on the GPU; backend='threads' says which$"
         ):
             Warp(monkeypatch).play(task_of(gaussians(2), Raising(3), runs=3), False, 10**6)
 
     def test_a_reward_that_is_not_finite_is_refused(self, monkeypatch):
-        task = task_of(bursar.Problem([Unsteady(1.0, 1.0)]), BUILT_IN["UCBB1"], [500.0], runs=3)
-        with pytest.raises(BursarError, match=r"run 0 of .* met a cost or reward that is not a finite number"):
+        task = task_of(outlay.Problem([Unsteady(1.0, 1.0)]), BUILT_IN["UCBB1"], [500.0], runs=3)
+        with pytest.raises(OutlayError, match=r"run 0 of .* met a cost or reward that is not a finite number"):
             Warp(monkeypatch).play(task, False, 100)
 
     def test_a_memory_in_a_memory(self, monkeypatch):
@@ -668,7 +668,7 @@ class TestOnTheDevice:
 
     def test_every_law_has_its_moments(self):
         for law in MIXED.arms:
-            task = played(task_of(bursar.Problem([law]), policies.Fixed(0), budgets=[200.0], runs=20_000))
+            task = played(task_of(outlay.Problem([law]), policies.Fixed(0), budgets=[200.0], runs=20_000))
             rate = task.outcome.reward.sum() / task.outcome.cost.sum()
             expected = law.moments()[1] / law.moments()[0]
             assert rate == pytest.approx(expected, rel=0.02), law
@@ -678,7 +678,7 @@ class TestOnTheDevice:
             played(task_of(gaussians(2), policies.Fixed(0), max_pulls=50))
         with pytest.raises(BadParameter, match="the arm that choose returns of Lost must be 0 to 1; got 7"):
             played(task_of(gaussians(2), Lost(7)))
-        with pytest.raises(BursarError, match="a run of Raising raised an exception on the GPU"):
+        with pytest.raises(OutlayError, match="a run of Raising raised an exception on the GPU"):
             played(task_of(gaussians(2), Raising(3)))
-        with pytest.raises(BursarError, match="met a cost or reward that is not a finite number"):
-            played(task_of(bursar.Problem([Unsteady(1.0, 1.0)]), policies.Fixed(0)))
+        with pytest.raises(OutlayError, match="met a cost or reward that is not a finite number"):
+            played(task_of(outlay.Problem([Unsteady(1.0, 1.0)]), policies.Fixed(0)))

@@ -9,20 +9,20 @@ import numba
 import numpy as np
 import pytest
 
-from bursar import policies
-from bursar.engine.fingerprint import Reach
-from bursar.engine.lazy import Race, forget, lazy_best, phase_end
-from bursar.engine.records import coerced
-from bursar.engine.vocabulary import OPTIONS, learn
-from bursar.engine.world import World, compose
-from bursar.policies import baselines
-from bursar.policies.choose import best_by_score, log_of
-from bursar.policies.protocol import memory_of
-from bursar.testing import PolicyContract
+from outlay import policies
+from outlay.engine.fingerprint import Reach
+from outlay.engine.lazy import Race, forget, lazy_best, phase_end
+from outlay.engine.records import coerced
+from outlay.engine.vocabulary import OPTIONS, learn
+from outlay.engine.world import World, compose
+from outlay.policies import baselines
+from outlay.policies.choose import best_by_score, log_of
+from outlay.policies.protocol import memory_of
+from outlay.testing import PolicyContract
 from tests.arms.conftest import LAWS
 
 RUNS = 1_600  # of each policy
-SOAK = "BURSAR_SOAK" in os.environ  # each kind of policy is compiled with every law: seconds each
+SOAK = "OUTLAY_SOAK" in os.environ  # each kind of policy is compiled with every law: seconds each
 EVERYTHING = compose(LAWS)
 
 
@@ -279,7 +279,7 @@ def test_a_phase_that_falls_is_caught() -> None:
 class CompiledInSoak(PolicyContract):
     """Compiled and played in `make soak`; every day its formula is compiled alone, by the tests of its scores."""
 
-    @pytest.mark.skipif(not SOAK, reason="BURSAR_SOAK=1 compiles every policy")
+    @pytest.mark.skipif(not SOAK, reason="OUTLAY_SOAK=1 compiles every policy")
     def test_it_compiles_and_repeats_itself(self) -> None:
         super().test_it_compiles_and_repeats_itself()
 

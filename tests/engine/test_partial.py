@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bursar
-from bursar.arms import Gaussian, Problem
-from bursar.engine import simulation
-from bursar.engine.loop import Outcome
-from bursar.policies import Fixed, Uniform
+import outlay
+from outlay.arms import Gaussian, Problem
+from outlay.engine import simulation
+from outlay.engine.loop import Outcome
+from outlay.policies import Fixed, Uniform
 
 PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
 GIVEN: dict[str, Any] = {"policies": [Uniform(), Fixed(1)], "budgets": [1e3, 3e5], "seed": 3, "workers": 2}
@@ -27,21 +27,21 @@ def interrupt_at(part: float) -> Callable[[float], None]:
 
 
 def test_what_is_done_is_what_fewer_runs_give() -> None:
-    some = bursar.simulate(PROBLEM, **GIVEN, runs=4000, partial=True, progress=interrupt_at(0.001))
+    some = outlay.simulate(PROBLEM, **GIVEN, runs=4000, partial=True, progress=interrupt_at(0.001))
     assert 1 <= some.runs < 4000
-    assert some == bursar.simulate(PROBLEM, **GIVEN, runs=some.runs)
+    assert some == outlay.simulate(PROBLEM, **GIVEN, runs=some.runs)
 
 
 def test_nothing_done_raises() -> None:
     with pytest.raises(KeyboardInterrupt):
-        bursar.simulate(PROBLEM, **{**GIVEN, "budgets": [1e8]}, runs=8, partial=True, progress=interrupt_at(0))
+        outlay.simulate(PROBLEM, **{**GIVEN, "budgets": [1e8]}, runs=8, partial=True, progress=interrupt_at(0))
 
 
 def test_it_must_be_asked_for() -> None:
     with pytest.raises(KeyboardInterrupt):
-        bursar.simulate(PROBLEM, **GIVEN, runs=4000, progress=interrupt_at(0.001))
-    with pytest.raises(bursar.BursarError, match="partial of simulate must be True or False; got 'yes'"):
-        bursar.simulate(PROBLEM, **GIVEN, partial="yes")  # type: ignore[arg-type]
+        outlay.simulate(PROBLEM, **GIVEN, runs=4000, progress=interrupt_at(0.001))
+    with pytest.raises(outlay.OutlayError, match="partial of simulate must be True or False; got 'yes'"):
+        outlay.simulate(PROBLEM, **GIVEN, partial="yes")  # type: ignore[arg-type]
 
 
 def test_a_second_ctrl_c_raises(monkeypatch) -> None:
@@ -53,10 +53,10 @@ def test_a_second_ctrl_c_raises(monkeypatch) -> None:
         finally:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("bursar.engine.backends.threads.run", twice)
+    monkeypatch.setattr("outlay.engine.backends.threads.run", twice)
     monkeypatch.setattr(simulation, "_finished", lambda outcome: 3)
     with pytest.raises(KeyboardInterrupt):
-        bursar.simulate(PROBLEM, **GIVEN, runs=8, partial=True)
+        outlay.simulate(PROBLEM, **GIVEN, runs=8, partial=True)
 
 
 def test_runs_count_from_the_first_one_on() -> None:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import bursar
-from bursar import Problem, arms, policies
-from bursar.arms import catalogue
-from bursar.engine.dispatch import CannotCompile
-from bursar.errors import BadParameter, BursarError, InterpretedWarning, RunTooLong
+import outlay
+from outlay import Problem, arms, policies
+from outlay.arms import catalogue
+from outlay.engine.dispatch import CannotCompile
+from outlay.errors import BadParameter, InterpretedWarning, OutlayError, RunTooLong
 from tests.engine.slow import slow_run
 
 MIX = Problem(
@@ -76,7 +76,7 @@ def test_the_engine_equals_its_slow_twin(name: str) -> None:
     players = everyone(problem)
     if name != "mix":  # every law, every policy, but not every pair: each is a compilation
         players = {"B1": players["B1"]}
-    result = bursar.simulate(problem, players, budgets=BUDGETS, runs=3, seed=5)
+    result = outlay.simulate(problem, players, budgets=BUDGETS, runs=3, seed=5)
     for p, policy in enumerate(result.policies.values()):
         for run in range(3):
             for b, (pulls, cost, reward) in enumerate(slow_run(problem, policy, BUDGETS, 5, run)):
@@ -86,18 +86,18 @@ def test_the_engine_equals_its_slow_twin(name: str) -> None:
 
 
 def test_compiled_and_interpreted_runs_agree_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = bursar.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
+    compiled = outlay.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
 
     def refuse(*_: Any) -> None:
         raise CannotCompile("not today")
 
-    monkeypatch.setattr("bursar.engine.dispatch.compiled", refuse)
+    monkeypatch.setattr("outlay.engine.dispatch.compiled", refuse)
     with pytest.warns(InterpretedWarning, match="interpreted.*: not today"):
-        interpreted = bursar.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
+        interpreted = outlay.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
     assert equal(compiled, interpreted)
 
 
-def equal(one: bursar.Result, other: bursar.Result) -> bool:
+def equal(one: outlay.Result, other: outlay.Result) -> bool:
     return all(
         np.array_equal(getattr(one, name), getattr(other, name))
         for name in ("pulls", "cost", "reward", "oracle_reward")
@@ -108,24 +108,24 @@ def test_workers_and_batch_sizes_change_nothing(monkeypatch: pytest.MonkeyPatch)
     problem = PROBLEMS["mix"]
     results = []
     for workers, batch_pulls in ((1, 200_000), (2, 200_000), (3, 300), (2, 1)):
-        monkeypatch.setattr("bursar.engine.batch._BATCH_PULLS", batch_pulls)
-        results.append(bursar.simulate(problem, everyone(problem), budgets=BUDGETS, runs=37, seed=2, workers=workers))
+        monkeypatch.setattr("outlay.engine.batch._BATCH_PULLS", batch_pulls)
+        results.append(outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=37, seed=2, workers=workers))
     assert all(equal(results[0], result) for result in results[1:])
 
 
 def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = PROBLEMS["mix"]
-    whole = bursar.simulate(problem, everyone(problem), budgets=[500.0], runs=5)
-    monkeypatch.setattr("bursar.engine.backends.threads._FIRST_SLICE", 7)
-    monkeypatch.setattr("bursar.engine.backends.threads._SLICE_SECONDS", 0.0)
-    assert equal(whole, bursar.simulate(problem, everyone(problem), budgets=[500.0], runs=5))
+    whole = outlay.simulate(problem, everyone(problem), budgets=[500.0], runs=5)
+    monkeypatch.setattr("outlay.engine.backends.threads._FIRST_SLICE", 7)
+    monkeypatch.setattr("outlay.engine.backends.threads._SLICE_SECONDS", 0.0)
+    assert equal(whole, outlay.simulate(problem, everyone(problem), budgets=[500.0], runs=5))
 
 
 def test_budgets_together_or_apart_give_the_same() -> None:
     problem = MIX  # some of its costs are negative
-    together = bursar.simulate(problem, everyone(problem), budgets=BUDGETS, runs=20, seed=9)
+    together = outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=20, seed=9)
     for b, budget in enumerate(BUDGETS):
-        apart = bursar.simulate(problem, everyone(problem), budgets=[budget], runs=20, seed=9)
+        apart = outlay.simulate(problem, everyone(problem), budgets=[budget], runs=20, seed=9)
         assert np.array_equal(apart.pulls[:, :, 0], together.pulls[:, :, b])
         assert np.array_equal(apart.cost[:, :, 0], together.cost[:, :, b])
         assert np.array_equal(apart.reward[:, :, 0], together.reward[:, :, b])
@@ -134,15 +134,15 @@ def test_budgets_together_or_apart_give_the_same() -> None:
 
 def test_more_runs_and_more_policies_leave_the_first_ones_as_they_were() -> None:
     problem = PROBLEMS["mix"]
-    few = bursar.simulate(problem, policies.Uniform(), budgets=BUDGETS, runs=5, seed=3)
-    more = bursar.simulate(problem, everyone(problem), budgets=BUDGETS, runs=23, seed=3)
+    few = outlay.simulate(problem, policies.Uniform(), budgets=BUDGETS, runs=5, seed=3)
+    more = outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=23, seed=3)
     at = list(more.policies).index("uniform")
     assert np.array_equal(few.reward[0], more.reward[at, :5])
 
 
 def test_each_seed_and_run_has_a_stream_of_its_own() -> None:
     problem = PROBLEMS["G"]
-    results = [bursar.simulate(problem, policies.Uniform(), budgets=[50.0], runs=50, seed=seed) for seed in (0, 1)]
+    results = [outlay.simulate(problem, policies.Uniform(), budgets=[50.0], runs=50, seed=seed) for seed in (0, 1)]
     rewards = np.concatenate([result.reward.ravel() for result in results])
     assert len(set(rewards)) == 100
 
@@ -161,11 +161,11 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
         def moments(self) -> tuple[float, ...]:
             return (0.5, 1.0, 6.25, 0.0, 0.0)
 
-    from bursar.engine.loop import Outcome, Runs, play
-    from bursar.engine.world import Laws
+    from outlay.engine.loop import Outcome, Runs, play
+    from outlay.engine.world import Laws
 
     outcome = Outcome(np.zeros((1, 3, 1), np.int64), np.zeros((1, 3)), np.zeros((1, 3)))
-    memory = bursar.beliefs.Moments.empty(1)
+    memory = outlay.beliefs.Moments.empty(1)
     law = Alternating(np.zeros(1))
     play(
         (None,), Laws((law,)), policies.Fixed(0), (memory,), Runs.start(1), outcome, np.array([2.5, 3.5, 4.0]), 100, 100
@@ -178,17 +178,17 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
 def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:
     """S_n = B is not S_n > B; and a million pulls of 0.1 are 100 000 to 1e-10, where plain sums drift by 1e-6."""
     halves = Problem([arms.Constant(0.5, 1.0)])
-    assert bursar.simulate(halves, policies.Fixed(0), budgets=[5.0], runs=1).pulls.sum() == 11
+    assert outlay.simulate(halves, policies.Fixed(0), budgets=[5.0], runs=1).pulls.sum() == 11
     tenths = Problem([arms.Constant(0.1, 0.1)])
     budgets = [100_000 - 1e-9, 100_000 + 1e-9]
-    result = bursar.simulate(tenths, policies.Fixed(0), budgets=budgets, runs=1)
+    result = outlay.simulate(tenths, policies.Fixed(0), budgets=budgets, runs=1)
     assert result.pulls.ravel().tolist() == [1_000_000, 1_000_001]
     assert result.reward[0, 0, 1] == pytest.approx(100_000.1, rel=1e-15)
 
 
 def test_a_policy_that_looks_at_the_budget_runs_once_for_each() -> None:
     problem = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
-    result = bursar.simulate(problem, HalfAndHalf(), budgets=[10.0, 20.0, 40.0], runs=3)
+    result = outlay.simulate(problem, HalfAndHalf(), budgets=[10.0, 20.0, 40.0], runs=3)
     assert result.pulls[0, 0].tolist() == [[6, 5], [11, 10], [21, 20]]
     assert (result.pulls[0] == result.pulls[0, 0]).all()
 
@@ -204,9 +204,9 @@ def test_listing_the_arms_in_another_order_changes_nothing_beyond_noise() -> Non
         lambda m: policies.UCBB2(3.0, 4.0, min_cost=0.1),
         lambda m: policies.UCBB2C(3.0, 4.0, 1.0, min_cost=0.1),
     ):
-        one = bursar.simulate(problem, make(moments), budgets=[2000.0], runs=1000, seed=1).regret().iloc[0]
+        one = outlay.simulate(problem, make(moments), budgets=[2000.0], runs=1000, seed=1).regret().iloc[0]
         other = (
-            bursar.simulate(flipped, make(flipped.second_moments()), budgets=[2000.0], runs=1000, seed=2)
+            outlay.simulate(flipped, make(flipped.second_moments()), budgets=[2000.0], runs=1000, seed=2)
             .regret()
             .iloc[0]
         )
@@ -215,7 +215,7 @@ def test_listing_the_arms_in_another_order_changes_nothing_beyond_noise() -> Non
 
 def test_the_oracle_is_the_best_arm_in_the_same_runs() -> None:
     problem = PROBLEMS["G"]
-    result = bursar.simulate(problem, policies.Fixed(problem.best), budgets=BUDGETS, runs=50)
+    result = outlay.simulate(problem, policies.Fixed(problem.best), budgets=BUDGETS, runs=50)
     assert np.array_equal(result.oracle_reward, result.reward[0])
     assert (result.regret("realised")["mean"].abs() < 1e-9).all()
 
@@ -235,13 +235,13 @@ class Unsteady(NamedTuple):
 
 @pytest.mark.parametrize("pair", [(math.nan, 1.0), (math.inf, 1.0), (1.0, math.nan), (1.0, -math.inf)])
 def test_a_cost_or_reward_that_is_not_a_number_is_refused(pair: tuple[float, float]) -> None:
-    with pytest.raises(BursarError, match=r"run \d+ of .* met a cost or reward that is not a finite number"):
-        bursar.simulate(Problem([Unsteady(*pair)]), policies.Fixed(0), budgets=[50.0], runs=3, max_pulls=1000)
+    with pytest.raises(OutlayError, match=r"run \d+ of .* met a cost or reward that is not a finite number"):
+        outlay.simulate(Problem([Unsteady(*pair)]), policies.Fixed(0), budgets=[50.0], runs=3, max_pulls=1000)
 
 
 def test_no_label_is_taken_by_the_oracle() -> None:
     for label in ("the best arm", "the oracle, Fixed(0)"):
-        result = bursar.simulate(PROBLEMS["G"], {label: policies.Fixed(1)}, budgets=[50.0], runs=1)
+        result = outlay.simulate(PROBLEMS["G"], {label: policies.Fixed(1)}, budgets=[50.0], runs=1)
         assert result.pulls[0, 0, 0, 0] == 0
 
 
@@ -250,15 +250,15 @@ def test_a_run_that_will_not_end_raises() -> None:
     with pytest.raises(
         RunTooLong, match=r"run 0 of Fixed made max_pulls = 5000 pulls and spent .* of its budget 1e\+06"
     ) as caught:
-        bursar.simulate(problem, policies.Fixed(0), budgets=[1e6], runs=1, max_pulls=5000)
+        outlay.simulate(problem, policies.Fixed(0), budgets=[1e6], runs=1, max_pulls=5000)
     assert (caught.value.pulls, caught.value.budget) == (5000, 1e6)
 
 
 def test_max_pulls_is_not_reached_by_a_run_that_ends_there() -> None:
     problem = Problem([arms.Constant(1.0, 1.0)])
-    assert bursar.simulate(problem, policies.Fixed(0), budgets=[9.5], runs=1, max_pulls=10).pulls.sum() == 10
+    assert outlay.simulate(problem, policies.Fixed(0), budgets=[9.5], runs=1, max_pulls=10).pulls.sum() == 10
     with pytest.raises(RunTooLong):
-        bursar.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1, max_pulls=10)
+        outlay.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1, max_pulls=10)
 
 
 class Bare(NamedTuple):
@@ -281,12 +281,12 @@ class Named(NamedTuple):
 
 
 def test_a_field_may_have_the_name_of_a_method() -> None:
-    assert bursar.simulate(PROBLEMS["G"], Named(), [20.0], runs=1).pulls[0, 0, 0, 2] == 0
+    assert outlay.simulate(PROBLEMS["G"], Named(), [20.0], runs=1).pulls[0, 0, 0, 2] == 0
 
 
 GOOD: dict[str, Any] = {"problem": PROBLEMS["G"], "policies": policies.Fixed(0), "budgets": [10.0]}
 BAD = [
-    ({"problem": "G"}, "problem of simulate must be a bursar.Problem; got 'G'"),
+    ({"problem": "G"}, "problem of simulate must be an outlay.Problem; got 'G'"),
     ({"policies": []}, "policies of simulate must be at least one policy"),
     ({"policies": {}}, "policies of simulate must be at least one policy"),
     ({"policies": [policies.Fixed(0), policies.Fixed(1)]}, "a dict from label to policy"),
@@ -333,7 +333,7 @@ BAD = [
 @pytest.mark.parametrize(("change", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
 def test_bad_input_is_answered_in_one_sentence(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadParameter) as caught:
-        bursar.simulate(**{**GOOD, **change})
+        outlay.simulate(**{**GOOD, **change})
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -341,16 +341,16 @@ def test_bad_input_is_answered_in_one_sentence(change: dict[str, Any], sentence:
 def test_a_progress_bar_appears_when_asked_for(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bursar.engine.progress._DELAY_SECONDS", 0.0)
-    bursar.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e6], runs=4, progress=True)
+    monkeypatch.setattr("outlay.engine.progress._DELAY_SECONDS", 0.0)
+    outlay.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e6], runs=4, progress=True)
     assert "simulating" in capfd.readouterr().err
-    bursar.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[100.0], runs=2)
+    outlay.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[100.0], runs=2)
     assert capfd.readouterr().err == ""
 
 
 def test_progress_can_be_told_to_a_function(capfd: pytest.CaptureFixture[str]) -> None:
     told: list[float] = []
-    bursar.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e5], runs=4, progress=told.append)
+    outlay.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e5], runs=4, progress=told.append)
     assert told == sorted(told)
     assert told[0] >= 0.0
     assert told[-1] == 1.0

@@ -23,19 +23,19 @@ import pytest
 from numba.core import event
 from numpy.typing import NDArray
 
-import bursar
-from bursar import arms, policies
-from bursar.engine import batch, dispatch
-from bursar.engine.fingerprint import Reach
-from bursar.errors import InterpretedWarning
+import outlay
+from outlay import arms, policies
+from outlay.engine import batch, dispatch
+from outlay.engine.fingerprint import Reach
+from outlay.errors import InterpretedWarning
 
-SOAK = "BURSAR_SOAK" in os.environ
-PROBLEM = bursar.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
+SOAK = "OUTLAY_SOAK" in os.environ
+PROBLEM = outlay.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
 
 
-def favourite(policy: Any, problem: bursar.Problem = PROBLEM) -> int:
+def favourite(policy: Any, problem: outlay.Problem = PROBLEM) -> int:
     """The arm that a policy pulls most."""
-    result = bursar.simulate(problem, policy, budgets=[50.0], runs=1, workers=1)
+    result = outlay.simulate(problem, policy, budgets=[50.0], runs=1, workers=1)
     return int(result.pulls[0, 0, 0].argmax())
 
 
@@ -43,7 +43,7 @@ def favourite(policy: Any, problem: bursar.Problem = PROBLEM) -> int:
 def pulls() -> Callable[[Any, int], bool]:
     """Whether a policy pulls this arm most, as far as its fingerprint goes: who shares one shares machine code.
 
-    With BURSAR_SOAK=1 each is compiled and played, which takes seconds.
+    With OUTLAY_SOAK=1 each is compiled and played, which takes seconds.
     """
     arms: dict[str, int] = {}
 
@@ -95,7 +95,7 @@ def test_two_policies_of_one_name_keep_their_own_code() -> None:
     other: dict[str, Any] = {}
     define(one, CELL.format(arm=0))
     define(other, CELL.format(arm=2))
-    result = bursar.simulate(PROBLEM, {"one": one["Pick"](), "other": other["Pick"]()}, budgets=[50.0], runs=1)
+    result = outlay.simulate(PROBLEM, {"one": one["Pick"](), "other": other["Pick"]()}, budgets=[50.0], runs=1)
     assert result.pulls[:, 0, 0].argmax(axis=1).tolist() == [0, 2]
 
 
@@ -232,10 +232,10 @@ def test_a_class_made_inside_a_method_is_followed() -> None:
             def moments(self): return 1.0, self.level, 0.0, 0.0, 0.0
         """,
     )
-    problem = bursar.Problem([space["Outer"](1.0)])
-    assert bursar.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1).pulls.sum() == 11
+    problem = outlay.Problem([space["Outer"](1.0)])
+    assert outlay.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1).pulls.sum() == 11
     define(space, "PRICE = 3.0")
-    assert bursar.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1).pulls.sum() == 4
+    assert outlay.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1).pulls.sum() == 4
 
 
 def test_two_laws_of_one_name_keep_their_own_code() -> None:
@@ -252,8 +252,8 @@ def test_two_laws_of_one_name_keep_their_own_code() -> None:
     define(two, source.format(price=2.0))
     a, b = one["Mine"](1.0), two["Mine"](1.0)
     for last, price in ((a, 1.0), (b, 2.0)):
-        problem = bursar.Problem([a, b, arms.Linear(last, 1.0)])
-        result = bursar.simulate(problem, policies.Fixed(2), budgets=[20.5], runs=1)
+        problem = outlay.Problem([a, b, arms.Linear(last, 1.0)])
+        result = outlay.simulate(problem, policies.Fixed(2), budgets=[20.5], runs=1)
         assert result.cost[0, 0, 0] / result.pulls[0, 0, 0, 2] == price
 
 
@@ -279,14 +279,14 @@ def test_helpers_given_to_njit_are_followed_and_left_unharmed(pulls: Callable[[A
     assert pulls(space["ByNjit"](), 0)
 
 
-def test_a_patched_constant_of_bursar_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_patched_constant_of_outlay_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = arms.catalogue.load("G")
     policy = policies.UCBB1(**problem.second_moments())
-    before = bursar.simulate(problem, policy, budgets=[300.0], runs=1).pulls
-    monkeypatch.setattr("bursar.policies.upper_rate.STABLE", 1e-9)
-    assert (bursar.simulate(problem, policy, budgets=[300.0], runs=1).pulls != before).any()
+    before = outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls
+    monkeypatch.setattr("outlay.policies.upper_rate.STABLE", 1e-9)
+    assert (outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls != before).any()
     monkeypatch.undo()
-    assert (bursar.simulate(problem, policy, budgets=[300.0], runs=1).pulls == before).all()
+    assert (outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls == before).all()
 
 
 MODULE = """
@@ -309,17 +309,17 @@ class Imported(Parent):
 DRIVER = """
 import sys
 sys.path.insert(0, {path!r})
-import mine, bursar
-from bursar import arms
+import mine, outlay
+from outlay import arms
 from numba.core import event
 from numpy.typing import NDArray
 compiled = []
 class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
     def on_end(self, event): pass
-problem = bursar.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
+problem = outlay.Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0), arms.Constant(1.0, 3.0)])
 with event.install_listener("numba:compile", Listener()):
-    result = bursar.simulate(problem, mine.Imported(), budgets=[50.0], runs=1)
+    result = outlay.simulate(problem, mine.Imported(), budgets=[50.0], runs=1)
 print(result.pulls[0, 0, 0].argmax(), "play" in compiled)
 """
 
@@ -329,7 +329,7 @@ def test_an_edited_module_is_compiled_anew_and_an_unedited_one_starts_warm(tmp_p
 
     def run(arm: int, bonus: float) -> str:
         (tmp_path / "mine.py").write_text(MODULE.format(arm=arm, bonus=bonus))
-        output: str = fresh_python(DRIVER.format(path=str(tmp_path)), BURSAR_CACHE_DIR=cache).stdout
+        output: str = fresh_python(DRIVER.format(path=str(tmp_path)), OUTLAY_CACHE_DIR=cache).stdout
         return output.strip()
 
     assert run(0, 1.0) == "0 True"
@@ -342,14 +342,14 @@ def test_an_edited_module_is_compiled_anew_and_an_unedited_one_starts_warm(tmp_p
 def test_a_vanished_module_does_not_trouble_built_in_policies(tmp_path: Path, fresh_python: Any) -> None:
     cache = str(tmp_path / "cache")
     (tmp_path / "mine.py").write_text(MODULE.format(arm=1, bonus=1.0))
-    assert fresh_python(DRIVER.format(path=str(tmp_path)), BURSAR_CACHE_DIR=cache).stdout.split()[0] == "1"
+    assert fresh_python(DRIVER.format(path=str(tmp_path)), OUTLAY_CACHE_DIR=cache).stdout.split()[0] == "1"
     (tmp_path / "mine.py").unlink()
     script = (
         DRIVER.format(path="")
-        .replace("import mine, bursar", "import bursar")
-        .replace("mine.Imported()", "bursar.policies.Fixed(2)")
+        .replace("import mine, outlay", "import outlay")
+        .replace("mine.Imported()", "outlay.policies.Fixed(2)")
     )
-    assert fresh_python(script, BURSAR_CACHE_DIR=cache).stdout.split()[0] == "2"
+    assert fresh_python(script, OUTLAY_CACHE_DIR=cache).stdout.split()[0] == "2"
 
 
 def test_a_reloaded_module_runs_its_new_code(
@@ -367,17 +367,17 @@ def test_a_reloaded_module_runs_its_new_code(
 
 
 SMALL = """
-import bursar
-from bursar import policies
-problem = bursar.arms.catalogue.load("G")
-result = bursar.simulate(problem, policies.Fixed(1), budgets=[300.0], runs=3)  # the oracle's class: compiled once
+import outlay
+from outlay import policies
+problem = outlay.arms.catalogue.load("G")
+result = outlay.simulate(problem, policies.Fixed(1), budgets=[300.0], runs=3)  # the oracle's class: compiled once
 print(result.pulls.tolist(), result.reward.tolist())
 """
 
 
 def test_parallel_first_runs_agree(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SMALL)
-    env = {**os.environ, "BURSAR_CACHE_DIR": str(tmp_path / "cache")}
+    env = {**os.environ, "OUTLAY_CACHE_DIR": str(tmp_path / "cache")}
     runs = [
         subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -389,38 +389,38 @@ def test_parallel_first_runs_agree(tmp_path: Path) -> None:
 
 
 def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(fresh_python: Any) -> None:
-    package = Path(bursar.__file__).parent
+    package = Path(outlay.__file__).parent
 
     def listing() -> set[Path]:
         return {path for path in package.rglob("*") if path.suffix != ".pyc" and path.name != "__pycache__"}
 
     before = listing()
     warm = fresh_python(SMALL).stdout
-    assert fresh_python(SMALL, BURSAR_CACHE_DIR="/dev/null/nowhere", HOME="/dev/null").stdout == warm
+    assert fresh_python(SMALL, OUTLAY_CACHE_DIR="/dev/null/nowhere", HOME="/dev/null").stdout == warm
     assert listing() == before
 
 
 def test_a_damaged_cache_is_replaced(tmp_path: Path, fresh_python: Any) -> None:
     cache = tmp_path / "cache"
-    good = fresh_python(SMALL, BURSAR_CACHE_DIR=str(cache)).stdout
+    good = fresh_python(SMALL, OUTLAY_CACHE_DIR=str(cache)).stdout
     for path in cache.rglob("*.nb?"):
         path.write_bytes(path.read_bytes()[:20])
-    assert fresh_python(SMALL, BURSAR_CACHE_DIR=str(cache)).stdout == good
+    assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(cache)).stdout == good
 
 
 def test_compilation_depends_on_types_only() -> None:
     def run(k: int, alpha: float, as_ints: bool) -> None:
         values = [1 if as_ints else 1.5] * k
-        problem = bursar.Problem([arms.Gaussian(1, 1 + i / k, 0.25, 0.5, 0.1) for i in range(k)])
+        problem = outlay.Problem([arms.Gaussian(1, 1 + i / k, 0.25, 0.5, 0.1) for i in range(k)])
         policy = policies.UCBB1(values, values, [0] * k, alpha=alpha)
-        bursar.simulate(problem, policy, budgets=[30, 40 + k], runs=3)
+        outlay.simulate(problem, policy, budgets=[30, 40 + k], runs=3)
 
     run(3, 2.1, False)
     listener = Compilations()
     with event.install_listener("numba:compile", listener):
         run(50, 3, True)
         run(7, 2.5, False)
-        bursar.simulate(arms.catalogue.load("G"), policies.UCBB1(0.25, 0.25, 0.0), budgets=[10], runs=40, workers=1)
+        outlay.simulate(arms.catalogue.load("G"), policies.UCBB1(0.25, 0.25, 0.0), budgets=[10], runs=40, workers=1)
     assert listener.count == 0
 
 
@@ -461,7 +461,7 @@ def resident_kilobytes() -> int:
 def test_a_policy_that_allocates_works_and_leaks_nothing() -> None:
     assert favourite(Allocating()) == 1
     before = resident_kilobytes()
-    bursar.simulate(PROBLEM, Allocating(), budgets=[200_000.0], runs=4)  # 2.4 million arrays of 24 bytes and a header
+    outlay.simulate(PROBLEM, Allocating(), budgets=[200_000.0], runs=4)  # 2.4 million arrays of 24 bytes and a header
     assert resident_kilobytes() - before < 40_000
 
 
@@ -476,7 +476,7 @@ def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:
         return state
 
     monkeypatch.setattr(batch._State, "start", watched)
-    bursar.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[5000.0], runs=20)
+    outlay.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[5000.0], runs=20)
     gc.collect()
     assert len(seen) >= 4
     assert {sys.getrefcount(rng) for rng in seen} == {sys.getrefcount(object()) + 2}  # by `seen` and by `rng`
@@ -509,7 +509,7 @@ class Careless(NamedTuple):
 
 
 def test_a_memory_of_another_layout_never_reaches_compiled_code() -> None:
-    with pytest.raises(bursar.BursarError, match="a Uneven must have the same types of fields every time it is made"):
+    with pytest.raises(outlay.OutlayError, match="a Uneven must have the same types of fields every time it is made"):
         favourite(Careless(np.zeros(1)))
 
 
@@ -535,7 +535,7 @@ class Mistaken(NamedTuple):
 def test_a_mistake_in_a_policy_is_one_sentence(kind: str) -> None:
     with (
         pytest.warns(InterpretedWarning, match="Mistaken cannot be compiled"),
-        pytest.raises(bursar.BursarError, match=r"a run of Mistaken failed with (Type|Attribute)Error: .*, line \d+\)"),
+        pytest.raises(outlay.OutlayError, match=r"a run of Mistaken failed with (Type|Attribute)Error: .*, line \d+\)"),
     ):
         favourite(Mistaken(kind))
 
@@ -551,7 +551,7 @@ class NoMemory(NamedTuple):
 
 
 def test_a_memory_that_is_none_is_refused() -> None:
-    with pytest.raises(bursar.BursarError, match="memory of NoMemory must be a NamedTuple with methods"):
+    with pytest.raises(outlay.OutlayError, match="memory of NoMemory must be a NamedTuple with methods"):
         favourite(NoMemory())
 
 
@@ -564,14 +564,14 @@ def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:
 
 
 def test_an_arm_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(bursar.BursarError, match=r"the arm that choose returns of Wrong must be 0 to 2; got 3"):
+    with pytest.raises(outlay.OutlayError, match=r"the arm that choose returns of Wrong must be 0 to 2; got 3"):
         favourite(Wrong())
 
 
 def test_ctrl_c_returns_at_once_and_leaves_no_thread() -> None:
     problem = arms.catalogue.load("thousand-arms")
     policy = policies.UCBB1(**problem.second_moments())
-    bursar.simulate(problem, policy, budgets=[10.0], runs=1)  # compiled before the clock starts
+    outlay.simulate(problem, policy, budgets=[10.0], runs=1)  # compiled before the clock starts
     moments: list[float] = []
 
     def interrupt() -> None:
@@ -581,9 +581,9 @@ def test_ctrl_c_returns_at_once_and_leaves_no_thread() -> None:
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        bursar.simulate(problem, policy, budgets=[1e9], runs=8, max_pulls=10**9)
+        outlay.simulate(problem, policy, budgets=[1e9], runs=8, max_pulls=10**9)
     assert time.perf_counter() - moments[0] < 5.0  # a hang, not a stopwatch; benchmarks/ has the milliseconds
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("bursar")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("outlay")]
 
 
 def test_entries_are_reused_for_equal_code() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bursar import Result, __version__
-from bursar.experiments import outputs, play
-from bursar.report import table
+from outlay import Result, __version__
+from outlay.experiments import outputs, play
+from outlay.report import table
 
 SWEPT = """
 format = 1

@@ -1,4 +1,4 @@
-"""`bursar compare experiment.toml`: what it prints, its exit codes; completion; the example of the docs."""
+"""`outlay compare experiment.toml`: what it prints, its exit codes; completion; the example of the docs."""
 
 import json
 import os
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import bursar
-from bursar import experiments
-from bursar.cli import commands
-from bursar.experiments import Experiment, Outcome, play, read, run
-from bursar.experiments.calibrate import Pace
+import outlay
+from outlay import experiments
+from outlay.cli import commands
+from outlay.experiments import Experiment, Outcome, play, read, run
+from outlay.experiments.calibrate import Pace
 
 from .conftest import PLAIN, SWEPT
 
@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 
 
 def ask(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, ["compare", *arguments], prog_name="bursar")
+    return CliRunner().invoke(commands, ["compare", *arguments], prog_name="outlay")
 
 
 def test_a_sweep_prints_its_table(write, simulated):
@@ -51,8 +51,8 @@ def test_one_point_prints_the_table_of_compare(write, simulated):
     done = ask("experiment.toml")
     assert "two arms: regret at budget 50, 4 runs, seed 3" in done.stdout
     assert "lower bound as B grows: " in done.stdout
-    assert done.stdout.endswith("wrote bursar-report/report.html and 2 more files in bursar-report\n")
-    assert not Path("bursar-report/sweep.csv").exists()
+    assert done.stdout.endswith("wrote outlay-report/report.html and 2 more files in outlay-report\n")
+    assert not Path("outlay-report/sweep.csv").exists()
 
 
 def test_quiet_and_json(write, simulated):
@@ -73,7 +73,7 @@ def test_quiet_and_json(write, simulated):
 
 def test_a_dry_run_writes_nothing(write, monkeypatch):
     write(SWEPT)
-    monkeypatch.setattr("bursar.experiments.calibrate.measure", lambda *_: Pace(0.0, 1.0))
+    monkeypatch.setattr("outlay.experiments.calibrate.measure", lambda *_: Pace(0.0, 1.0))
     done = ask("experiment.toml", "--out", "out", "--dry-run")
     assert done.exit_code == 0, done.output
     assert [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()[4:6]] == [
@@ -93,21 +93,21 @@ def test_a_bad_file_is_asked_wrongly(write):
     write(SWEPT.replace("runs = 4", "runs = 0"))
     done = ask("experiment.toml")
     assert done.exit_code == 2
-    assert done.output == "bursar: experiment.toml: runs of [experiment] must be a whole number ≥ 1; got 0\n"
+    assert done.output == "outlay: experiment.toml: runs of [experiment] must be a whole number ≥ 1; got 0\n"
     write(SWEPT.replace("arms.correlation", "arms.shape"))
     done = ask("experiment.toml", "--dry-run")
     assert done.exit_code == 2
-    assert done.output.startswith("bursar: experiment.toml: over of a sweep must be a field of the arms (cost, ")
+    assert done.output.startswith("outlay: experiment.toml: over of a sweep must be a field of the arms (cost, ")
     write(SWEPT.replace("runs = 4", "runs = "))
     done = ask("experiment.toml")
     assert done.exit_code == 2
-    assert done.output.startswith("bursar: experiment.toml is not TOML: ")
+    assert done.output.startswith("outlay: experiment.toml is not TOML: ")
     write(SWEPT)
     for dry in ([], ["--dry-run"]):
         done = ask("experiment.toml", "--workers", "0", *dry)
         assert done.exit_code == 2
-        assert done.output == "bursar: workers of compare must be a whole number ≥ 1; got 0\n"
-    assert not Path("bursar-report").exists()
+        assert done.output == "outlay: workers of compare must be a whole number ≥ 1; got 0\n"
+    assert not Path("outlay-report").exists()
 
 
 def test_options_that_the_file_answers_are_refused(write):
@@ -126,7 +126,7 @@ def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
     write("in the way", "out")
     for dry in ([], ["--dry-run"]):
         done = ask("experiment.toml", "--out", "out", *dry)
-        assert (done.exit_code, done.stderr) == (1, "bursar: cannot write out: it is a file\n")
+        assert (done.exit_code, done.stderr) == (1, "outlay: cannot write out: it is a file\n")
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -134,13 +134,13 @@ def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
     monkeypatch.setattr(play, "simulate", interrupted)
     done = ask("experiment.toml", "--out", "there")
     assert done.exit_code == 130
-    assert done.stderr == "bursar: interrupted; what is done is kept, and the same command goes on from there\n"
+    assert done.stderr == "outlay: interrupted; what is done is kept, and the same command goes on from there\n"
     assert not Path("there").exists()
     write(SWEPT.replace("runs = 4", "runs = 10000000000000"))
     for dry in ([], ["--dry-run"]):
         done = ask("experiment.toml", "--out", "there", *dry)
         assert done.exit_code == 2
-        assert done.stderr.startswith("bursar: runs of [experiment] in experiment.toml must be small enough: these ")
+        assert done.stderr.startswith("outlay: runs of [experiment] in experiment.toml must be small enough: these ")
     assert not Path("there").exists()
 
 
@@ -162,31 +162,31 @@ def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
 def test_a_plain_problem_in_json(write, monkeypatch):
     write(PLAIN)
     result = run_one()
-    monkeypatch.setattr("bursar.report.comparison.compare", lambda *_, **__: (result, [Path("page")]))
+    monkeypatch.setattr("outlay.report.comparison.compare", lambda *_, **__: (result, [Path("page")]))
     told = json.loads(ask("G", "--json").stdout)
     assert told["files"] == ["page"]
     assert [row["policy"] for row in told["rows"]] == ["Uniform", "stubborn"]
     assert ask("G", "--quiet").output == ""
 
 
-def run_one() -> bursar.Result:
+def run_one() -> outlay.Result:
     [(_, result)] = play.results(read("experiment.toml"), "cells")
     return result
 
 
 def test_help_has_examples():
     for verb in ("compare", "bounds"):
-        text = CliRunner().invoke(commands, [verb, "--help"], prog_name="bursar").stdout
+        text = CliRunner().invoke(commands, [verb, "--help"], prog_name="outlay").stdout
         examples = [line.strip() for line in text.partition("Examples:\n")[2].splitlines()]
-        assert examples[0].startswith(f"bursar {verb}")
+        assert examples[0].startswith(f"outlay {verb}")
         assert max(map(len, text.splitlines())) <= 80
     assert "Exit codes:\n    0    done\n" in ask("--help").stdout
 
 
 def completed(words: str) -> list[str]:
     """What Tab offers in bash after these words."""
-    script = "from bursar.cli import main; main()"
-    env = {"_BURSAR_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    script = "from outlay.cli import main; main()"
+    env = {"_OUTLAY_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, **env},
@@ -199,20 +199,20 @@ def completed(words: str) -> list[str]:
 
 
 def test_completion():
-    assert completed("bursar com") == ["plain,compare"]
-    assert completed("bursar compare near") == ["plain,near-tie", "file,near"]
-    assert completed("bursar compare --policy frug") == ["plain,Frugal"]
-    assert "plain,--dry-run" in completed("bursar compare --")
+    assert completed("outlay com") == ["plain,compare"]
+    assert completed("outlay compare near") == ["plain,near-tie", "file,near"]
+    assert completed("outlay compare --policy frug") == ["plain,Frugal"]
+    assert "plain,--dry-run" in completed("outlay compare --")
 
 
 def test_the_script_for_a_shell():
-    env = {**os.environ, "_BURSAR_COMPLETE": "zsh_source"}
-    script = "from bursar.cli import main; main()"
+    env = {**os.environ, "_OUTLAY_COMPLETE": "zsh_source"}
+    script = "from outlay.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True
     )
-    assert "#compdef bursar" in done.stdout
-    assert "_BURSAR_COMPLETE=zsh_source bursar" in PAGE.read_text(encoding="utf-8")
+    assert "#compdef outlay" in done.stdout
+    assert "_OUTLAY_COMPLETE=zsh_source outlay" in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_example_of_the_docs_prints_what_they_say(write, reports):
@@ -222,15 +222,15 @@ def test_the_example_of_the_docs_prints_what_they_say(write, reports):
     done = ask("experiment.toml", "--out", "results", "--workers", "2")
     assert done.exit_code == 0, done.output
     assert Path("results/sweep.txt").read_text(encoding="utf-8") == table
-    assert bursar.load("results/correlation=0.5/result.parquet").labels == ["UCB-B1", "Frugal"]
+    assert outlay.load("results/correlation=0.5/result.parquet").labels == ["UCB-B1", "Frugal"]
 
 
 @pytest.mark.parametrize("verb", ["compare", "bounds"])
 def test_help_is_quick(verb, fresh_python):
     script = f"""
 import sys
-from bursar.cli import main
-sys.argv = ["bursar", {verb!r}, "--help"]
+from outlay.cli import main
+sys.argv = ["outlay", {verb!r}, "--help"]
 try:
     main()
 except SystemExit:

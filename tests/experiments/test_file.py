@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from bursar import Problem
-from bursar.arms import catalogue
-from bursar.errors import BadFile
-from bursar.experiments import is_experiment, points_of, read
-from bursar.experiments.summary import Row
-from bursar.experiments.sweep import TAKEN, Sweep
+from outlay import Problem
+from outlay.arms import catalogue
+from outlay.errors import BadFile
+from outlay.experiments import is_experiment, points_of, read
+from outlay.experiments.summary import Row
+from outlay.experiments.sweep import TAKEN, Sweep
 
 from .conftest import PLAIN, SWEPT
 
@@ -45,7 +45,7 @@ LOGGED = "format = 1\n[experiment]\nbudget = 1\n[log]\n"
 SWEEP = HEAD + '[[policies]]\nname = "Frugal"\n[[sweep]]\n'
 BAD = [
     ("[experiment]\nbudget = 1", "an experiment starts with the line `format = 1`; this one has format = None"),
-    ("format = 2\n[experiment]", "this experiment has format 2, of a newer bursar; this one reads format 1"),
+    ("format = 2\n[experiment]", "this experiment has format 2, of a newer outlay; this one reads format 1"),
     ("format = 1\nexperiment = 3", "an experiment has an [experiment] table; this one has none"),
     ("format = 1\n[[policies]]", "an experiment has an [experiment] table; this one has none"),
     (f"x = 1\n{HEAD}", "a key of the file must be one of format, experiment, arms, log, policies, sweep; got 'x'"),

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bursar.arms import Empirical
-from bursar.errors import BadFile
-from bursar.experiments import read
-from bursar.experiments.log import problem_of
-from bursar.logs import Columns, sources
+from outlay.arms import Empirical
+from outlay.errors import BadFile
+from outlay.experiments import read
+from outlay.experiments.log import problem_of
+from outlay.logs import Columns, sources
 
 LOG = "model,usd,score,other\nsmall,1,0.5,x\nlarge,2.5,1,\nsmall,3,-1,y\n"
 OF_LOG = (

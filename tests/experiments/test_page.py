@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bursar.experiments import read, run
-from bursar.experiments.verdict import Standing, sentences
-from bursar.report.verdict import Verdict
+from outlay.experiments import read, run
+from outlay.experiments.verdict import Standing, sentences
+from outlay.report.verdict import Verdict
 
 from .conftest import SWEPT
 
@@ -109,7 +109,7 @@ def test_the_page(page):
     assert "2 policies at 2 points (2 values of &lt;b&gt;ρ), a budget of 50" in page
     assert re.search(r"Uniform lost [\d.]+ on average at every point\.", page)
     assert page.count("<svg ") == 2
-    assert "<code>bursar compare experiment.toml --out FOLDER</code>" in page
+    assert "<code>outlay compare experiment.toml --out FOLDER</code>" in page
     assert "experiments.read('experiment.toml')" in unescape(page)
     assert "arms.correlation = −0.5, 0.5" in page
     assert "stubborn: Fixed(arm=1)" in page

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bursar.arms import Gaussian
-from bursar.errors import BadFile
-from bursar.experiments import plan, points_of, read
-from bursar.experiments.play import jobs
-from bursar.policies import Fixed, Uniform
+from outlay.arms import Gaussian
+from outlay.errors import BadFile
+from outlay.experiments import plan, points_of, read
+from outlay.experiments.play import jobs
+from outlay.policies import Fixed, Uniform
 
 from .conftest import PLAIN, SWEPT
 

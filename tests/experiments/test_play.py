@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import bursar
-from bursar import Result, policies
-from bursar.errors import BadFile, BadParameter, BursarError
-from bursar.experiments import estimate, outputs, points_of, read, results, run, store
+import outlay
+from outlay import Result, policies
+from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.experiments import estimate, outputs, points_of, read, results, run, store
 
 from .conftest import PLAIN, SWEPT
 
@@ -43,7 +43,7 @@ def test_a_policy_more_is_played_alone(write, simulated):
     assert (outcome.played, outcome.reused) == (1, 2)
     assert outcome.result is not None
     assert outcome.result.labels == ["Uniform", "stubborn", "Greedy"]
-    assert bursar.load("out/result.parquet") == outcome.result
+    assert outlay.load("out/result.parquet") == outcome.result
     relabelled = run(read(write(PLAIN.replace("stubborn", "mule"))), "out")
     assert simulated == ["Greedy"]
     assert relabelled.result is not None
@@ -119,10 +119,10 @@ def test_a_damaged_cell_is_counted(write, simulated):
 )
 def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
     def no_gpu() -> None:
-        raise BursarError("backend='cuda' needs an NVIDIA GPU")
+        raise OutlayError("backend='cuda' needs an NVIDIA GPU")
 
-    monkeypatch.setattr("bursar.engine.backends.cuda.toolkit", no_gpu)
-    with pytest.raises(BursarError, match=sentence):
+    monkeypatch.setattr("outlay.engine.backends.cuda.toolkit", no_gpu)
+    with pytest.raises(OutlayError, match=sentence):
         run(read(write(SWEPT.replace(old, new))), "a/b")
     assert [path.name for path in Path().iterdir()] == ["experiment.toml"]
 
@@ -131,7 +131,7 @@ def test_what_simulate_refuses_was_asked_wrongly_in_the_file(write, monkeypatch,
     def simulate(*_, **__):
         raise BadParameter("simulate", "runs", "fewer", 4)
 
-    monkeypatch.setattr("bursar.experiments.play.simulate", simulate)
+    monkeypatch.setattr("outlay.experiments.play.simulate", simulate)
     with pytest.raises(BadParameter, match=r"^runs of \[experiment\] in experiment.toml must be fewer; got 4$"):
         run(read(write(PLAIN)), "out")
 
@@ -165,12 +165,12 @@ def test_damaged_and_foreign_cells_are_played_again(write, simulated):
 def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     experiment = read(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
     with pytest.raises(
-        BursarError, match=r"^Uniform at correlation = −0.5: run \d of Uniform made max_pulls = 30 pulls"
+        OutlayError, match=r"^Uniform at correlation = −0.5: run \d of Uniform made max_pulls = 30 pulls"
     ):
         run(experiment, "out")
     assert not Path("out").exists()
     Path("mine").mkdir()
-    with pytest.raises(BursarError):
+    with pytest.raises(OutlayError):
         run(experiment, "mine/deep/er")
     assert list(Path("mine").iterdir()) == [], "what was there stays, what was made is gone"
 
@@ -180,7 +180,7 @@ def test_cells_put_together_are_one_simulation(write):
     experiment = read(write(PLAIN))
     [(_, result)] = results(experiment, "out")
     contenders = {"Uniform": policies.Uniform(), "stubborn": policies.Fixed(1)}
-    assert result == bursar.simulate(experiment.problem, contenders, [20, 50], runs=4, seed=3)
+    assert result == outlay.simulate(experiment.problem, contenders, [20, 50], runs=4, seed=3)
     assert not Path("out/report.html").exists()
     outcome = run(experiment, "out")
     assert (outcome.played, outcome.reused, outcome.result) == (0, 2, result)
@@ -191,17 +191,17 @@ def test_cells_put_together_are_one_simulation(write):
 def test_cells_that_disagree_are_not_mixed(write, simulated):
     [point] = points_of(read(write(PLAIN)))
     run(read(write(PLAIN)), "out")
-    found = {label: bursar.load(store.path_of(Path("out"), cell)) for label, cell in point.cells.items()}
+    found = {label: outlay.load(store.path_of(Path("out"), cell)) for label, cell in point.cells.items()}
     changed = found["stubborn"]
     found["stubborn"] = replace(changed, oracle_reward=changed.oracle_reward + 1.0)
-    with pytest.raises(BursarError, match="differ in what the best arm earned"):
+    with pytest.raises(OutlayError, match="differ in what the best arm earned"):
         store.combined(point, found)
 
 
 KILLED = """
 import os, signal
 import pyarrow.parquet as pq
-from bursar.cli import main
+from outlay.cli import main
 
 write, calls = pq.write_table, []
 
@@ -216,7 +216,7 @@ def write_half(table, file, **options):
 
 pq.write_table = write_half
 import sys
-sys.argv = ["bursar", "compare", "experiment.toml", "--out", "killed", "--quiet"]
+sys.argv = ["outlay", "compare", "experiment.toml", "--out", "killed", "--quiet"]
 main()
 """
 
@@ -238,7 +238,7 @@ def test_killed_in_the_middle_of_a_file_and_resumed(write, reports, fresh_python
 
 def test_a_folder_that_cannot_be_made(write, simulated):
     write("in the way", "out")
-    with pytest.raises(BursarError, match=r"^cannot write out: it is a file$"):
+    with pytest.raises(OutlayError, match=r"^cannot write out: it is a file$"):
         run(read(write(PLAIN)), "out")
     assert simulated == []
     assert Path("out").is_file()

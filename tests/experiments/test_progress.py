@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from bursar.experiments import calibrate, estimate, points_of, read, run
-from bursar.experiments.play import jobs
-from bursar.experiments.progress import Progress, State
+from outlay.experiments import calibrate, estimate, points_of, read, run
+from outlay.experiments.play import jobs
+from outlay.experiments.progress import Progress, State
 
 from .conftest import SWEPT
 

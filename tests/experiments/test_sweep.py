@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from tests.arms import conftest
 
-from bursar.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
-from bursar.arms.problem_file import LAWS
-from bursar.errors import BadParameter, NotCovered
-from bursar.experiments.players import FACTS, Player
-from bursar.experiments.sweep import Setup, moved
-from bursar.policies import BY_NAME, UCBB1, CatoniRate, Frugal
-from bursar.report.comparison import policy_for
+from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
+from outlay.arms.problem_file import LAWS
+from outlay.errors import BadParameter, NotCovered
+from outlay.experiments.players import FACTS, Player
+from outlay.experiments.sweep import Setup, moved
+from outlay.policies import BY_NAME, UCBB1, CatoniRate, Frugal
+from outlay.report.comparison import policy_for
 
 # The first of each law: of some others the mean reward cannot be moved alone.
 EXAMPLES = list({type(law): law for law in reversed(conftest.LAWS)}.values())

@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bursar.errors import BadFile, BadParameter
-from bursar.logs import Columns, sources, stretches
+from outlay.errors import BadFile, BadParameter
+from outlay.logs import Columns, sources, stretches
 
 
 def made(rows: int = 3000) -> pd.DataFrame:

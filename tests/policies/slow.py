@@ -1,4 +1,4 @@
-"""The paper's scores, slow and obvious, straight from the list of an arm's samples. Shares no code with bursar."""
+"""The paper's scores, slow and obvious, straight from the list of an arm's samples. Shares no code with outlay."""
 
 import math
 

@@ -1,6 +1,6 @@
 """Test inversion, slow and obvious: the largest r that an upper confidence bound of the mean of R − rX leaves.
 
-Each bound is written for the list of numbers z = R − rX; `largest` then tries rates. Shares no code with bursar.
+Each bound is written for the list of numbers z = R − rX; `largest` then tries rates. Shares no code with outlay.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""KL-rate and Frugal, slow and obvious: the whole choice, from lists of samples. Shares no code with bursar."""
+"""KL-rate and Frugal, slow and obvious: the whole choice, from lists of samples. Shares no code with outlay."""
 
 import math
 from collections.abc import Callable

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
-from bursar.beliefs import Belief, Moments
-from bursar.engine.fingerprint import Reach
-from bursar.engine.vocabulary import learn
-from bursar.policies import Fixed, Now, Uniform, best_by_sample, best_by_score
+from outlay.beliefs import Belief, Moments
+from outlay.engine.fingerprint import Reach
+from outlay.engine.vocabulary import learn
+from outlay.policies import Fixed, Now, Uniform, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan
 for helper in Reach(Moments).functions:  # as the engine does before it compiles anything with this memory

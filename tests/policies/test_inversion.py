@@ -14,8 +14,8 @@ from tests.beliefs.compiled import compiled
 from tests.policies import slow_inversion as slow
 from tests.policies.test_scores import drawn, moments_of, second_moments
 
-from bursar.beliefs import Belief, Blocks, Samples
-from bursar.policies import BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
+from outlay.beliefs import Belief, Blocks, Samples
+from outlay.policies import BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
 
 Array = NDArray[np.float64]
 

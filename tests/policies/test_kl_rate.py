@@ -18,12 +18,12 @@ from scipy import optimize, stats
 from tests.beliefs.compiled import compiled
 from tests.policies import slow_kl_rate as slow
 
-from bursar.beliefs import Lead, Pooled, PooledBelief
-from bursar.errors import BadParameter
-from bursar.policies import Fieller, Frugal, KLRate
-from bursar.policies.choose import best_by_excess, best_by_score, leader_of, log_of, without_price
-from bursar.policies.evidence import best_weight, closed_evidence, gaussian_evidence, sample_evidence
-from bursar.policies.protocol import memory_of
+from outlay.beliefs import Lead, Pooled, PooledBelief
+from outlay.errors import BadParameter
+from outlay.policies import Fieller, Frugal, KLRate
+from outlay.policies.choose import best_by_excess, best_by_score, leader_of, log_of, without_price
+from outlay.policies.evidence import best_weight, closed_evidence, gaussian_evidence, sample_evidence
+from outlay.policies.protocol import memory_of
 
 Array = NDArray[np.float64]
 Tape = Callable[[np.random.Generator, int], tuple[float, float]]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bursar import policies
-from bursar.errors import BadParameter
-from bursar.policies import (
+from outlay import policies
+from outlay.errors import BadParameter
+from outlay.policies import (
     UCBB1,
     UCBB2,
     UCBB2C,

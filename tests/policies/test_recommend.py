@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bursar import policies
-from bursar.beliefs import Belief
-from bursar.errors import BadParameter
+from outlay import policies
+from outlay.beliefs import Belief
+from outlay.errors import BadParameter
 
 MOMENTS: dict[str, Any] = {"var_cost": [0.04, 0.05], "var_reward": 0.09, "cov": 0.01}
 SEEN = Belief(0, 10, 0.5, 0.8, 0.1, 0.1, 0.0)

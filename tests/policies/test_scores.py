@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.beliefs.compiled import compiled
 from tests.policies import slow
 
-from bursar.beliefs import Belief, Moments, residual_variance
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1, BernsteinRate, Fieller, FiellerKnown
+from outlay.beliefs import Belief, Moments, residual_variance
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, BernsteinRate, Fieller, FiellerKnown
 
 MOMENT_POLICIES: list[Any] = [
     UCBB1(0.04, 0.09, 0.05),

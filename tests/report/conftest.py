@@ -3,9 +3,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bursar.arms import Gaussian, Problem
-from bursar.engine.result import Result
-from bursar.policies import UCBB1, UCBM1, Fixed, Uniform
+from outlay import __version__
+from outlay.arms import Gaussian, Problem
+from outlay.engine.result import Result
+from outlay.policies import UCBB1, UCBM1, Fixed, Uniform
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp;'
 
@@ -31,7 +32,7 @@ def made(
         cost=cost,
         reward=pulls @ [1.0, 0.5],
         oracle_reward=np.tile(budgets, (runs, 1)),
-        version="0.1.0",
+        version=__version__,
     )
 
 

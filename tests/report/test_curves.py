@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.arms import Exponential, Problem
-from bursar.errors import BadParameter
-from bursar.policies import Fixed, Uniform
-from bursar.report.curves import (
+from outlay.arms import Exponential, Problem
+from outlay.errors import BadParameter
+from outlay.policies import Fixed, Uniform
+from outlay.report.curves import (
     Axis,
     bound_lines,
     ceiling_lines,
@@ -22,7 +22,7 @@ from bursar.report.curves import (
     shortened,
     spread,
 )
-from bursar.theory import lower_bound, upper_bound
+from outlay.theory import lower_bound, upper_bound
 
 
 def test_curves_are_the_regret_frame(three):

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from bursar import report
-from bursar.arms import Gaussian, Problem, catalogue
-from bursar.errors import BadFile, BadParameter
-from bursar.policies import Fixed, Uniform
-from bursar.report.curves import Floor
-from bursar.report.drawn import drawn
-from bursar.report.figures import inline_svg, save_figure, svg_text
-from bursar.report.figures.style import ARMS, PALETTE
+from outlay import report
+from outlay.arms import Gaussian, Problem, catalogue
+from outlay.errors import BadFile, BadParameter
+from outlay.policies import Fixed, Uniform
+from outlay.report.curves import Floor
+from outlay.report.drawn import drawn
+from outlay.report.figures import inline_svg, save_figure, svg_text
+from outlay.report.figures.style import ARMS, PALETTE
 
 OF_A_RESULT: list[Any] = [
     report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure, report.path_figure,
@@ -143,14 +143,14 @@ def test_intervals_say_what_is_dashed():
 def test_bad_widths_and_results_are_refused(three, draw):
     with pytest.raises(BadParameter, match=rf"width of {draw.__name__} must be one of page, column; got 'wide'"):
         draw(three, width="wide")
-    with pytest.raises(BadParameter, match=rf"result of {draw.__name__} must be a bursar.Result; got 5"):
+    with pytest.raises(BadParameter, match=rf"result of {draw.__name__} must be an outlay.Result; got 5"):
         draw(5)
 
 
 def test_drawing_leaves_no_trace():
     """No pyplot, no display, no changed settings."""
     script = (
-        "import sys, matplotlib; before = dict(matplotlib.rcParams); import bursar.report.figures;"
+        "import sys, matplotlib; before = dict(matplotlib.rcParams); import outlay.report.figures;"
         "assert 'matplotlib.pyplot' not in sys.modules; assert before == dict(matplotlib.rcParams)"
     )
     subprocess.run([sys.executable, "-c", script], check=True, env={"MPLBACKEND": "agg"}, timeout=60)

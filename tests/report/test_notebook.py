@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-import bursar
-from bursar.arms import Constant, Problem
-from bursar.engine import progress
-from bursar.errors import StoreError
-from bursar.markup import aligned, sparkline
+import outlay
+from outlay.arms import Constant, Problem
+from outlay.engine import progress
+from outlay.errors import StoreError
+from outlay.markup import aligned, sparkline
 
 
 def table(text: str) -> list[list[str]]:
@@ -33,7 +33,7 @@ def test_a_result(three, make):
     for _, *column in list(zip(*cells, strict=True))[1:6]:
         assert len({len(cell.partition(".")[2]) for cell in column}) == 1
     assert three._repr_html_().count("<polyline") == 3
-    assert "–" in make({"a": bursar.policies.Uniform()}, [6.0], runs=1)._repr_html_()
+    assert "–" in make({"a": outlay.policies.Uniform()}, [6.0], runs=1)._repr_html_()
 
 
 def test_names_are_escaped(nasty):
@@ -55,7 +55,7 @@ def test_a_problem():
 
 
 def test_a_campaign():
-    campaign = bursar.Campaign(arms=["a", "<b>"], budget=10.0)
+    campaign = outlay.Campaign(arms=["a", "<b>"], budget=10.0)
     pull = campaign.ask()
     assert pull is not None
     campaign.tell(pull, cost=2.0, reward=1.0)
@@ -71,7 +71,7 @@ def test_a_campaign():
 
 
 def test_a_campaign_whose_store_is_gone(monkeypatch):
-    campaign = bursar.Campaign(arms=["a"], budget=10.0)
+    campaign = outlay.Campaign(arms=["a"], budget=10.0)
     assert campaign._repr_html_() is not None
     monkeypatch.setattr(campaign, "status", Mock(side_effect=StoreError("the server is away")))
     assert campaign._repr_html_() is None

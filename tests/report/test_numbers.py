@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import bursar
-from bursar.arms import Constant, Gaussian, Problem, catalogue
-from bursar.beliefs import Belief, Moments
-from bursar.engine.result import Result
-from bursar.errors import BadParameter
-from bursar.policies import Fixed, Uniform
-from bursar.report.distribution import MOST_DOTS, distribution, strip
-from bursar.report.earnings import earnings
-from bursar.report.heat import heat_map
-from bursar.report.intervals import fieller_interval, intervals
-from bursar.report.paths import path
-from bursar.report.shares import grouping, shares
-from bursar.report.verdict import sentences, verdict
+import outlay
+from outlay.arms import Constant, Gaussian, Problem, catalogue
+from outlay.beliefs import Belief, Moments
+from outlay.engine.result import Result
+from outlay.errors import BadParameter
+from outlay.policies import Fixed, Uniform
+from outlay.report.distribution import MOST_DOTS, distribution, strip
+from outlay.report.earnings import earnings
+from outlay.report.heat import heat_map
+from outlay.report.intervals import fieller_interval, intervals
+from outlay.report.paths import path
+from outlay.report.shares import grouping, shares
+from outlay.report.verdict import sentences, verdict
 
 
 def by_hand(pulls, policies=None, names=("good", "bad"), rewards=(2.0, 1.0)) -> Result:
@@ -159,7 +159,7 @@ def test_few_samples_rule_nothing_out():
 def test_intervals_are_of_the_run_that_simulate_plays():
     problem = catalogue.load("G")
     found = intervals(problem, Uniform(), budget=150.0, seed=7)
-    assert found.pulls == bursar.simulate(problem, Uniform(), [150.0], runs=1, seed=7).pulls[0, 0, 0].tolist()
+    assert found.pulls == outlay.simulate(problem, Uniform(), [150.0], runs=1, seed=7).pulls[0, 0, 0].tolist()
     assert found.arms == ["arm 0", "arm 1", "arm 2"]
     assert (found.low <= found.high).all()
     width = found.high - found.low
@@ -177,7 +177,7 @@ def test_intervals_are_of_the_run_that_simulate_plays():
         ({"budget": 1e9}, "budget of intervals_figure must be small enough for at most 200,000 pulls"),
         ({"coverage": 1.0}, "coverage of intervals_figure must be > 0 and < 1; got 1.0"),
         ({"policy": 5}, "policy of intervals_figure must be a NamedTuple"),
-        ({"problem": 5}, "problem of intervals_figure must be a bursar.Problem; got 5"),
+        ({"problem": 5}, "problem of intervals_figure must be an outlay.Problem; got 5"),
     ],
 )
 def test_bad_intervals_are_refused(change, sentence):

@@ -5,16 +5,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-import bursar
-from bursar import report
-from bursar.arms import Constant, Problem
-from bursar.errors import BadFile, BadParameter
-from bursar.policies import Fixed
-from bursar.report.curves import floor_of
-from bursar.report.drawn import drawn
-from bursar.report.page import arm_rows, page_text, policy_rows
-from bursar.report.tables import regret_numbers
-from bursar.report.write import FIGURES, report_files
+import outlay
+from outlay import report
+from outlay.arms import Constant, Problem
+from outlay.errors import BadFile, BadParameter
+from outlay.policies import Fixed
+from outlay.report.curves import floor_of
+from outlay.report.drawn import drawn
+from outlay.report.page import arm_rows, page_text, policy_rows
+from outlay.report.tables import regret_numbers
+from outlay.report.write import FIGURES, report_files
 
 
 class Page(HTMLParser):
@@ -37,9 +37,9 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("value", ["x", None, 3])
 def test_what_is_no_result_is_refused(value, tmp_path):
-    with pytest.raises(BadParameter, match=r"^result of regret_table must be a bursar.Result; got "):
+    with pytest.raises(BadParameter, match=r"^result of regret_table must be an outlay.Result; got "):
         report.regret_table(value)
-    with pytest.raises(BadParameter, match=r"^result of write_page must be a bursar.Result; got "):
+    with pytest.raises(BadParameter, match=r"^result of write_page must be an outlay.Result; got "):
         report.write_page(value, tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
 
@@ -51,7 +51,7 @@ def test_a_page_that_cannot_be_written(three, tmp_path):
         report.write_page(three, 5)  # type: ignore[arg-type]
 
 
-def page_of(result: bursar.Result, title: str | None = None) -> str:
+def page_of(result: outlay.Result, title: str | None = None) -> str:
     numbers = regret_numbers(result, title=title)
     return page_text(result, numbers, drawn(result, numbers.floor), title)
 
@@ -72,14 +72,14 @@ def test_page_says_it_all(text):
         "Gaussian(cost=1.0",
         "upper confidence bound of the reward rate from known second moments",
         "seed",
-        bursar.__version__,
+        outlay.__version__,
         "simulate(",
     ):
         assert word in words
 
 
 def test_page_is_written(three, tmp_path, monkeypatch):
-    monkeypatch.setattr("bursar.report.page.page_text", lambda result, *_: f"± {result.runs}")
+    monkeypatch.setattr("outlay.report.page.page_text", lambda result, *_: f"± {result.runs}")
     report.write_page(three, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == "± 20".encode()
 
@@ -184,5 +184,5 @@ def test_a_report_that_cannot_be_written(three, tmp_path):
         report.write_report(three, tmp_path / "file")
     with pytest.raises(BadFile, match=r"^cannot write .*deeper: Not a directory: .*file$"):
         report.write_report(three, tmp_path / "file" / "deeper")
-    with pytest.raises(BadParameter, match=r"^result of write_report must be a bursar.Result; got 5"):
+    with pytest.raises(BadParameter, match=r"^result of write_report must be an outlay.Result; got 5"):
         report.write_report(5, tmp_path)  # type: ignore[arg-type]

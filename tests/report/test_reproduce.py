@@ -2,10 +2,10 @@
 
 import numpy as np
 
-import bursar
-from bursar.arms import Empirical, Gaussian, Problem
-from bursar.policies import UCBM1, Fixed, Uniform
-from bursar.report.reproduce import python_call
+import outlay
+from outlay.arms import Empirical, Gaussian, Problem
+from outlay.policies import UCBM1, Fixed, Uniform
+from outlay.report.reproduce import python_call
 
 
 def test_the_call_lists_every_number(make):
@@ -13,7 +13,7 @@ def test_the_call_lists_every_number(make):
     assert f"policies.{told.call()}," in python_call(make({"told": told}, [1.0]))
 
 
-def same_again(result: bursar.Result) -> bool:
+def same_again(result: outlay.Result) -> bool:
     scope: dict[str, object] = {}
     exec(python_call(result), scope)
     return scope["result"] == result
@@ -22,8 +22,8 @@ def same_again(result: bursar.Result) -> bool:
 def test_the_call_makes_the_result_again():
     contenders = {"it's": Uniform(), "best": Fixed(0)}
     own = Problem([Gaussian(1.0, 0.1 + 0.2, 0.5, 0.5), Gaussian(2.0, 1 / 3, 0.5, 0.5)], names=["\\'''", "b"])
-    for problem in (bursar.arms.catalogue.load("gaussian5"), own):
-        assert same_again(bursar.simulate(problem, contenders, budgets=[7.0, 20 / 3 * 3], runs=2, seed=5))
+    for problem in (outlay.arms.catalogue.load("gaussian5"), own):
+        assert same_again(outlay.simulate(problem, contenders, budgets=[7.0, 20 / 3 * 3], runs=2, seed=5))
 
 
 def test_the_call_of_what_cannot_be_written_down(three, make):

@@ -7,13 +7,13 @@ import re
 import pytest
 from rich.console import Console
 
-import bursar
-from bursar import report
-from bursar.arms import Constant, Problem
-from bursar.errors import BadParameter
-from bursar.policies import Fixed, Uniform
-from bursar.report.curves import Floor, floor_of
-from bursar.report.tables import HEADINGS, best_shares, bound_sentence, regret_rows
+import outlay
+from outlay import report
+from outlay.arms import Constant, Problem
+from outlay.errors import BadParameter
+from outlay.policies import Fixed, Uniform
+from outlay.report.curves import Floor, floor_of
+from outlay.report.tables import HEADINGS, best_shares, bound_sentence, regret_rows
 
 
 def test_rows(three):
@@ -35,7 +35,7 @@ def test_rows_without_a_bound_or_an_error(make):
     assert row._replace(regret=12345.6, stderr=1.0).cells()[1] == "12,346 ± 1.0"
 
 
-def printed(result: bursar.Result, width: int) -> str:
+def printed(result: outlay.Result, width: int) -> str:
     text = io.StringIO()
     Console(width=width, file=text).print(report.regret_table(result))
     return text.getvalue()
@@ -113,7 +113,7 @@ def test_markdown_is_one_table(make):
 def test_bad_formats_are_refused(three):
     with pytest.raises(BadParameter, match="format of table must be one of text, markdown, csv, latex; got 'html'"):
         report.table(three, "html")
-    with pytest.raises(BadParameter, match=r"result of table must be a bursar.Result; got 5"):
+    with pytest.raises(BadParameter, match=r"result of table must be an outlay.Result; got 5"):
         report.table(5)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match="kind of regret must be"):
         report.table(three, "csv", kind="nosuch")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from bursar.arms import Gaussian, Problem
-from bursar.engine.result import Result
-from bursar.policies import Fixed, Uniform
+from outlay.arms import Gaussian, Problem
+from outlay.engine.result import Result
+from outlay.policies import Fixed, Uniform
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bursar.engine import regret
-from bursar.engine.result import Result
-from bursar.errors import BadParameter
+from outlay.engine import regret
+from outlay.engine.result import Result
+from outlay.errors import BadParameter
 
 COLUMNS = ["policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90"]
 

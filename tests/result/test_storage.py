@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bursar.arms import Problem
-from bursar.arms.law import Moments
-from bursar.engine.result import Result, load
-from bursar.errors import BadFile, BadParameter, BursarError
-from bursar.policies import UCBB1, UCBB2, Fixed, Uniform
+from outlay.arms import Problem
+from outlay.arms.law import Moments
+from outlay.engine.result import Result, load
+from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.policies import UCBB1, UCBB2, Fixed, Uniform
 
 
 class Mine(NamedTuple):
-    """A policy that bursar does not know."""
+    """A policy that outlay does not know."""
 
     bonus: Any = 1.5
 
@@ -97,7 +97,7 @@ def test_a_namesake_of_a_built_in_policy_is_still_foreign(tiny, tmp_path):
 
 def test_a_law_of_ones_own_is_refused_and_nothing_is_written(tiny, tmp_path):
     own = dataclasses.replace(tiny, problem=Problem([HomeMade(), HomeMade()]))
-    with pytest.raises(BursarError) as caught:
+    with pytest.raises(OutlayError) as caught:
         own.save(tmp_path / "x.parquet")
     assert "\n" not in str(caught.value)
     assert names_in(tmp_path) == []
@@ -184,12 +184,12 @@ def test_a_variance_factor_left_open_stays_open(tiny, tmp_path):
 
 
 def notes_of(path: Path) -> Any:
-    return json.loads(pq.read_table(path).schema.metadata[b"bursar"])
+    return json.loads(pq.read_table(path).schema.metadata[b"outlay"])
 
 
 def with_notes(path: Path, notes: object) -> None:
     table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({b"bursar": json.dumps(notes).encode()}), path)
+    pq.write_table(table.replace_schema_metadata({b"outlay": json.dumps(notes).encode()}), path)
 
 
 def refused(path: Path) -> str:
@@ -209,14 +209,14 @@ def test_bad_files(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     assert "not a readable Parquet file" in refused(tmp_path / "empty")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign")
-    assert "not one that bursar saved" in refused(tmp_path / "foreign")
+    assert "not one that outlay saved" in refused(tmp_path / "foreign")
 
 
 def test_newer_format(tiny, tmp_path):
     path = tmp_path / "x.parquet"
     tiny.save(path)
     with_notes(path, notes_of(path) | {"format": 2})
-    assert "has format 2; this bursar reads format 1" in refused(path)
+    assert "has format 2; this outlay reads format 1" in refused(path)
 
 
 @pytest.mark.parametrize(

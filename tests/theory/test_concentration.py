@@ -10,8 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from bursar.errors import BadParameter, NotCovered
-from bursar.theory.concentration import blocks, median_rate_radius, residual_variance_radius, slope_radius
+from outlay.errors import BadParameter, NotCovered
+from outlay.theory.concentration import blocks, median_rate_radius, residual_variance_radius, slope_radius
 
 RUNS = 2000
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from bursar import arms
-from bursar.arms import (
+from outlay import arms
+from outlay.arms import (
     Bernoulli,
     Beta,
     Constant,
@@ -26,8 +26,8 @@ from bursar.arms import (
     StudentT,
     Uniform,
 )
-from bursar.errors import BadParameter, NotCovered
-from bursar.theory.divergences import divergence, exponential_family, model_of, models
+from outlay.errors import BadParameter, NotCovered
+from outlay.theory.divergences import divergence, exponential_family, model_of, models
 
 # Every law as a function of the units that costs and rewards are measured in.
 LAWS: dict[str, Callable[[float, float], Any]] = {

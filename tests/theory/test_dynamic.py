@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bursar.arms import Bernoulli, Constant, Discrete, Empirical, Gaussian, Linear, Problem
-from bursar.errors import BadParameter
-from bursar.theory import dynamic
-from bursar.theory.dynamic import optimal_policy
-from bursar.theory.static import expected_reward
+from outlay.arms import Bernoulli, Constant, Discrete, Empirical, Gaussian, Linear, Problem
+from outlay.errors import BadParameter
+from outlay.theory import dynamic
+from outlay.theory.dynamic import optimal_policy
+from outlay.theory.static import expected_reward
 
 WAVES = Problem(
     [
@@ -192,7 +192,7 @@ def test_bad_use_is_one_sentence():
     slow = Problem([Discrete([-1.0, 1.0], [1.0, 1.0], [0.5 - 1e-9, 0.5 + 1e-9])])
     with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be given, where refunds lead too far"):
         optimal_policy(slow, 10.0)
-    with pytest.raises(BadParameter, match=r"^problem of optimal_policy must be a bursar.Problem; got None"):
+    with pytest.raises(BadParameter, match=r"^problem of optimal_policy must be an outlay.Problem; got None"):
         optimal_policy(None, 10.0)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"^budget of optimal_policy must be > 0"):
         optimal_policy(REFUNDS, 0.0)

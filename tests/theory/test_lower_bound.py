@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from bursar.arms import Bernoulli, Exponential, Gaussian, Linear, Pareto, Problem, StudentT, catalogue
-from bursar.errors import BadParameter, NotCovered
-from bursar.theory import divergence, lower_bound
+from outlay.arms import Bernoulli, Exponential, Gaussian, Linear, Pareto, Problem, StudentT, catalogue
+from outlay.errors import BadParameter, NotCovered
+from outlay.theory import divergence, lower_bound
 
 
 def searched(law: Gaussian, rate: float) -> float:
@@ -181,7 +181,7 @@ def test_without_a_variance_there_is_no_bound():
 
 
 def test_bad_use_is_one_sentence():
-    with pytest.raises(BadParameter, match=r"^problem of lower_bound must be a bursar.Problem; got None$"):
+    with pytest.raises(BadParameter, match=r"^problem of lower_bound must be an outlay.Problem; got None$"):
         lower_bound(None)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"^sharp of lower_bound must be True or False; got 'no'$"):
         lower_bound(Problem([Gaussian(1.0, 1.0, 0.5, 0.5)]), sharp="no")  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from bursar.arms import (
+from outlay.arms import (
     AnyLaw,
     Bernoulli,
     Constant,
@@ -18,9 +18,9 @@ from bursar.arms import (
     catalogue,
     support_of,
 )
-from bursar.errors import NotCovered
-from bursar.theory.dynamic import optimal_policy
-from bursar.theory.optimum import gap_constant, optimality
+from outlay.errors import NotCovered
+from outlay.theory.dynamic import optimal_policy
+from outlay.theory.optimum import gap_constant, optimality
 
 
 class Veiled(NamedTuple):

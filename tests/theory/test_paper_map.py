@@ -10,21 +10,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([^`]+)`", PAGE)))
-PLACES = [name for name in NAMED if "/" in name and name != "src/bursar"]
-NAMES = [name for name in NAMED if re.fullmatch(r"(bursar|theory|policies|report)\.\w+", name)]
+PLACES = [name for name in NAMED if "/" in name and name != "src/outlay"]
+NAMES = [name for name in NAMED if re.fullmatch(r"(outlay|theory|policies|report)\.\w+", name)]
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_files_and_tests_exist(place):
     path, _, test = place.partition("::")
-    file = ROOT / path if path.startswith("tests/") else ROOT / "src" / "bursar" / path
+    file = ROOT / path if path.startswith("tests/") else ROOT / "src" / "outlay" / path
     assert file.is_file()
     assert not test or f"def {test}(" in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_can_be_imported(name):
-    assert reduce(getattr, name.removeprefix("bursar.").split("."), importlib.import_module("bursar")) is not None
+    assert reduce(getattr, name.removeprefix("outlay.").split("."), importlib.import_module("outlay")) is not None
 
 
 def test_every_result_of_the_paper_has_its_line():

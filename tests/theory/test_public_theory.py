@@ -1,8 +1,8 @@
-"""What `bursar.theory` exports: functions by their names, and no scipy until one needs it."""
+"""What `outlay.theory` exports: functions by their names, and no scipy until one needs it."""
 
 import inspect
 
-from bursar import report, theory
+from outlay import report, theory
 
 
 def test_the_docstring_is_the_table_of_contents():
@@ -21,8 +21,8 @@ def test_no_name_is_hidden_by_a_file():
 def test_importing_the_theory_loads_no_scipy(fresh_python):
     script = """
 import sys
-from bursar import theory
-from bursar.arms import Gaussian, Problem
+from outlay import theory
+from outlay.arms import Gaussian, Problem
 theory.lower_bound(Problem([Gaussian(1, 1, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 0.5)]))
 print({"numba", "pandas", "matplotlib", "scipy"} & set(sys.modules))
 """

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.errors import BadParameter, NotCovered
-from bursar.report.rate_box import rate_box_figure
-from bursar.theory.rate_estimation import rate_box, rate_deviation, stable
+from outlay.errors import BadParameter, NotCovered
+from outlay.report.rate_box import rate_box_figure
+from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
 
 share = st.floats(-1, 1)
 

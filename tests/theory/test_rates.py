@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, catalogue
-from bursar.errors import BadParameter
-from bursar.theory.arm_rates import rates
+from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, catalogue
+from outlay.errors import BadParameter
+from outlay.theory.arm_rates import rates
 
 
 @pytest.mark.parametrize("name", catalogue.names())
@@ -58,5 +58,5 @@ def test_infinite_variances_give_infinity_and_never_nan():
 
 
 def test_a_problem_is_needed():
-    with pytest.raises(BadParameter, match=r"^problem of rates must be a bursar.Problem; got None$"):
+    with pytest.raises(BadParameter, match=r"^problem of rates must be an outlay.Problem; got None$"):
         rates(None)  # type: ignore[arg-type]

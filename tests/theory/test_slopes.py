@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 import pytest
 
-import bursar
-from bursar.arms import Problem, catalogue
-from bursar.policies import Fieller, FiellerKnown
-from bursar.theory import divergence, lower_bound
-from bursar.theory.arm_rates import suboptimal
+import outlay
+from outlay.arms import Problem, catalogue
+from outlay.policies import Fieller, FiellerKnown
+from outlay.theory import divergence, lower_bound
+from outlay.theory.arm_rates import suboptimal
 
 
 def test_the_score_is_the_largest_rate_that_is_not_refuted():
     """At the score the squared mean of R − rX is g times its variance, and beyond it is more."""
     policy, log_n = FiellerKnown(0.3, 0.2, 0.1), math.log(500.0)
-    belief = bursar.Belief(0, 40, 1.1, 0.7, 0.0, 0.0, 0.0)
+    belief = outlay.Belief(0, 40, 1.1, 0.7, 0.0, 0.0, 0.0)
 
     def excess(rate: float) -> float:
         return (0.7 - rate * 1.1) ** 2 - 2.0 * log_n / 40 * (0.2 - 2 * rate * 0.1 + rate**2 * 0.3)
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
 
 def measured(problem: Problem, runs: int, low: float, high: float) -> Measured:
     policy = FiellerKnown(**problem.second_moments())
-    pulls = bursar.simulate(problem, policy, budgets=[low, high], runs=runs, seed=0).pulls[0]
+    pulls = outlay.simulate(problem, policy, budgets=[low, high], runs=runs, seed=0).pulls[0]
     regret = pulls @ (problem.mean_costs * problem.gaps) / lower_bound(problem)
     slopes = (regret[:, 1] - regret[:, 0]) / math.log(high / low)
     return Measured(
@@ -70,7 +70,7 @@ def test_every_arm_is_pulled_as_often_as_lemma_5_asks():
     """E[T_k] grows by 1/D* per unit of ln B or more; false alarms below 2e-4 for the four arms together."""
     problem, runs = catalogue.load("strong-correlation"), 200
     policy = FiellerKnown(**problem.second_moments())
-    pulls = bursar.simulate(problem, policy, budgets=[1e4, 1e5], runs=runs, seed=1).pulls[0]
+    pulls = outlay.simulate(problem, policy, budgets=[1e4, 1e5], runs=runs, seed=1).pulls[0]
     slopes = (pulls[:, 1] - pulls[:, 0]) / math.log(10.0)
     for k in suboptimal(problem):
         units = slopes[:, k] * divergence(problem.arms[k], problem.rate)
@@ -95,7 +95,7 @@ def test_regret_in_units_of_the_sharp_bound(name: str, policy: str, low: float, 
     """
     problem = catalogue.load(name)
     player = FiellerKnown(**problem.second_moments()) if policy == "known" else Fieller(form=policy)
-    pulls = bursar.simulate(problem, player, budgets=[1e5], runs=60, seed=3).pulls[0, :, 0]
+    pulls = outlay.simulate(problem, player, budgets=[1e5], runs=60, seed=3).pulls[0, :, 0]
     units = pulls @ (problem.mean_costs * problem.gaps) / (lower_bound(problem, sharp=True) * math.log(1e5))
     assert units.std(ddof=1) / math.sqrt(60) < 0.05
     assert low < units.mean() < high

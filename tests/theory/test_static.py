@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bursar
-from bursar import policies
-from bursar.arms import (
+import outlay
+from outlay import policies
+from outlay.arms import (
     AnyLaw,
     Bernoulli,
     Constant,
@@ -26,10 +26,10 @@ from bursar.arms import (
     StudentT,
     Uniform,
 )
-from bursar.errors import BadParameter
-from bursar.parameters import Vector
-from bursar.theory.lattice import decay, find_lattice
-from bursar.theory.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
+from outlay.errors import BadParameter
+from outlay.parameters import Vector
+from outlay.theory.lattice import decay, find_lattice
+from outlay.theory.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
 
 LAWS = [
     Discrete([1.0, 2.0, 5.0], [1.0, 0.0, 2.0], [0.5, 0.3, 0.2]),
@@ -71,7 +71,7 @@ def test_agrees_with_drawn_pulls(law):
 
 @pytest.mark.parametrize("law", [LAWS[2], LAWS[7]], ids=lambda law: type(law).__name__)
 def test_agrees_with_the_simulator(law):
-    result = bursar.simulate(Problem([law]), policies.Fixed(0), budgets=[100.25], runs=4000, seed=7, progress=False)
+    result = outlay.simulate(Problem([law]), policies.Fixed(0), budgets=[100.25], runs=4000, seed=7, progress=False)
     check(law, 100.25, result.pulls[0, :, 0, 0].astype(float), result.reward[0, :, 0])
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bursar
-from bursar.arms import Bernoulli, Gaussian, Problem, StudentT, catalogue
-from bursar.policies import UCBB1, UCBB2, UCBB2C, UCBM1
-from bursar.theory.arm_rates import suboptimal
-from bursar.theory.from_pulls_to_regret import horizon, regret_from_pulls
-from bursar.theory.optimum import optimality
-from bursar.theory.pull_bounds import pull_bound
-from bursar.theory.upper_bounds import upper_bound
+import outlay
+from outlay.arms import Bernoulli, Gaussian, Problem, StudentT, catalogue
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
+from outlay.theory.arm_rates import suboptimal
+from outlay.theory.from_pulls_to_regret import horizon, regret_from_pulls
+from outlay.theory.optimum import optimality
+from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.upper_bounds import upper_bound
 
 BUDGETS = [300.0, 3e3, 3e4, 3e5]
 PROBLEMS = {
@@ -58,7 +58,7 @@ def constants_for(policy: Any) -> list[str]:
 @pytest.mark.parametrize(("name", "policy"), CASES, ids=[f"{type(policy).__name__}-{name}" for name, policy in CASES])
 def test_pulls_and_regret_stay_below(name, policy):
     problem = PROBLEMS[name]
-    result = bursar.simulate(problem, policy, budgets=BUDGETS, runs=10, seed=1, workers=1)
+    result = outlay.simulate(problem, policy, budgets=BUDGETS, runs=10, seed=1, workers=1)
     regret = result.regret()["mean"].to_numpy()
     for i, budget in enumerate(BUDGETS):
         mean = result.pulls[0, :, i].mean(axis=0)
@@ -76,7 +76,7 @@ def test_regret_with_every_constant(name):
     policy = next(policy for case, policy in CASES if case == name)
     if name == "H":
         policy = UCBB2(cost_bound=1, reward_bound=1)
-    result = bursar.simulate(problem, policy, budgets=BUDGETS, runs=10, seed=1, workers=1)
+    result = outlay.simulate(problem, policy, budgets=BUDGETS, runs=10, seed=1, workers=1)
     earned = (result.pulls[0] @ problem.mean_rewards).mean(axis=0)
     for budget, reward in zip(BUDGETS, earned, strict=True):
         pulls = [
@@ -93,7 +93,7 @@ def test_lemma_3_is_false_for_constant_costs():
     """Var(X) = 0, Var(R) = (Δμ)²/100, α = 10: UCB-M1 drops the arm near (2√2·11)²·V·ℓ/(Δμ)², above 484λ²·V·ℓ/(Δμ)²."""
     problem = Problem([StudentT(1.0, 2.0, 0.0, 0.1), StudentT(1.0, 1.0, 0.0, 0.1)])
     policy = UCBM1(**told(problem), alpha=10.0)
-    result = bursar.simulate(problem, policy, budgets=[1e6], runs=2, seed=0, workers=1)
+    result = outlay.simulate(problem, policy, budgets=[1e6], runs=2, seed=0, workers=1)
     pulls, n = result.pulls[0, :, 0, 1], int(result.pulls[0, 0].sum())
     assert pulls.min() > pull_bound(problem, policy, 1, n)
     assert pulls.max() < pull_bound(problem, policy, 1, n, "proved")
@@ -102,7 +102,7 @@ def test_lemma_3_is_false_for_constant_costs():
 def test_theorem_1_is_false_for_negative_rates():
     """r̂ = max(0, R̄)/X̄ shows rate 0 for −10: the arm is pulled until 0.1 and 0 are told apart. Hence NotCovered."""
     problem = Problem([Gaussian(1.0, 0.1, 0.1, 0.5), Gaussian(1.0, -10.0, 0.1, 0.5)])
-    result = bursar.simulate(problem, UCBB1(**told(problem)), budgets=[3e5], runs=10, seed=0, workers=1)
+    result = outlay.simulate(problem, UCBB1(**told(problem)), budgets=[3e5], runs=10, seed=0, workers=1)
     sigma2, level = 0.25 + (0.1 * 0.1) ** 2, 2.1 * np.log(3e5)
     lemma_2 = 11 * level * sigma2 / 10.1**2 + 12 * 2.1 / 0.1
     assert result.pulls[0, :, 0, 1].mean() > 2 * lemma_2

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from bursar import policies
-from bursar.campaign import Campaign
-from bursar.campaign.stores import database, sql
+from outlay import policies
+from outlay.campaign import Campaign
+from outlay.campaign.stores import database, sql
 
 FOLDER = Path(__file__).parent
 

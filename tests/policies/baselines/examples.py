@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bursar.policies import baselines as b
+from outlay.policies import baselines as b
 
 SCORED: list[Any] = [
     b.Greedy(),

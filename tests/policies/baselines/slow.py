@@ -1,4 +1,4 @@
-"""The rivals' rules, slow and obvious, from lists of samples. Shares no code with bursar."""
+"""The rivals' rules, slow and obvious, from lists of samples. Shares no code with outlay."""
 
 import math
 from collections.abc import Callable, Sequence

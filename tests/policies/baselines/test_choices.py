@@ -12,14 +12,14 @@ from scipy import stats
 from tests.policies.baselines import slow
 from tests.policies.baselines.examples import CHOOSING
 
-from bursar.beliefs import Belief, Moments
-from bursar.engine.fingerprint import Reach
-from bursar.engine.records import coerced
-from bursar.engine.vocabulary import OPTIONS, learn
-from bursar.policies import Now
-from bursar.policies import baselines as b
-from bursar.policies.choose import log_of
-from bursar.policies.protocol import memory_of
+from outlay.beliefs import Belief, Moments
+from outlay.engine.fingerprint import Reach
+from outlay.engine.records import coerced
+from outlay.engine.vocabulary import OPTIONS, learn
+from outlay.policies import Now
+from outlay.policies import baselines as b
+from outlay.policies.choose import log_of
+from outlay.policies.protocol import memory_of
 
 
 def play(policy: Any, memory: Any, rng: Any, table: NDArray[np.float64], chosen: NDArray[np.int64]) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bursar import simulate
-from bursar.arms import catalogue
-from bursar.policies import baselines as b
-from bursar.testing import PolicyContract
+from outlay import simulate
+from outlay.arms import catalogue
+from outlay.policies import baselines as b
+from outlay.testing import PolicyContract
 
-SOAK = "BURSAR_SOAK" in os.environ  # a compilation each
+SOAK = "OUTLAY_SOAK" in os.environ  # a compilation each
 H = catalogue.load("H")
 BOUNDS: dict[str, float] = {"cost_bound": 2.0, "reward_bound": 3.0}
 LAZY: list[Any] = [

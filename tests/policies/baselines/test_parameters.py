@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.policies.baselines.examples import ALL
 
-from bursar.errors import BadParameter
-from bursar.policies import baselines as b
+from outlay.errors import BadParameter
+from outlay.policies import baselines as b
 
 HALF: Any = 1.5
 REFUSED: list[tuple[Callable[[], Any], str]] = [

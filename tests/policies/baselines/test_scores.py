@@ -11,10 +11,10 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY
 from tests.policies.test_scores import beliefs, moments_of
 
-from bursar.beliefs import Belief
-from bursar.policies import baselines as b
-from bursar.policies.baselines.b_kl_ucb import kl_upper
-from bursar.policies.baselines.wilson import wilson_lower, wilson_upper
+from outlay.beliefs import Belief
+from outlay.policies import baselines as b
+from outlay.policies.baselines.b_kl_ucb import kl_upper
+from outlay.policies.baselines.wilson import wilson_lower, wilson_upper
 
 
 def drawn(rng: np.random.Generator, m_x: float, m_r: float) -> tuple[slow.Samples, int]:

@@ -1,0 +1,36 @@
+"""Why an arm that is behind is not ruled out."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from outlay.advice.rates import DOUBTFUL
+from outlay.advice.records import ArmAdvice
+
+
+class Doubts(NamedTuple):
+    """What may be otherwise than in the log."""
+
+    tails: bool  # costs larger than any so far may come to the arms that it is below
+    drift: bool  # it was not below them all along the file
+
+    @property
+    def condition(self) -> str:
+        """When the arm is behind.
+
+        >>> Doubts(tails=True, drift=False).condition
+        'no cost larger than those seen ever comes'
+        """
+        tails = ["no cost larger than those seen ever comes"] * self.tails
+        return " and ".join(tails + ["the future is like the log as a whole"] * self.drift)
+
+
+def doubts(arms: Sequence[ArmAdvice]) -> dict[str, Doubts]:
+    """Of each arm that is behind, by its name."""
+    return {arm.name: _doubts(arm, arms) for arm in arms if arm.verdict == DOUBTFUL}
+
+
+def _doubts(arm: ArmAdvice, arms: Sequence[ArmAdvice]) -> Doubts:
+    above = [other for other in arms if other.interval.low > arm.interval.high]
+    tails = all(other.tail.unsettled for other in above)
+    drift = not any(arm.course.below(other.course) for other in above)
+    return Doubts(tails or not drift, drift or not tails)  # where neither alone explains it, both do

@@ -1,0 +1,109 @@
+"""A rehearsal: policies play the log's own rows, drawn with replacement, until the budget is spent."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from outlay.arms import Empirical, Problem
+from outlay.engine import simulate
+from outlay.engine.result import Result
+from outlay.errors import RunTooLong
+
+MOST_PULLS = 500_000  # of the best arm in a run: a larger budget is rehearsed in a smaller one
+MOST_RUNS, FEWEST_RUNS = 200, 20
+WORK = 10**7  # pulls of a policy, over its runs
+
+
+class Candidate(NamedTuple):
+    """A policy, and what came of it over the runs."""
+
+    label: str
+    policy: Any
+    reward: float  # mean
+    stderr: float
+    share: float  # of what the best arm earned
+    regret: float  # Σ pulls·(mean cost)·gap: what was lost to other arms, mean
+    regret_stderr: float
+    bad_regret: float  # exceeded by one run in ten
+    edge: float  # reward over that of the first candidate, in the same runs, mean
+    edge_stderr: float
+    in_turn: bool  # whether it had only tried every arm in turn when the budget was spent, as Uniform does
+
+
+class Rehearsal(NamedTuple):
+    """Candidates on the empirical problem of a log, from scratch."""
+
+    budget: float
+    runs: int
+    seed: int
+    best: str  # the arm with the best rate among the rows that were drawn from
+    best_reward: float
+    best_stderr: float
+    best_low: float  # a run in ten of that arm alone earned less
+    best_high: float  # a run in ten earned more
+    candidates: list[Candidate]
+
+
+def problem_of(samples: Mapping[str, Any]) -> Problem:
+    """The arms' rows, [cost or reward, row], as empirical laws."""
+    return Problem([Empirical(*rows) for rows in samples.values()], names=list(samples))
+
+
+def rehearse(
+    problem: Problem,
+    contenders: Mapping[str, Any],
+    budget: float,
+    *,
+    runs: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+) -> Rehearsal:
+    """Play the contenders; a budget of more than half a million pulls is made smaller until they can be played."""
+    price = float(problem.mean_costs[problem.best])
+    pulls = budget / price
+    if pulls > MOST_PULLS:
+        budget, pulls = MOST_PULLS * price, MOST_PULLS
+    count = runs or int(np.clip(WORK / max(pulls, 1.0), FEWEST_RUNS, MOST_RUNS))
+    while True:
+        try:
+            result = simulate(
+                problem, dict(contenders), [budget], runs=count, seed=seed, workers=workers, max_pulls=100 * MOST_PULLS
+            )
+        except RunTooLong:
+            budget /= 10.0
+        else:
+            return summary(result)
+
+
+def summary(result: Result) -> Rehearsal:
+    """The figures of a rehearsal at its largest budget."""
+    rewards, oracle = result.reward[:, :, -1], result.oracle_reward[:, -1]
+    frame = result.regret()
+    last = frame[frame["budget"] == result.budgets[-1]]
+    lost = last[["mean", "stderr", "q90"]].to_numpy()
+    edges = rewards - rewards[0]
+    candidates = [
+        Candidate(
+            label,
+            policy,
+            float(rewards[i].mean()),
+            _stderr(rewards[i]),
+            float(rewards[i].mean() / oracle.mean()) if oracle.mean() > 0.0 else float("nan"),
+            float(lost[i, 0]),
+            float(lost[i, 1]),
+            float(lost[i, 2]),
+            float(edges[i].mean()),
+            _stderr(edges[i]),
+            bool((np.ptp(result.pulls[i, :, -1], axis=-1) <= 1).all()),
+        )
+        for i, (label, policy) in enumerate(result.policies.items())
+    ]
+    best = result.problem.names[result.problem.best]
+    low, high = np.quantile(oracle, [0.1, 0.9]).tolist()
+    earned = float(oracle.mean()), _stderr(oracle), low, high
+    return Rehearsal(float(result.budgets[-1]), result.runs, result.seed, best, *earned, candidates)
+
+
+def _stderr(values: Any) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

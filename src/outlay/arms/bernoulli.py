@@ -1,0 +1,64 @@
+"""The Bernoulli law: a pull costs 0 or 1 and pays 0 or 1."""
+
+import math
+from typing import NamedTuple, Self
+
+from numpy.random import Generator
+
+from outlay.arms.law import Law, Moments, Support
+from outlay.arms.pair import checked_correlation, reachable
+from outlay.parameters import real
+
+
+class _BernoulliFields(NamedTuple):
+    cost: float
+    reward: float
+    correlation: float
+    both: float  # derived: P(X = 1, R = 1)
+
+
+class Bernoulli(Law, _BernoulliFields):
+    """Cost and reward are 0 or 1, jointly.
+
+    P(X=1) = p, P(R=1) = q, P(X=1, R=1) = pq + ρ√(p(1−p)q(1−q)), between max(0, p+q−1) and min(p, q).
+
+    Args:
+        cost: p, the probability that a pull costs 1.
+        reward: q, the probability that a pull pays 1.
+        correlation: ρ, within the range that p and q leave (0 where one of them is 0 or 1).
+
+    >>> Bernoulli(cost=0.5, reward=0.5, correlation=0.2).both
+    0.3
+    >>> Bernoulli(cost=0.5, reward=0.8, correlation=0.75)
+    Traceback (most recent call last):
+    outlay.errors.BadParameter: correlation of Bernoulli must be between -0.5 and 0.5 for these parameters; got 0.75
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, cost: float, reward: float, correlation: float = 0.0) -> Self:
+        """Check the parameters."""
+        p = real("Bernoulli", "cost", cost, at_least=0, at_most=1)
+        q = real("Bernoulli", "reward", reward, at_least=0, at_most=1)
+        rho = checked_correlation("Bernoulli", correlation)
+        spread = math.sqrt(p * (1.0 - p)) * math.sqrt(q * (1.0 - q))
+        least, most = max(0.0, p + q - 1.0), min(p, q)
+        low, high = ((least - p * q) / spread, (most - p * q) / spread) if spread > 0.0 else (0.0, 0.0)
+        rho = reachable("Bernoulli", rho, low, high)
+        return super().__new__(cls, p, q, rho, min(max(p * q + rho * spread, least), most))
+
+    def draw(self, rng: Generator) -> tuple[float, float]:
+        """One pair (cost, reward); one uniform."""
+        u = rng.random()
+        if u < self.cost:
+            return 1.0, 1.0 if u < self.both else 0.0
+        return 0.0, 1.0 if u < self.cost + (self.reward - self.both) else 0.0
+
+    def moments(self) -> Moments:
+        """Means p and q, variances p(1−p) and q(1−q)."""
+        p, q = self.cost, self.reward
+        return Moments(p, q, p * (1.0 - p), q * (1.0 - q), self.both - p * q)
+
+    def support(self) -> Support:
+        """The unit square."""
+        return Support(0.0, 1.0, 0.0, 1.0)

@@ -1,0 +1,122 @@
+"""Problems with a name: instances to compare policies on, each hard in its own way.
+
+>>> load("G").best
+0
+>>> print(describe("near-tie"))
+two Gaussian arms whose rates differ by one percent, and three worse ones
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from outlay.arms.bernoulli import Bernoulli
+from outlay.arms.bounded import Beta, Uniform
+from outlay.arms.coupled import Linear
+from outlay.arms.discrete import Discrete
+from outlay.arms.gaussian import Gaussian
+from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
+from outlay.arms.law import AnyLaw
+from outlay.arms.problem import Problem
+from outlay.errors import BadParameter
+
+
+class _Entry(NamedTuple):
+    description: str
+    arms: Callable[[], list[AnyLaw]]
+
+
+def names() -> tuple[str, ...]:
+    """The names that `load` knows."""
+    return tuple(_ENTRIES)
+
+
+def load(name: str) -> Problem:
+    """The problem of this name."""
+    return Problem(_entry(name).arms())
+
+
+def describe(name: str) -> str:
+    """One line about the problem of this name."""
+    return _entry(name).description
+
+
+def _entry(name: object) -> _Entry:
+    if not isinstance(name, str) or name not in _ENTRIES:
+        raise BadParameter("catalogue", "name", f"one of {', '.join(_ENTRIES)}", name)
+    return _ENTRIES[name]
+
+
+def _gaussian_g() -> list[AnyLaw]:
+    return [
+        Gaussian(1.0, 1.5, 0.5, 0.5, 0.6),
+        Gaussian(0.8, 1.0, 0.4, 0.5, 0.5),
+        Gaussian(1.2, 1.2, 0.5, 0.6, 2 / 3),
+    ]
+
+
+def _bernoulli_h() -> list[AnyLaw]:
+    costs = (0.25, 0.50, 0.30, 0.45, 0.25, 0.65, 0.40, 0.25, 0.95, 0.60)
+    rewards = (0.50, 0.80, 0.45, 0.60, 0.30, 0.70, 0.40, 0.20, 0.90, 0.10)
+    return [Bernoulli(cost, reward) for cost, reward in zip(costs, rewards, strict=True)]
+
+
+def _gaussian5(correlation: float) -> list[AnyLaw]:
+    costs, rates = (1.0, 1.2, 0.8, 1.0, 1.5), (1.0, 0.8, 0.7, 0.6, 0.4)
+    return [Gaussian(cost, cost * rate, cost / 2, 0.5, correlation) for cost, rate in zip(costs, rates, strict=True)]
+
+
+def _heavy_tails() -> list[AnyLaw]:
+    return [
+        Lognormal(1.0, 1.0, 1.0, 0.8, 0.5),
+        Pareto(0.8, 0.7, 2.5, 2.5),
+        StudentT(1.2, 0.9, 0.8, 0.6, 2.5, 0.4),
+        Linear(Pareto(1.0, 1.0, 3.0), 0.5, 0.1, 0.3),
+        Pareto(1.5, 0.6, 3.0, 2.2),
+    ]
+
+
+def _negative_costs() -> list[AnyLaw]:
+    return [
+        Gaussian(0.4, 0.5, 1.0, 0.5, -0.5),
+        Gaussian(0.5, 0.6, 1.0, 1.0, 0.7),
+        Uniform(-1.0, 2.0, -0.5, 1.1, 0.5),
+        StudentT(0.5, 0.4, 1.0, 0.5, 4.0),
+        Discrete([-1.0, 2.0], [0.1, 0.1], [0.4, 0.6]),
+    ]
+
+
+def _near_tie() -> list[AnyLaw]:
+    return [Gaussian(1.0, rate, 0.5, 0.5) for rate in (0.99, 1.0, 0.8, 0.6, 0.4)]
+
+
+def _thousand_arms() -> list[AnyLaw]:
+    """Costs 0.5 to 2 and rates 0.2 to 1, spread evenly by two irrational rotations."""
+
+    def arm(k: int) -> Gaussian:
+        cost, rate = 0.5 + 1.5 * (k * 5**0.5 % 1.0), 0.2 + 0.8 * (k * 2**0.5 % 1.0)
+        return Gaussian(cost, cost * rate, cost / 2, 0.5)
+
+    return [arm(k) for k in range(1, 1001)]
+
+
+def _bounded() -> list[AnyLaw]:
+    return [
+        Bernoulli(0.5, 0.4, 0.4),
+        Beta(0.4, 0.36, 0.2, 0.2, 0.6),
+        Uniform(0.2, 1.0, 0.0, 0.8, 0.7),
+        Discrete([0.1, 0.5, 1.0], [0.0, 0.3, 0.9], [0.3, 0.4, 0.3]),
+        Beta(0.6, 0.3, 0.4, 0.15, -0.3),
+    ]
+
+
+_ENTRIES = {
+    "G": _Entry("three correlated Gaussian arms", _gaussian_g),
+    "H": _Entry("ten independent Bernoulli arms", _bernoulli_h),
+    "gaussian5": _Entry("five uncorrelated Gaussian arms with rates from 1 to 0.4", lambda: _gaussian5(0.0)),
+    "strong-correlation": _Entry("gaussian5 with correlation 0.9 in every arm", lambda: _gaussian5(0.9)),
+    "heavy-tails": _Entry("Pareto, Student, lognormal and linear arms with 2.2 to 3 moments", _heavy_tails),
+    "negative-costs": _Entry("arms whose costs are often negative, with positive means", _negative_costs),
+    "near-tie": _Entry("two Gaussian arms whose rates differ by one percent, and three worse ones", _near_tie),
+    "thousand-arms": _Entry("a thousand Gaussian arms with rates from 0.2 to 1", _thousand_arms),
+    "bounded": _Entry("Bernoulli, Beta, uniform and discrete arms on [0, 1], correlated", _bounded),
+}

@@ -1,0 +1,24 @@
+"""What a learner knows of an arm: moments of its samples, their prefix sums for medians of means, or all of them."""
+
+from outlay.beliefs.block_rates import block_rate
+from outlay.beliefs.blocks import BlockBelief, Blocks, block_medians
+from outlay.beliefs.moments import Belief, Moments, residual_variance, slope
+from outlay.beliefs.pooled import Lead, Pooled, PooledBelief, price_of
+from outlay.beliefs.samples import SampleBelief, Samples
+
+__all__ = [
+    "Belief",
+    "BlockBelief",
+    "Blocks",
+    "Lead",
+    "Moments",
+    "Pooled",
+    "PooledBelief",
+    "SampleBelief",
+    "Samples",
+    "block_medians",
+    "block_rate",
+    "price_of",
+    "residual_variance",
+    "slope",
+]

@@ -1,0 +1,243 @@
+"""Prefix sums of every sample of every arm, for the medians of block means that heavy tails ask for.
+
+A block mean is the difference of two prefix sums, so m block means cost O(m) whatever the number of pulls. The sums
+lie in pages of 64 pulls from a pool that all arms share (16 bytes a pull); an arm finds its pages through its stretch
+of the page table, which moves to the table's end and doubles when it is used up. Compiled code cannot enlarge arrays:
+`full` says when a page might be missing, and then `grown` (in Python) copies everything into larger ones.
+
+Reference: Section 4.3 of Cayci, Eryilmaz, Srikant (2020), algorithm UCB-M1.
+"""
+
+import math
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.beliefs.moments import Sample
+from outlay.beliefs.select import median
+from outlay.parameters import Vector
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+PAGE = 64  # pulls a page holds
+FIRST_STRETCH = 4  # entries of the page table an arm starts with
+
+# Columns of `Blocks.arms` (whole numbers): the arm's pulls, where its stretch of the page table starts, how many pages
+# the stretch has room for, and the (groups, size) its remembered medians belong to.
+PULLS, START, ROOM, GROUPS, SIZE = range(5)
+# Columns of `Blocks.sums`: the shift, the prefix sums with what rounding has lost of them, the remembered medians and
+# the min_cost they belong to (or −rank, for a remembered `block_rate`).
+FIRST_COST, FIRST_REWARD, COST, COST_LOST, REWARD, REWARD_LOST, MEDIAN_RATE, MEDIAN_COST, MIN_COST = range(9)
+# Entries of `Blocks.state`: pages and table entries in use, whether full, the bound on groups.
+PAGES_USED, TABLE_USED, FULL, MOST_GROUPS = range(4)
+
+
+class BlockBelief(NamedTuple):
+    """What the samples of one arm say, by way of the memory they lie in; see `block_medians`."""
+
+    arm: int
+    pulls: int
+    blocks: "Blocks"
+
+
+class Blocks(NamedTuple):
+    """The memory of a policy that reads medians of block means: about 16 bytes a pull, changed in place.
+
+    >>> memory = Blocks.empty(1)
+    >>> for cost, reward in [(1.0, 1.0), (3.0, 1.0), (2.0, 4.0), (2.0, 8.0), (9.0, 0.0)]:
+    ...     memory.observe(0, cost, reward)
+    >>> block_medians(memory.belief(0), 2, 1e-12)  # blocks (1, 3) and (2, 2) of the costs; the fifth sample waits
+    (1.75, 2.0)
+    """
+
+    pages: NDArray[np.float64]  # [page, pull within the page, cost or reward]: prefix sums less the shift
+    table: NDArray[np.int32]  # the arms' stretches, each a list of page numbers
+    arms: NDArray[np.int64]  # a row per arm
+    sums: Vector  # a row per arm
+    state: NDArray[np.int64]
+    scratch: Vector  # [rate or cost, group]: where medians are found
+
+    @staticmethod
+    def empty(arms: int, groups: int = 512) -> "Blocks":
+        """Make the memory before the first pull, for up to `groups` blocks at a time."""
+        pages = 2 * arms + 2
+        blocks = Blocks(
+            np.zeros((pages, PAGE, 2)),
+            np.zeros(_table_length(arms, pages), dtype=np.int32),
+            np.zeros((arms, 5), dtype=np.int64),
+            np.zeros((arms, 9)),
+            np.array([0, FIRST_STRETCH * arms, 0, groups], dtype=np.int64),
+            np.zeros((2, min(groups, pages * PAGE))),
+        )
+        blocks.arms[:, START] = FIRST_STRETCH * np.arange(arms)
+        blocks.arms[:, ROOM] = FIRST_STRETCH
+        return blocks
+
+    def grown(self) -> "Blocks":
+        """Copy the content into larger arrays: twice as large, later by a fifth to stay below 20 bytes a pull."""
+        pages = len(self.pages) + max(64, min(len(self.pages), 2**11), len(self.pages) // 5)
+        state = self.state.copy()
+        state[FULL] = 0
+        return Blocks(
+            _lengthened(self.pages, pages),
+            _lengthened(self.table, _table_length(len(self.arms), pages)),
+            self.arms.copy(),
+            self.sums.copy(),
+            state,
+            np.zeros((2, min(int(state[MOST_GROUPS]), pages * PAGE))),
+        )
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        """Take in one sample of `arm`."""
+        index = self.arms
+        pulls = int(index[arm, PULLS])
+        if pulls % PAGE == 0:
+            _add_page(self, arm, pulls // PAGE)
+        if pulls == 0:
+            self.sums[arm, FIRST_COST] = cost
+            self.sums[arm, FIRST_REWARD] = reward
+        page = int(self.table[int(index[arm, START]) + pulls // PAGE])
+        first_cost = float(self.sums[arm, FIRST_COST])
+        first_reward = float(self.sums[arm, FIRST_REWARD])
+        self.pages[page, pulls % PAGE, 0] = _add(self.sums, arm, COST, cost - first_cost)
+        self.pages[page, pulls % PAGE, 1] = _add(self.sums, arm, REWARD, reward - first_reward)
+        index[arm, PULLS] = pulls + 1
+
+    def belief(self, arm: int) -> BlockBelief:
+        """Tell what is known of `arm`."""
+        return BlockBelief(arm, int(self.arms[arm, PULLS]), self)
+
+    def full(self) -> bool:
+        """Whether some arm's next sample could not be stored."""
+        return int(self.state[FULL]) != 0
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Put one sample in the place of another, the arm's `place`-th from 0: later sums move by the difference."""
+        step = np.array(new) - np.array(old)
+        pulls, start = int(self.arms[arm, PULLS]), int(self.arms[arm, START])
+        for page in range(place // PAGE, (pulls - 1) // PAGE + 1):
+            rows = slice(place % PAGE if page == place // PAGE else 0, min(PAGE, pulls - page * PAGE))
+            self.pages[self.table[start + page], rows] += step
+        self.sums[arm, COST] += step[0]
+        self.sums[arm, REWARD] += step[1]
+        self.arms[arm, GROUPS] = 0  # nothing is remembered of no groups
+
+    def widened(self) -> "Blocks":
+        """The same with one more arm."""
+        arms, used = len(self.arms), int(self.state[TABLE_USED])
+        state = self.state.copy()
+        state[TABLE_USED] = used + FIRST_STRETCH
+        row = np.zeros((1, 5), dtype=np.int64)
+        row[0, START], row[0, ROOM] = used, FIRST_STRETCH
+        return Blocks(
+            _lengthened(self.pages, len(self.pages)),
+            _lengthened(self.table, _table_length(arms + 1, len(self.pages))),
+            np.concatenate([self.arms, row]),
+            np.vstack([self.sums, np.zeros(9)]),
+            state,
+            self.scratch.copy(),
+        )
+
+    def bare(self) -> "Blocks":
+        """The same with nothing remembered: what it holds then depends on the samples alone."""
+        arms, sums = self.arms.copy(), self.sums.copy()
+        arms[:, GROUPS] = arms[:, SIZE] = 0
+        sums[:, MEDIAN_RATE:] = 0.0
+        return self._replace(arms=arms, sums=sums, scratch=np.zeros_like(self.scratch))
+
+
+def block_medians(belief: BlockBelief, groups: int, min_cost: float) -> tuple[float, float]:
+    """Medians over the blocks of max(0, R̄_j)/max(min_cost, X̄_j) and of X̄_j.
+
+    Block j is the j-th run of ⌊T/groups⌋ consecutive samples of the arm; the newest T mod groups samples wait. Both
+    are 0 when there are fewer samples than groups (or more groups than the memory was made for). They change once in
+    `groups` pulls of the arm, and are remembered in between.
+    """
+    arm, blocks = belief.arm, belief.blocks
+    index, sums, scratch = blocks.arms, blocks.sums, blocks.scratch
+    if groups < 1 or groups > belief.pulls or groups > scratch.shape[1]:
+        return 0.0, 0.0
+    size = belief.pulls // groups
+    if index[arm, GROUPS] != groups or index[arm, SIZE] != size or sums[arm, MIN_COST] != min_cost:
+        write_means(belief, groups, size)
+        for j in range(groups):
+            scratch[0, j] = max(0.0, float(scratch[0, j])) / max(min_cost, float(scratch[1, j]))
+        sums[arm, MEDIAN_RATE] = median(scratch, 0, groups)
+        sums[arm, MEDIAN_COST] = median(scratch, 1, groups)
+        sums[arm, MIN_COST] = min_cost
+        index[arm, GROUPS] = groups
+        index[arm, SIZE] = size
+    return float(sums[arm, MEDIAN_RATE]), float(sums[arm, MEDIAN_COST])
+
+
+def write_means(belief: BlockBelief, groups: int, size: int) -> None:
+    """Write the blocks' means into the scratch space, rewards into its first row and costs into its second."""
+    arm, blocks = belief.arm, belief.blocks
+    sums, scratch = blocks.sums, blocks.scratch
+    first_cost = float(sums[arm, FIRST_COST])
+    first_reward = float(sums[arm, FIRST_REWARD])
+    start = int(blocks.arms[arm, START])
+    cost_before = 0.0
+    reward_before = 0.0
+    for j in range(groups):
+        last = (j + 1) * size - 1
+        page = int(blocks.table[start + last // PAGE])
+        cost_after = float(blocks.pages[page, last % PAGE, 0])
+        reward_after = float(blocks.pages[page, last % PAGE, 1])
+        scratch[0, j] = number(first_reward + (reward_after - reward_before) / size)
+        scratch[1, j] = number(first_cost + (cost_after - cost_before) / size)
+        cost_before = cost_after
+        reward_before = reward_after
+
+
+def number(value: float) -> float:
+    """`value`, or 0 for the NaN that overflowing sums leave: selection needs an order."""
+    return 0.0 if math.isnan(value) else value
+
+
+def _add(sums: Vector, arm: int, column: int, value: float) -> float:
+    """Add to a running sum, which keeps in the next column what rounding lost (Kahan).
+
+    A prefix sum is then right to its last digit, and a block mean to that digit over the block's size.
+    """
+    total = float(sums[arm, column])
+    step = value - float(sums[arm, column + 1])
+    after = total + step
+    sums[arm, column] = after
+    sums[arm, column + 1] = (after - total) - step
+    return after
+
+
+def _add_page(blocks: Blocks, arm: int, number: int) -> None:
+    """Give `arm` its page `number`, and note whether that was the last one."""
+    state, index, table = blocks.state, blocks.arms, blocks.table
+    if state[FULL] != 0:
+        raise IndexError("the memory is full: go on with memory.grown()")
+    if number == index[arm, ROOM]:
+        old = int(index[arm, START])
+        new = int(state[TABLE_USED])
+        for i in range(number):
+            table[new + i] = table[old + i]
+        index[arm, START] = new
+        index[arm, ROOM] = 2 * number
+        state[TABLE_USED] = new + 2 * number
+    table[int(index[arm, START]) + number] = state[PAGES_USED]
+    state[PAGES_USED] += 1
+    if state[PAGES_USED] == len(blocks.pages):
+        state[FULL] = 1
+
+
+def _table_length(arms: int, pages: int) -> int:
+    """Give the entries that the table can ever need.
+
+    An arm with p pages has used its first stretch only, or stretches of 4, 8, …, 2q entries with q < p: below 4p.
+    """
+    return FIRST_STRETCH * arms + 4 * pages
+
+
+def _lengthened(array: NDArray[Kind], length: int) -> NDArray[Kind]:
+    """Copy an array and put zeros at its end."""
+    longer = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer

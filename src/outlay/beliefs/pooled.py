@@ -1,0 +1,147 @@
+"""Moments of each arm and of all pulls together, for policies that compare every arm with the leader.
+
+The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from outlay.beliefs.moments import PULLS, Belief, Sample, belief_of, replace, take_in, take_in_many
+from outlay.parameters import Vector
+
+REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
+
+
+class Lead(NamedTuple):
+    """What an arm is compared with: the leader, and all pulls together. Numbers only, so that two leads span a box."""
+
+    rate: float  # of the leader: its mean reward by its price
+    spend: float  # on the leader
+    price: float  # of the leader: its mean cost, or what stands for it (`price_of`)
+    arms: float
+    reward_max: float  # the extremes over all pulls
+    cost_min: float
+    cost_max: float
+    spread: float  # the variance over all pulls, 1/n, of R − rX with r the leader's rate
+    size: float  # the mean square of all rewards
+
+
+class PooledBelief(NamedTuple):
+    """A `Belief` with the arm's first samples, as many as the memory keeps: a row (cost, reward) for each."""
+
+    arm: int
+    pulls: int
+    mean_cost: float
+    mean_reward: float
+    var_cost: float
+    var_reward: float
+    cov: float
+    pairs: Vector
+
+
+class Pooled(NamedTuple):
+    """Moments of each arm, and in one more row those of all pulls, with the largest reward and the extreme costs.
+
+    The first samples of each arm are kept as well where a policy wants to weigh them one by one.
+
+    >>> memory = Pooled.empty(2)
+    >>> memory.observe(0, 2.0, 1.0)
+    >>> memory.observe(1, 4.0, 4.0)
+    >>> memory.belief(1).mean_cost, memory.lead(1).rate, memory.lead(1).size, memory.lead(1).cost_min
+    (4.0, 1.0, 8.5, 2.0)
+    """
+
+    stats: Vector
+    extremes: Vector
+    pairs: Vector  # [arm, sample, cost or reward]
+
+    @staticmethod
+    def empty(arms: int, keep: int = 1) -> "Pooled":
+        """Make the memory before the first pull; it keeps the first `keep` samples of each arm, at least one."""
+        return Pooled(np.zeros((arms + 1, 8)), np.zeros(3), np.zeros((arms, keep, 2)))
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        """Take in one sample of `arm`."""
+        everything = len(self.stats) - 1
+        extremes = self.extremes
+        first = self.stats[everything, PULLS] == 0.0
+        extremes[REWARD_MAX] = reward if first else max(reward, float(extremes[REWARD_MAX]))
+        extremes[COST_MIN] = cost if first else min(cost, float(extremes[COST_MIN]))
+        extremes[COST_MAX] = cost if first else max(cost, float(extremes[COST_MAX]))
+        pulls = int(self.stats[arm, PULLS])
+        if pulls < self.pairs.shape[1]:
+            self.pairs[arm, pulls, 0] = cost
+            self.pairs[arm, pulls, 1] = reward
+        take_in(self.stats, arm, cost, reward)
+        take_in(self.stats, everything, cost, reward)
+
+    def belief(self, arm: int) -> PooledBelief:
+        """Tell what is known of `arm`."""
+        b = belief_of(self.stats, arm)
+        return PooledBelief(arm, b.pulls, b.mean_cost, b.mean_reward, b.var_cost, b.var_reward, b.cov, self.pairs[arm])
+
+    def lead(self, leader: int) -> Lead:
+        """Tell what the others are compared with when this arm leads."""
+        belief = belief_of(self.stats, leader)
+        total = belief_of(self.stats, len(self.stats) - 1)
+        least, most = float(self.extremes[COST_MIN]), float(self.extremes[COST_MAX])
+        price = price_of(belief, least, most)
+        rate = belief.mean_reward / price
+        return Lead(
+            rate,
+            belief.pulls * price,
+            price,
+            float(len(self.stats) - 1),
+            float(self.extremes[REWARD_MAX]),
+            least,
+            most,
+            max(0.0, total.var_reward - 2.0 * rate * total.cov + rate * rate * total.var_cost),
+            total.mean_reward * total.mean_reward + total.var_reward,
+        )
+
+    def full(self) -> bool:
+        """Never: moments take the same room whatever the number of pulls."""
+        return False
+
+    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+        """Take in `count` samples that are all alike and, but for the first of all, change no extreme."""
+        everything = len(self.stats) - 1
+        if self.stats[everything, PULLS] == 0.0:
+            self.extremes[:] = reward, cost, cost
+        pulls = int(self.stats[arm, PULLS])
+        self.pairs[arm, pulls : pulls + count] = cost, reward
+        take_in_many(self.stats, arm, count, cost, reward)
+        take_in_many(self.stats, everything, count, cost, reward)
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Put one sample in the place of another, the arm's `place`-th from 0; the extremes remember both."""
+        replace(self.stats, arm, old, new)
+        replace(self.stats, len(self.stats) - 1, old, new)
+        cost, reward = new
+        self.extremes[REWARD_MAX] = max(reward, self.extremes[REWARD_MAX])
+        self.extremes[COST_MIN] = min(cost, self.extremes[COST_MIN])
+        self.extremes[COST_MAX] = max(cost, self.extremes[COST_MAX])
+        if place < self.pairs.shape[1]:
+            self.pairs[arm, place] = new
+
+    def widened(self) -> "Pooled":
+        """The same with one more arm."""
+        arms = len(self.pairs)
+        pairs = np.concatenate([self.pairs, np.zeros((1, *self.pairs.shape[1:]))])
+        return Pooled(np.insert(self.stats, arms, 0.0, axis=0), self.extremes.copy(), pairs)
+
+
+def price_of(belief: Belief | PooledBelief, cost_min: float, cost_max: float) -> float:
+    """The arm's mean cost; where its costs sum to 0 or less, the largest cost of any pull, either sign, by √T.
+
+    So an arm that is free has a spend that grows, if slowly, and is not pulled for ever.
+
+    >>> price_of(Belief(0, 4, -1.0, 0.0, 0.0, 0.0, 0.0), cost_min=-8.0, cost_max=2.0)
+    4.0
+    """
+    if belief.mean_cost > 0.0:
+        return belief.mean_cost
+    largest = max(abs(cost_min), abs(cost_max))
+    return (largest if largest > 0.0 else 1.0) / math.sqrt(max(1, belief.pulls))

@@ -1,0 +1,201 @@
+"""What can have happened in a campaign: one small record a kind, written to the ledger as JSON.
+
+Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a decision is named by the
+sequence number of the event that made it. An event says all that its fold needs but for what is pending, so that a
+campaign can go on from a snapshot and never read old decisions. The fold of the events is the truth; everything else is
+derived from it.
+"""
+
+from typing import Any
+
+import msgspec
+
+FORMAT = 1  # of the events; a ledger says which it was written in
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=str.lower):
+    """Something that happened."""
+
+
+class ArmTerms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An arm as it was agreed: its name, and the most a pull can cost where that is known."""
+
+    name: str
+    max_cost: int | None = None
+
+
+class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was agreed when a campaign was opened."""
+
+    unit: str
+    mode: str
+    seed: int
+    policy: dict[str, Any]  # name, parameters
+    version: str  # of outlay
+    ttl: int | None = None  # microseconds a decision may stay open
+    expiry: str = "charge"
+    reservation: int | None = None
+    default_reward: float = 0.0
+    max_in_flight: int | None = None
+    negative_costs: bool = True
+    propensity_draws: int = 100
+    format: int = FORMAT
+
+
+class Opened(Event, frozen=True):
+    """The first event."""
+
+    name: str
+    arms: tuple[ArmTerms, ...]
+    budget: int
+    terms: Terms
+
+
+class Asked(Event, frozen=True):
+    """An arm was named and money set aside for it."""
+
+    arm: int
+    reserved: int
+    policy: str  # name@version
+    key: str | None = None
+    ttl: int | None = None  # as it was asked for
+    expires: int | None = None
+    propensity: float | None = None  # estimated, where the policy drew random numbers
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What a decision counted for until now, and the place of its sample among those of its arm."""
+
+    cost: int
+    reward: float
+    place: int
+
+
+class Told(Event, frozen=True):
+    """What a pull cost and gave."""
+
+    decision: int
+    arm: int
+    cost: int
+    reward: float
+    late: bool = False  # after it had expired
+    overrun: bool = False  # above what was set aside
+    instead: Counted | None = None  # of what was charged when it expired
+
+
+class Expired(Event, frozen=True):
+    """Nobody told in time; `charged` is what was set aside, or None where it was released."""
+
+    decision: int
+    charged: int | None = None
+    reward: float = 0.0
+
+
+class Voided(Event, frozen=True):
+    """The pull was never made."""
+
+    decision: int
+    reason: str = ""
+
+
+class Extended(Event, frozen=True):
+    """The pull may take longer."""
+
+    decision: int
+    expires: int
+
+
+class Amended(Event, frozen=True):
+    """What was told was wrong; this is what it cost and gave."""
+
+    decision: int
+    arm: int
+    cost: int
+    reward: float
+    instead: Counted
+    reason: str = ""
+
+
+class Budgeted(Event, frozen=True):
+    """The budget was set anew."""
+
+    budget: int
+
+
+class Added(Event, frozen=True):
+    """Another arm was opened."""
+
+    arm: ArmTerms
+
+
+class Disabled(Event, frozen=True):
+    """An arm is not to be pulled any more."""
+
+    arm: int
+
+
+class Enabled(Event, frozen=True):
+    """A disabled arm may be pulled again."""
+
+    arm: int
+
+
+class Warmed(Event, frozen=True):
+    """Samples from elsewhere that the policy learns from; they cost this campaign nothing."""
+
+    arms: tuple[int, ...]
+    costs: tuple[float, ...]
+    rewards: tuple[float, ...]
+    key: str
+    source: str = ""
+
+
+class Paused(Event, frozen=True):
+    """No arm is named until further notice."""
+
+
+class Resumed(Event, frozen=True):
+    """Arms are named again."""
+
+
+class Exhausted(Event, frozen=True):
+    """The budget is spent, or no arm fits what is left of it."""
+
+
+class Closed(Event, frozen=True):
+    """No arm will be named any more."""
+
+
+AnyEvent = (
+    Opened | Asked | Told | Expired | Voided | Extended | Amended | Budgeted | Added | Disabled | Enabled | Warmed
+    | Paused | Resumed | Exhausted | Closed
+)  # fmt: skip
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+class Record(msgspec.Struct, frozen=True):
+    """An event in its place in the ledger."""
+
+    seq: int
+    at: int
+    event: AnyEvent
+
+
+def to_json(event: AnyEvent) -> str:
+    """The event as it is written.
+
+    >>> to_json(Told(decision=2, arm=0, cost=125, reward=0.5))
+    '{"kind":"told","decision":2,"arm":0,"cost":125,"reward":0.5}'
+    """
+    return _encoder.encode(event).decode()
+
+
+def from_json(text: str | bytes) -> AnyEvent:
+    """The event again.
+
+    >>> from_json('{"kind":"paused"}')
+    Paused()
+    """
+    return _decoder.decode(text)

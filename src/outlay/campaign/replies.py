@@ -1,0 +1,147 @@
+"""What a campaign answers: plain records for its users, money as floats, times as datetimes."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from outlay.campaign.state import Arm, State
+from outlay.markup import aligned, html_table
+
+
+class Pull(NamedTuple):
+    """An arm to use now; hand it back to `tell` with what it cost and gave."""
+
+    decision: int
+    arm: str
+    reserved: float
+    expires: datetime | None
+    propensity: float | None
+
+
+class Receipt(NamedTuple):
+    """A tell as it was taken down.
+
+    `duplicate`: it had been told before, in the same words. `late`: its time was over. `overrun`: it cost more than
+    was set aside for it.
+    """
+
+    decision: int
+    arm: str
+    cost: float
+    reward: float
+    duplicate: bool
+    late: bool
+    overrun: bool
+
+
+class ArmStatus(NamedTuple):
+    """How one arm stands; `rate` is reward by cost so far, None before any cost."""
+
+    name: str
+    enabled: bool
+    pulls: int
+    in_flight: int
+    spent: float
+    reserved: float
+    reward: float
+    rate: float | None
+    max_cost: float | None
+
+
+class Status(NamedTuple):
+    """How a campaign stands; spent + reserved + left = budget.
+
+    `phase` is "open", "paused", "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or
+    "closed".
+    """
+
+    name: str
+    phase: str
+    ended: str | None
+    budget: float
+    spent: float
+    reserved: float
+    left: float
+    reward: float
+    pulls: int
+    in_flight: int
+    events: int
+    policy: str
+    mode: str
+    unit: str
+    arms: tuple[ArmStatus, ...]
+
+    def _repr_html_(self) -> str:
+        spent, reward = (aligned([getattr(arm, name) for arm in self.arms], 6) for name in ("spent", "reward"))
+        rate = iter(aligned([arm.rate for arm in self.arms if arm.rate is not None], 4))
+        rows = [
+            (arm.name, arm.pulls, arm.in_flight, *sums, "–" if arm.rate is None else next(rate))
+            for arm, *sums in zip(self.arms, spent, reward, strict=True)
+        ]
+        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
+        caption = f"{self.name} ({self.phase}): {money}; {self.policy}"
+        return html_table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption)
+
+
+def pull_of(state: State, number: int) -> Pull:
+    """A decision as its asker sees it."""
+    decision = state.decisions[number]
+    return Pull(
+        number,
+        state.arms[decision.arm].name,
+        state.unit.amount(decision.reserved),
+        when(decision.expires),
+        decision.propensity,
+    )
+
+
+def receipt_of(state: State, number: int, duplicate: bool) -> Receipt:
+    """A decision as its teller sees it."""
+    decision = state.decisions[number]
+    cost = state.unit.amount(decision.cost or 0)
+    name = state.arms[decision.arm].name
+    return Receipt(number, name, cost, decision.reward or 0.0, duplicate, decision.late, decision.overrun)
+
+
+def status_of(state: State) -> Status:
+    """The whole campaign."""
+    amount = state.unit.amount
+    spent, reserved = state.spent, state.reserved
+    in_flight = sum(arm.in_flight for arm in state.arms)
+    ended = "draining" if in_flight else "closed"
+    return Status(
+        name=state.name,
+        phase=ended if state.ended else "paused" if state.paused else "open",
+        ended=state.ended,
+        budget=amount(state.budget),
+        spent=amount(spent),
+        reserved=amount(reserved),
+        left=amount(state.budget - spent - reserved),
+        reward=state.reward,
+        pulls=sum(arm.pulls for arm in state.arms),
+        in_flight=in_flight,
+        events=state.seq,
+        policy=state.terms.policy["name"],
+        mode=state.terms.mode,
+        unit=state.terms.unit,
+        arms=tuple(_arm_status(state, arm) for arm in state.arms),
+    )
+
+
+def when(micros: int | None) -> datetime | None:
+    """A time of the ledger."""
+    return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)
+
+
+def _arm_status(state: State, arm: Arm) -> ArmStatus:
+    amount = state.unit.amount
+    return ArmStatus(
+        arm.name,
+        arm.enabled,
+        arm.pulls,
+        arm.in_flight,
+        amount(arm.spent),
+        amount(arm.reserved),
+        arm.reward,
+        arm.reward / amount(arm.spent) if arm.spent > 0 else None,
+        None if arm.max_cost is None else amount(arm.max_cost),
+    )

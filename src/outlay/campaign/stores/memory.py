@@ -1,0 +1,69 @@
+"""A ledger in memory: gone with the process, and as strict as the others."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from outlay.campaign.batch import run
+from outlay.campaign.clock import Clock
+from outlay.campaign.commands import Command, Open
+from outlay.campaign.events import Record
+from outlay.campaign.fold import apply
+from outlay.campaign.replies import Status, status_of
+from outlay.campaign.state import State
+
+
+class MemoryLedger:
+    """One campaign; commands are taken one at a time, under a lock."""
+
+    def __init__(self, opening: Open, policy: Any = None, clock: Clock | None = None) -> None:
+        self._lock = threading.Lock()
+        self._clock, self._policy = clock or Clock(), policy
+        done = run(None, [opening], self._clock.now(), policy)
+        for reply in done.replies:
+            if isinstance(reply, Exception):
+                raise reply
+        assert done.state is not None  # noqa: S101 (it was opened)
+        self._state, self._records = done.state, done.records
+
+    def transact(self, commands: Sequence[Command]) -> list[Any]:
+        """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
+        with self._lock:
+            try:
+                done = run(self._state, commands, self._clock.now(at_least=self._state.at))
+                self._records += done.records
+            except BaseException:
+                self._fold_anew()
+                raise
+            return done.replies
+
+    def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
+        """The same as a future, done already."""
+        future: Future[list[Any]] = Future()
+        future.set_result(self.transact(commands))
+        return future
+
+    def standing(self) -> State:
+        """Where the campaign stands; to be read at once."""
+        return self._state
+
+    def status(self) -> Status:
+        """The same for users."""
+        with self._lock:
+            return status_of(self._state)
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The events after the first `after`."""
+        yield from self._records[after:]
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    def _fold_anew(self) -> None:
+        """Drop what is known: the records know better."""
+        state: State | None = None
+        for record in self._records:
+            state = apply(state, record, self._policy)
+        assert state is not None  # noqa: S101 (the first record opens)
+        self._state = state

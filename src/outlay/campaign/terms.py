@@ -1,0 +1,157 @@
+"""What a user agrees to when a campaign is opened, checked and in units."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from outlay import policies
+from outlay._version import __version__
+from outlay.campaign.commands import Open
+from outlay.campaign.decide import MOST_ARMS, MOST_REWARD
+from outlay.campaign.events import ArmTerms, Opened, Terms
+from outlay.campaign.money import Unit
+from outlay.campaign.state import State
+from outlay.errors import BadParameter, CampaignConflict
+from outlay.parameters import equal, place_of, real, whole
+from outlay.policies.protocol import as_data, checked_memory, checked_policy
+
+OWNER = "Campaign"
+MODES = ("until_exceeded", "hard")
+EXPIRIES = ("charge", "release")
+LONGEST = 200  # characters of a name or a key
+MICROS = 1_000_000
+
+
+def agreed(
+    arms: Sequence[str] | Mapping[str, Any], budget: Any, policy: Any, *, name: str, mode: str, unit: Any, seed: int,
+    ttl: float | None, expiry: str, reservation: Any, default_reward: float, max_in_flight: int | None,
+    negative_costs: bool, propensity_draws: int,
+) -> Open:  # fmt: skip
+    """The command that opens the campaign, or BadParameter."""
+    measure = Unit.named(unit)
+    named = arm_terms(measure, arms)
+    checked_policy(OWNER, "policy", policy, len(named))
+    checked_memory(OWNER, policy, len(named))
+    mode, expiry = MODES[place_of(OWNER, "mode", mode, MODES)], EXPIRIES[place_of(OWNER, "expiry", expiry, EXPIRIES)]
+    if mode == "hard" and expiry == "release":
+        raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', expiry)
+    if not isinstance(negative_costs, bool):
+        raise BadParameter(OWNER, "negative_costs", "True or False", negative_costs)
+    terms = Terms(
+        unit=str(measure.size),
+        mode=mode,
+        seed=whole(OWNER, "seed", seed, at_least=0, at_most=2**63 - 1),
+        policy=_written(policy),
+        version=__version__,
+        ttl=None if ttl is None else micros(OWNER, ttl),
+        expiry=expiry,
+        reservation=None if reservation is None else not_negative(measure, OWNER, "reservation", reservation),
+        default_reward=real(OWNER, "default_reward", default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD) + 0.0,
+        max_in_flight=None if max_in_flight is None else whole(OWNER, "max_in_flight", max_in_flight, at_least=1),
+        negative_costs=negative_costs,
+        propensity_draws=whole(OWNER, "propensity_draws", propensity_draws, at_least=0, at_most=100_000),
+    )
+    return Open(label(OWNER, "name", name), named, positive(measure, OWNER, "budget", budget), terms)
+
+
+def chosen(policy: Any) -> Any:
+    """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
+    if policy is None:
+        return policies.default()
+    if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
+        name, parameters = policy["name"], policy.get("parameters", {})
+    else:
+        name, parameters = policy, {}
+    if not isinstance(name, str):
+        return name
+    if name not in policies.BY_NAME:
+        raise BadParameter(OWNER, "policy", f"one of {', '.join(policies.BY_NAME)}", name)
+    try:
+        return policies.BY_NAME[name](**parameters)
+    except TypeError as error:
+        reason = " ".join(str(error).split()).replace(f"{name}.__new__()", name)
+        raise BadParameter(OWNER, "policy", f"given the parameters that it takes ({reason})", parameters) from None
+
+
+def arm_terms(unit: Unit, arms: Sequence[str] | Mapping[str, Any]) -> tuple[ArmTerms, ...]:
+    """The arms, each with the most a pull can cost where that was said."""
+    allowed = f"1 to {MOST_ARMS} names, or a mapping from name to the most a pull can cost"
+    if isinstance(arms, str) or not hasattr(arms, "__len__") or not 1 <= len(arms) <= MOST_ARMS:
+        raise BadParameter(OWNER, "arms", allowed, arms)
+    most = arms if isinstance(arms, Mapping) else dict.fromkeys(_hashable(arms, allowed))
+    if len(most) < len(arms):
+        raise BadParameter(OWNER, "arms", "different names", list(arms))
+    return tuple(arm_term(unit, OWNER, name, max_cost) for name, max_cost in most.items())
+
+
+def arm_term(unit: Unit, owner: str, name: object, max_cost: object) -> ArmTerms:
+    """One arm."""
+    most = None if max_cost is None else not_negative(unit, owner, "max_cost", max_cost)
+    return ArmTerms(label(owner, "arm", name), most)
+
+
+def label(owner: str, name: str, value: object) -> str:
+    """A name that can be printed anywhere."""
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
+        raise BadParameter(owner, name, f"1 to {LONGEST} printable characters", value)
+    return value
+
+
+def micros(owner: str, seconds: object) -> int:
+    """A time span in microseconds."""
+    return max(1, round(real(owner, "ttl", seconds, above=0, at_most=1e9) * MICROS))
+
+
+def positive(unit: Unit, owner: str, name: str, value: object) -> int:
+    """An amount above zero."""
+    units = unit.units(owner, name, value)
+    return units if units > 0 else _refuse(owner, name, f"at least one unit of {unit.size}", value)
+
+
+def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
+    """An amount of zero or more."""
+    units = unit.units(owner, name, value)
+    return units if units >= 0 else _refuse(owner, name, "≥ 0", value)
+
+
+def check_same(state: State, wanted: Open, any_policy: bool) -> None:
+    """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
+    opened, said = state.opened, dict[str, tuple[Any, Any]]()
+    if wanted.arms != tuple(arm.terms for arm in state.arms):
+        said["arms"] = opened.arms, wanted.arms
+    if wanted.budget != state.budget:
+        said["budget"] = opened.budget, wanted.budget
+    mine, theirs = opened.terms, wanted.terms
+    for field in mine.__struct_fields__:
+        if field not in ("version", "format") and not (field == "policy" and any_policy):
+            said[field] = getattr(mine, field), getattr(theirs, field)
+    for field, (there, here) in said.items():
+        if not equal(there, here):
+            names = {"arms": ", ".join(arm.name for arm in state.arms), "policy": mine.policy["name"]}
+            shown = names.get(field, there)
+            raise CampaignConflict(f"campaign {opened.name!r} is there already, with other {field}: {shown}")
+
+
+def check_policy(opened: Opened, policy: Any) -> None:
+    """Refuse to go on with another policy than was agreed."""
+    if not equal(_written(policy), opened.terms.policy):
+        raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
+
+
+def _written(policy: Any) -> dict[str, Any]:
+    """A policy as the ledger holds it, and as it is read again."""
+    try:
+        return json.loads(json.dumps(as_data(policy), allow_nan=False))  # type: ignore[no-any-return]
+    except (TypeError, ValueError):
+        allowed = "one whose parameters are finite numbers, words and lists of them"
+        raise BadParameter(OWNER, "policy", allowed, policy) from None
+
+
+def _hashable(names: Sequence[object], allowed: str) -> Sequence[Any]:
+    if not all(isinstance(name, str) for name in names):
+        raise BadParameter(OWNER, "arms", allowed, names)
+    return names
+
+
+def _refuse(owner: str, name: str, allowed: str, got: object) -> NoReturn:
+    raise BadParameter(owner, name, allowed, got)

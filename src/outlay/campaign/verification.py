@@ -1,0 +1,267 @@
+"""`verify`: a ledger against itself. The events are folded anew, each is decided anew, and every row is compared.
+
+Decisions that are settled and agree with their rows are let go; a later event that names one reads its row again. So
+memory holds what is under way and what is in doubt, however long the ledger.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from outlay._version import __version__
+from outlay.campaign import snapshot
+from outlay.campaign.events import Asked, Opened, Record, from_json
+from outlay.campaign.replay import Replay
+from outlay.campaign.state import Decision, State
+from outlay.campaign.stores import rows, tables
+from outlay.campaign.stores.database import reading, where
+from outlay.campaign.terms import check_policy, chosen, label
+from outlay.errors import StoreError
+
+CHUNK = 2000  # events at a time
+MOST_SAID = 100  # problems that are spelled out
+
+Line = tuple[int, int, str]  # number, time and text of an event
+
+
+class Verdict(NamedTuple):
+    """What `verify` found: `problems`, which should not be, and `notes`, which need not worry.
+
+    `choices_checked`: whether the policy was at hand, to choose again.
+    """
+
+    name: str
+    events: int
+    decisions: int
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    choices_checked: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+
+def verify(store: str, name: str = "default", policy: Any = None) -> Verdict:
+    """Fold and decide every event of a campaign again, and compare with what is stored.
+
+    Args:
+        store: the address of the database.
+        name: of the campaign.
+        policy: the policy, where it is not built in; without it choices are not checked.
+
+    Events that another version of outlay wrote may follow other rules: where they differ, a note says so.
+    """
+    name = label("verify", "name", name)
+    with reading(store) as connection:
+        return verified(connection, name, None if policy is None else chosen(policy))
+
+
+def verified(connection: Connection, name: str, policy: Any = None) -> Verdict:
+    """The same on a connection, whose transaction must see one moment."""
+    check = _Check(connection, row_of(connection, name), policy)
+    check.walk()
+    return check.verdict()
+
+
+class _Check:
+    """One walk along a ledger."""
+
+    def __init__(self, connection: Connection, row: RowMapping, policy: Any) -> None:
+        self._connection, self._row, self._policy = connection, row, policy
+        self._id: int = row["id"]
+        self._state: State | None = None
+        self._replay = Replay()
+        self._asked = 0
+        self._problems: list[str] = []
+        self._unsaid = 0
+        self._others: dict[str, list[int]] = {}  # events that differ, by the version that wrote them
+        self._whole = True  # so far every event could be folded
+        table = tables.snapshot
+        taken = sa.select(table.c.seq).where(table.c.campaign == self._id)
+        self._snapshots = set(connection.execute(taken).scalars())
+
+    def walk(self) -> None:
+        """Fold all events, then compare what is left."""
+        lines = events_of(self._connection, self._id)
+        while self._whole and (chunk := list(islice(lines, CHUNK))):
+            self._fold(chunk)
+        if not self._whole or self._state is None:
+            self._say("nothing after that was checked" if self._problems else "there is no event")
+            return
+        self._compare_decisions(self._state.decisions)
+        self._compare_the_rest(self._state)
+
+    def verdict(self) -> Verdict:
+        """What was found."""
+        state = self._state
+        more = [f"{self._unsaid} more problems"] if self._unsaid else []
+        checked = state is not None and state.learner is not None
+        notes = [
+            f"{len(found)} events written by outlay {version} are not what {__version__} would write; "
+            f"the first is {found[0]}"
+            for version, found in self._others.items()
+        ]
+        if state is not None and not checked:
+            policy = state.terms.policy["name"]
+            notes.append(f"choices were not checked: {policy} is not built in, and was not given")
+        events = state.seq if state else 0
+        return Verdict(self._row["name"], events, self._asked, (*self._problems, *more), tuple(notes), checked)
+
+    def _say(self, problem: str) -> None:
+        if len(self._problems) < MOST_SAID:
+            self._problems.append(problem)
+        else:
+            self._unsaid += 1
+
+    def _fold(self, chunk: list[Line]) -> None:
+        """Take in some events, and compare the decisions that they settled."""
+        records = list(self._read(chunk))
+        if self._state is not None:
+            recall(self._connection, self._id, self._state, records)
+        for record in records:
+            if not self._step(record):
+                self._whole = False
+                return
+        state = self._state
+        if state is not None:
+            named = set(named_in(records)) | {record.seq for record in records if isinstance(record.event, Asked)}
+            held = {number: state.decisions[number] for number in named & state.decisions.keys() - state.pending.keys()}
+            for number in held.keys() - self._differing(held).keys():
+                let_go(state, number)
+
+    def _read(self, chunk: list[Line]) -> Iterator[Record]:
+        for seq, at, body in chunk:
+            try:
+                yield Record(seq, at, from_json(body))
+            except (msgspec.DecodeError, UnicodeError) as error:
+                self._say(f"event {seq} cannot be read: {error}")
+                self._whole = False
+                return
+
+    def _step(self, record: Record) -> bool:
+        """Fold one event in; False where that cannot be done."""
+        event = record.event
+        try:
+            state, doubt = self._replay.fold(self._state, record, self._policy)
+        except ValueError as error:
+            self._say(str(error))
+            return False
+        self._state = state
+        if doubt and self._replay.version == __version__:
+            self._say(doubt)
+        elif doubt:
+            self._others.setdefault(self._replay.version, []).append(record.seq)
+        if isinstance(event, Opened):
+            if self._policy is not None:
+                check_policy(event, self._policy)
+            state.terms = msgspec.structs.replace(state.terms, propensity_draws=0)  # which is slow, and not compared
+            if event.name != self._row["name"]:
+                self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._row['name']!r}")
+        self._asked += isinstance(event, Asked)
+        if record.seq in self._snapshots:
+            self._compare_snapshot(state)
+        return True
+
+    def _differing(self, decisions: Mapping[int, Decision]) -> dict[int, str]:
+        """Of some decisions, those that are not what their rows say, with the difference."""
+        table = tables.decision
+        found: dict[int, str] = {}
+        numbers = iter(sorted(decisions))
+        while some := list(islice(numbers, CHUNK)):
+            wanted = sa.select(table).where(table.c.campaign == self._id, table.c.number.in_(some))
+            there = {row["number"]: row for row in self._connection.execute(wanted).mappings()}
+            for number in some:
+                ours = {"campaign": self._id, **msgspec.structs.asdict(decisions[number])}
+                if said := _difference(ours, there.get(number)):
+                    found[number] = said
+        return found
+
+    def _compare_decisions(self, decisions: Mapping[int, Decision]) -> None:
+        for number, said in self._differing(decisions).items():
+            self._say(f"decision {number}: {said}")
+        table = tables.decision
+        wanted = sa.select(sa.func.count()).select_from(table).where(table.c.campaign == self._id)
+        kept = self._connection.execute(wanted).scalar_one()
+        if kept > self._asked:
+            self._say(f"there are {kept} rows of decisions, and {self._asked} were made")
+
+    def _compare_snapshot(self, state: State) -> None:
+        self._snapshots.discard(state.seq)
+        table = tables.snapshot
+        wanted = sa.select(table.c.body).where(table.c.campaign == self._id, table.c.seq == state.seq)
+        body, ours = self._connection.execute(wanted).scalar_one(), snapshot.dump(state)
+        if ours is not None and snapshot.version_of(body) in (__version__, None) and body != ours:
+            self._say(f"the snapshot at event {state.seq} is not the fold of the events")
+
+    def _compare_the_rest(self, state: State) -> None:
+        for seq in sorted(self._snapshots):
+            self._say(f"there is a snapshot at event {seq}, and {state.seq} events")
+        ours = {name: getattr(state, name) for name in self._row if name not in ("id", "name")}
+        if said := _difference(ours, self._row):
+            self._say(f"the campaign's row: {said}")
+        table = tables.arm
+        wanted = sa.select(table).where(table.c.campaign == self._id).order_by(table.c.number)
+        there = {row["number"]: row for row in self._connection.execute(wanted).mappings()}
+        for number, arm in enumerate(state.arms):
+            here = {"campaign": self._id, "number": number, **msgspec.structs.asdict(arm)}
+            if said := _difference(here, there.pop(number, None)):
+                self._say(f"arm {number} ({arm.name}): {said}")
+        for number in there:
+            self._say(f"there is a row of an arm {number}, which was never opened")
+
+
+def row_of(connection: Connection, name: str) -> RowMapping:
+    """The row of a campaign."""
+    table = tables.campaign
+    row = connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
+    if row is None:
+        raise StoreError(f"{where(connection.engine)} has no campaign {name!r}")
+    return row
+
+
+def events_of(connection: Connection, number: int) -> Iterator[Line]:
+    """The number, time and text of every event, in order, as they are needed."""
+    table = tables.event
+    wanted = sa.select(table.c.seq, table.c.at, table.c.body).where(table.c.campaign == number).order_by(table.c.seq)
+    for row in connection.execute(wanted, execution_options={"yield_per": CHUNK}):
+        yield row.seq, row.at, row.body
+
+
+def named_in(records: Iterable[Record]) -> Iterator[int]:
+    """The decisions that events are about, those that make them aside."""
+    for record in records:
+        number = getattr(record.event, "decision", None)
+        if number is not None:
+            yield number
+
+
+def recall(connection: Connection, campaign: int, state: State, records: Iterable[Record]) -> set[int]:
+    """Read the rows of decisions that were let go and are named again; return their numbers."""
+    gone = {number for number in named_in(records) if number <= state.seq} - state.decisions.keys()
+    if gone:
+        for decision in rows.decisions(connection, campaign, tables.decision.c.number.in_(sorted(gone))):
+            state.hold(decision)
+    return gone
+
+
+def let_go(state: State, number: int) -> None:
+    """Hold a settled decision no longer."""
+    decision = state.decisions.pop(number)
+    if decision.key is not None:
+        state.keys.pop(decision.key, None)
+
+
+def _difference(ours: Mapping[str, Any], row: RowMapping | None) -> str | None:
+    """Where a row is not, bit for bit, what the events come to."""
+    if row is None:
+        return "its row is missing"
+    for name, value in ours.items():
+        if repr(value) != repr(row[name]):
+            return f"{name} is {row[name]!r}, and the events come to {value!r}"
+    return None

@@ -1,0 +1,80 @@
+"""The command line: one file per verb; each parses, makes one library call, prints.
+
+What the library refuses is one line on stderr, `outlay: …`. Exit codes: 0 done, 1 failed, 2 asked wrongly, 130
+interrupted. Verbs import the library when they run, so that `outlay --help` is quick.
+"""
+
+import io
+import sys
+from typing import IO, Any
+
+import click
+
+from outlay._version import __version__
+from outlay.cli.advise import advise
+from outlay.cli.bounds import bounds
+from outlay.cli.campaign import campaign
+from outlay.cli.compare import compare
+from outlay.cli.report import report
+from outlay.errors import BadParameter, OutlayError
+
+
+class Failure(click.ClickException):
+    """An error shown as one line, without a traceback."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line to stderr."""
+        click.echo(f"outlay: {' '.join(self.message.split())}", file=file, err=True)
+
+
+class AskedWrongly(Failure):
+    """The user can put it right by asking otherwise."""
+
+    exit_code = 2
+
+
+class Interrupted(Failure):
+    """Ctrl-C, with the exit code that shells give it."""
+
+    exit_code = 130
+
+
+class Commands(click.Group):
+    """A group that turns the library's errors into failures."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except BadParameter as error:
+            raise AskedWrongly(str(error)) from error
+        except OutlayError as error:
+            raise Failure(str(error)) from error
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: click ends quietly
+        except OSError as error:
+            reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            raise Failure(reason) from error
+        except KeyboardInterrupt as error:
+            raise Interrupted("interrupted") from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="outlay %(version)s")
+def commands() -> None:
+    """Spend a budget well: budget-constrained bandits over general cost and reward distributions."""
+
+
+commands.add_command(compare)
+commands.add_command(bounds)
+commands.add_command(report)
+commands.add_command(advise)
+commands.add_command(campaign)
+
+
+def main() -> None:
+    """Run the `outlay` command; a terminal that cannot show a character gets a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    commands(prog_name="outlay")

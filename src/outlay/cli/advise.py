@@ -1,0 +1,85 @@
+"""`outlay advise`: from a log of past pulls and a budget to what to run."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from outlay.advice import Advice
+
+EXAMPLES = """\b
+Examples:
+  outlay advise log.csv --budget 10000
+  outlay advise calls.parquet --budget 500 --arm model --cost usd --reward solved --out advice
+  outlay advise log.csv.gz --budget 1e4 --json | jq .answer
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("log", type=click.Path())
+@click.option("--budget", type=float, required=True, help="What is to be spent, in the unit of the costs.")
+@click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Which column names the arm.")
+@click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Which column is the cost.")
+@click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Which column is the reward.")
+@click.option("--cost-bound", type=float, help="The largest |cost| that is possible, where known.")
+@click.option("--reward-bound", type=float, help="The largest |reward| that is possible, where known.")
+@click.option("--guarantee", is_flag=True, help="Recommend a policy with a proof, not the one that earns most.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all arms' intervals together.")
+@click.option("--runs", type=int, help="Runs of each policy; by default 20 to 200, as the budget allows.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same advice.")
+@click.option("--workers", type=int, help="Threads; all cores if not given.")
+@click.option("--no-rehearsal", is_flag=True, help="Only read the log: no policies are played.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, there.")
+def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **options: Any) -> None:
+    """Say what LOG, a CSV or Parquet file of past pulls (arm, cost, reward), means for spending a budget.
+
+    Which arm has the best rate, which can be ruled out, what each policy would earn on the log's own rows, which to run
+    and with what parameters; and what such a log cannot tell. Files of any size are read in stretches.
+    """
+    options["rehearse"] = not no_rehearsal
+    if out is None:
+        _show(_advice(log, options), as_json)
+        return
+    from outlay.advice.page import page_in, write_advice
+
+    with page_in(out):  # a bad place is found before the work begins
+        advice = _advice(log, options)
+        written = write_advice(advice, out)
+    _show(advice, as_json)
+    if not as_json:
+        click.echo(f"\nwrote {written}")
+
+
+def _advice(log: str, options: dict[str, Any]) -> "Advice":
+    """The library's advice; where columns are missing, with the options that name them."""
+    from outlay.advice import advise as library_call
+    from outlay.errors import BadFile
+    from outlay.logs import NoColumn
+
+    try:
+        return library_call(log, **options)
+    except NoColumn as error:
+        raise BadFile(f"{error} ({' '.join(f'--{role} COLUMN' for role in error.roles)})") from None
+
+
+def _show(advice: "Advice", as_json: bool) -> None:
+    """Tables, sentences and code; or JSON."""
+    from outlay.advice.answer import answer
+    from outlay.advice.data import data_of
+    from outlay.advice.tables import advice_tables
+
+    if as_json:
+        click.echo(json.dumps(data_of(advice), ensure_ascii=False, allow_nan=False))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    console.print(advice_tables(advice, console.width))
+    click.echo()
+    for sentence in answer(advice):
+        console.print(sentence, markup=False)
+    click.echo(f"\n{advice.code}")

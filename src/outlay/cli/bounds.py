@@ -1,0 +1,45 @@
+"""`outlay bounds`: what the theory says of a problem, arm by arm, and as curves over the budget."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from outlay.cli.compare import complete_problems
+from outlay.cli.shared import listing
+
+EXAMPLES = listing(
+    "Examples:",
+    "outlay bounds                          the built-in problem G at 100,000",
+    "outlay bounds H --budget 1e4",
+    "outlay bounds my-problem.toml --out build/bounds",
+)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("problem", default="G", shell_complete=complete_problems)
+@click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget that the table is for.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves: bounds.png, .svg, .pdf.")
+def bounds(problem: str, budget: float, out: Path | None) -> None:
+    """Bound the regret on PROBLEM from below and above: a name from the catalogue or a TOML file.
+
+    The lower bounds hold for every policy that learns, as the budget grows; the upper ones for the paper's policies.
+    """
+    from rich.console import Console
+
+    from outlay import report
+    from outlay.report.comparison import find_problem
+
+    arms = find_problem(problem, "bounds")
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    console.print(report.bounds_table(report.problem_bounds(arms, budget), console.width))
+    if out:
+        from outlay.files import writing
+        from outlay.report.figures import save_figure
+
+        page, column = (report.bounds_figure(arms, budget, width=width) for width in ("page", "column"))
+        with writing(out):
+            out.mkdir(parents=True, exist_ok=True)
+        for ending, figure in {"png": page, "svg": page, "pdf": column}.items():
+            save_figure(figure, out / f"bounds.{ending}")
+            click.echo(f"wrote {out / f'bounds.{ending}'}")

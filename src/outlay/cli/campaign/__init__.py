@@ -1,0 +1,69 @@
+"""`outlay campaign`: spend a budget from a shell. JSON in, JSON out, one object a line."""
+
+from typing import Any
+
+import click
+
+from outlay.cli.campaign.keeping import backup, export, import_, verify
+from outlay.cli.campaign.managing import arm, budget, close, pause, resume, warm
+from outlay.cli.campaign.reading import history, list_, status
+from outlay.cli.campaign.shared import example
+from outlay.cli.campaign.spending import amend, ask, extend, new, tell, void
+from outlay.cli.shared import listing
+from outlay.errors import StoreError
+
+
+class Verbs(click.Group):
+    """A group that lists its verbs in the order of their use, and says which is the first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The verbs."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; where there is no ledger yet, say how to open one."""
+        try:
+            return super().invoke(ctx)
+        except StoreError as error:
+            if str(error).startswith("there is no file "):
+                raise StoreError(f"{error}: `outlay campaign new` makes one") from error
+            raise
+
+
+CODES = listing(
+    "Exit codes:",
+    "0  done",
+    "1  refused: the ledger says otherwise, or cannot be read or written",
+    "2  asked wrongly",
+    "3  ask: the campaign has ended (prints null)",
+    '4  ask: not now, try again in a while (prints {"retry_after": seconds})',
+)
+LOOP = example(
+    "outlay campaign new --arm small --arm large=0.5 --budget 50",
+    "while true; do",
+    "    pull=$(outlay campaign ask)",
+    "    case $? in",
+    "        0) ;;",
+    """        4) sleep "$(jq .retry_after <<< "$pull")"; continue ;;""",
+    "        *) break ;;",
+    "    esac",
+    """    arm=$(jq -r .arm <<< "$pull")""",
+    "    …use it, and note its cost and reward…",
+    """    outlay campaign tell "$(jq .decision <<< "$pull")" --cost "$cost" --reward "$reward\"""",
+    "done",
+)
+
+
+@click.group(cls=Verbs, epilog=f"{CODES}\n\n{LOOP}")
+def campaign() -> None:
+    """Spend a budget for real: ask which arm, tell what it cost and gave.
+
+    Every verb prints JSON, one object a line, and takes --store (or OUTLAY_STORE) and --name. Money is read as decimal
+    numbers, exactly.
+    """
+
+
+for verb in (new, ask, tell, status, history, list_, void, extend, amend, budget, arm, warm, pause, resume, close):
+    campaign.add_command(verb)
+for verb in (verify, export, import_, backup):
+    campaign.add_command(verb)

@@ -1,0 +1,51 @@
+"""`outlay campaign status | history | list`: how things stand, and how they came to."""
+
+import csv
+import json
+import sys
+
+import click
+
+from outlay.cli.campaign.shared import example, in_store, on_campaign, opened, plain, show
+
+
+@click.command(epilog=example("outlay campaign status | jq .left"))
+@on_campaign
+def status(store: str, name: str) -> None:
+    """Print how the campaign stands: its phase, budget, spent, reserved, left, reward, and each arm."""
+    with opened(store, name) as campaign:
+        show(campaign.status())
+
+
+@click.command(
+    epilog=example("outlay campaign history --after 1000", "outlay campaign history --format csv > events.csv")
+)
+@on_campaign
+@click.option("--after", type=int, default=0, help="Only events after this number.")
+@click.option(
+    "--format", "kind", type=click.Choice(["json", "csv"]), default="json", show_default=True, help="How to print them."
+)
+def history(store: str, name: str, after: int, kind: str) -> None:
+    """Print the events in order, a line each: seq, at, kind, decision, arm, cost, reward, more."""
+    from outlay.campaign import Entry
+
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    if kind == "csv":
+        table.writerow(Entry._fields)
+    with opened(store, name) as campaign:
+        for entry in campaign.history(after):
+            if kind == "csv":
+                row = plain(entry)
+                table.writerow([*list(row.values())[:-1], json.dumps(row["more"], ensure_ascii=False)])
+            else:
+                show(entry)
+
+
+@click.command("list", epilog=example("outlay campaign list --store sqlite:///spend.db"))
+@in_store
+def list_(store: str) -> None:
+    """Print how every campaign of the store stands, a line each."""
+    from outlay.campaign import campaigns
+
+    for standing in campaigns(store):
+        show(standing)

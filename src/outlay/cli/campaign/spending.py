@@ -1,0 +1,226 @@
+"""`outlay campaign new | ask | tell | void | extend | amend`: the work itself."""
+
+import json
+import sys
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outlay.cli.campaign.shared import (
+    amount,
+    complain,
+    do,
+    example,
+    object_of,
+    on_campaign,
+    opened,
+    seconds,
+    show,
+)
+from outlay.cli.compare import complete_policies
+
+if TYPE_CHECKING:
+    from outlay.campaign import Campaign, Pull
+
+ENDED, NOT_NOW = 3, 4  # exit codes
+
+
+@click.command(
+    epilog=example(
+        "outlay campaign new --arm small --arm large=0.5 --budget 50",
+        "outlay campaign new --arm a --arm b --budget 1000 --mode hard --reservation 2",
+        "outlay campaign new --arm a --arm b --budget 9 --policy UCBB2 --param cost_bound=1 --param reward_bound=1",
+    )
+)
+@on_campaign
+@click.option("--arm", "arms", multiple=True, required=True, metavar="NAME[=MAX]", help="An arm; repeatable.")
+@click.option("--budget", type=amount, required=True, help="What may be spent.")
+@click.option(
+    "--policy",
+    metavar="NAME",
+    shell_complete=complete_policies,
+    help="The policy, such as UCBB2; the default if not given.",
+)
+@click.option("--param", "parameters", multiple=True, metavar="KEY=JSON", help="A parameter of the policy; repeatable.")
+@click.option(
+    "--mode",
+    type=click.Choice(["until_exceeded", "hard"]),
+    help="Stop once the budget is crossed (the default), or never cross it.",
+)
+@click.option("--unit", help="The smallest amount, such as 0.01; 1e-9 if not given.")
+@click.option("--ttl", type=seconds, help="When an untold pull expires, or never; 3600 if not given.")
+@click.option("--seed", type=int, help="Of the policy's random numbers; 0 if not given.")
+@click.option(
+    "--expiry",
+    type=click.Choice(["charge", "release"]),
+    help="Charge (the default) or release what was set aside for an expired pull.",
+)
+@click.option("--reservation", type=amount, help="What to set aside for an arm of which nothing is known.")
+@click.option("--default-reward", type=float, help="What an expired pull counts as having given; 0 if not given.")
+@click.option("--max-in-flight", type=int, help="The most pulls under way at once.")
+@click.option("--propensity-draws", type=int, help="Draws that estimate how likely a random choice was.")
+@click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")
+def new(
+    store: str,
+    name: str,
+    arms: tuple[str, ...],
+    policy: str | None,
+    parameters: tuple[str, ...],
+    no_refunds: bool,
+    **terms: Any,
+) -> None:
+    """Open a campaign, and print how it stands.
+
+    An arm is a name, or NAME=MAX with the most that a pull can cost. The same terms again change nothing; other terms
+    for a campaign that is there are refused.
+    """
+    from outlay.campaign import Campaign
+
+    given = click.get_current_context().get_parameter_source
+    unsaid = click.core.ParameterSource.DEFAULT
+    terms = {key: value for key, value in terms.items() if given(key) != unsaid}
+    if no_refunds:
+        terms["negative_costs"] = False
+    chosen = None if policy is None else {"name": policy, "parameters": dict(map(_parameter, parameters))}
+    if policy is None and parameters:
+        raise click.UsageError("--param needs --policy")
+    named = [_arm(text) for text in arms]
+    if len(dict(named)) < len(named):
+        raise click.UsageError("two arms have the same name")
+    with Campaign(dict(named), policy=chosen, store=store, name=name, **terms) as campaign:
+        show(campaign.status())
+
+
+@click.command(
+    epilog=example(
+        "outlay campaign ask",
+        'outlay campaign ask --key "job $JOB_ID" --ttl 600',
+        "outlay campaign ask --n 5",
+    )
+)
+@on_campaign
+@click.option("--n", type=int, help="How many pulls, a line each; fewer where fewer can be named.")
+@click.option("--key", help="A name for this ask: with it, asking again gives the same pull.")
+@click.option("--ttl", type=float, metavar="SECONDS", help="When the pull expires, instead of the campaign's time.")
+@click.pass_context
+def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | None, ttl: float | None) -> None:
+    """Name the arm to use next, and set money aside for it.
+
+    Prints {"decision", "arm", "reserved", "expires", "propensity"}. At the end it prints null and exits with 3; where
+    no pull can be named for the moment, it prints {"retry_after": seconds} and exits with 4.
+    """
+    from outlay.errors import NotNow
+
+    try:
+        with opened(store, name) as campaign:
+            pulls: list[Pull | None] = [campaign.ask(key, ttl)] if n is None else [*campaign.ask_many(n, key, ttl)]
+    except NotNow as error:
+        complain(error)
+        show({"retry_after": error.retry_after})
+        ctx.exit(NOT_NOW)
+    for pull in pulls or [None]:
+        show(pull)
+    if pulls in ([], [None]):
+        ctx.exit(ENDED)
+
+
+@click.command(
+    epilog=example(
+        "outlay campaign tell 17 --cost 0.0042 --reward 1",
+        """echo '{"decision": 17, "cost": 0.0042, "reward": 1}' | outlay campaign tell -""",
+    )
+)
+@on_campaign
+@click.argument("decision")
+@click.option("--cost", type=amount, help="What the pull cost.")
+@click.option("--reward", type=float, help="What it gave; 0 for a pull that failed.")
+@click.pass_context
+def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal | None, reward: float | None) -> None:
+    """Settle what the pull DECISION cost and gave, or those that lines of JSON on stdin name (DECISION is -).
+
+    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun"}. The same again changes nothing. A line
+    that is refused is said on stderr, and the others count; the exit code is then 1, or 2 where a line was malformed.
+    """
+    if (decision == "-") != (cost is None and reward is None) or (cost is None) != (reward is None):
+        raise click.UsageError("give DECISION with --cost and --reward, or - and lines of JSON on stdin")
+    with opened(store, name) as campaign:
+        if cost is not None and reward is not None:
+            show(campaign.tell(_number(decision), cost, reward))
+        else:
+            ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
+
+
+@click.command(epilog=example('outlay campaign void 17 --reason "the job was cancelled"'))
+@on_campaign
+@click.argument("decision", type=int)
+@click.option("--reason", default="", help="A note for the ledger.")
+def void(store: str, name: str, decision: int, reason: str) -> None:
+    """Say that the pull DECISION was never made: nothing is charged and nothing learned."""
+    do(store, name, lambda campaign: campaign.void(decision, reason))
+
+
+@click.command(epilog=example("outlay campaign extend 17 --ttl 7200"))
+@on_campaign
+@click.argument("decision", type=int)
+@click.option("--ttl", type=float, required=True, metavar="SECONDS", help="How long the pull may take, from now.")
+def extend(store: str, name: str, decision: int, ttl: float) -> None:
+    """Give the pull DECISION, which is under way, more time."""
+    do(store, name, lambda campaign: campaign.extend(decision, ttl))
+
+
+@click.command(epilog=example('outlay campaign amend 17 --cost 0.0040 --reward 1 --reason "the invoice says so"'))
+@on_campaign
+@click.argument("decision", type=int)
+@click.option("--cost", type=amount, required=True, help="What the pull cost.")
+@click.option("--reward", type=float, required=True, help="What it gave.")
+@click.option("--reason", default="", help="A note for the ledger.")
+def amend(store: str, name: str, decision: int, cost: Decimal, reward: float, reason: str) -> None:
+    """Correct what was told of the pull DECISION, on the record."""
+    do(store, name, lambda campaign: campaign.amend(decision, cost, reward, reason))
+
+
+def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
+    """Tell what each line says; return the exit code."""
+    from outlay.errors import BadParameter, OutlayError
+
+    worst = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            said = object_of(line, "decision", "cost", "reward")
+            reward = float(said["reward"]) if isinstance(said["reward"], Decimal) else said["reward"]
+            show(campaign.tell(said["decision"], said["cost"], reward))
+        except (OutlayError, ValueError) as error:
+            complain(f"line {number}: {error}")
+            bad = isinstance(error, BadParameter) or not isinstance(error, OutlayError)
+            worst = max(worst, 2 if bad else 1)
+    return worst
+
+
+def _number(decision: str) -> int:
+    try:
+        return int(decision)
+    except ValueError:
+        raise click.UsageError(f"DECISION must be a number, or - for lines on stdin; got {decision!r}") from None
+
+
+def _arm(text: str) -> tuple[str, Decimal | None]:
+    """NAME or NAME=MAX; a name with = in it is written with another = at its end."""
+    name, equals, most = text.rpartition("=")
+    if not equals:
+        return text, None
+    return name, amount(most) if most else None
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """KEY=JSON; what is no JSON is taken as a word."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise click.UsageError(f"--param must be KEY=JSON; got {text!r}")
+    try:
+        return key, json.loads(value)
+    except (json.JSONDecodeError, RecursionError):
+        return key, value

@@ -1,0 +1,125 @@
+"""`outlay compare`: play policies on a problem, or an experiment file; print the regret, write figures and a page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outlay.cli.shared import listing, say_written
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+EXAMPLES = listing(
+    "Examples:",
+    "outlay compare                                   the built-in problem G",
+    "outlay compare heavy-tails --budget 1e4 --policy Frugal --policy ucb-m1",
+    "outlay compare my-problem.toml --out report",
+    "outlay compare experiment.toml --dry-run         what would run, how long",
+    "outlay compare experiment.toml --out results     run, or go on",
+    "outlay compare experiment.toml --out results --json | jq '.rows[].mean'",
+)
+CODES = listing(
+    "Exit codes:",
+    "0    done",
+    "1    failed; an experiment keeps the cells that are done",
+    "2    asked wrongly: an option, or a key of the experiment file",
+    "130  interrupted; the same command goes on with an experiment",
+)
+_ONLY_FOR_PROBLEMS = ("budget", "runs", "seed", "names", "save")
+
+
+def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list["CompletionItem"]:  # noqa: ARG001
+    """Names of the catalogue, and files."""
+    from click.shell_completion import CompletionItem
+
+    from outlay.arms import catalogue
+
+    items = [CompletionItem(name) for name in catalogue.names() if name.startswith(incomplete)]
+    return [*items, CompletionItem(incomplete, type="file")]
+
+
+def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Names of policies."""
+    from outlay.policies import BY_NAME
+
+    return [name for name in BY_NAME if name.casefold().startswith(incomplete.casefold())]
+
+
+@click.command(epilog=f"{EXAMPLES}\n\n{CODES}")
+@click.argument("problem", default="G", shell_complete=complete_problems)
+@click.option("--budget", type=float, default=1e5, show_default="100000", help="The largest budget; 25 are reported.")
+@click.option("--runs", type=int, default=50, show_default=True, help="Independent runs of each policy.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
+@click.option(
+    "--policy",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_policies,
+    help="A policy to play, such as UCBB1; repeatable.",
+)
+@click.option("--workers", type=int, help="Threads; all cores if not given.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder of the report."
+)
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE.parquet", help="Also save the result itself.")
+@click.option("--list", "listing", is_flag=True, help="List the problems of the catalogue and stop.")
+@click.option("--dry-run", is_flag=True, help="Of an experiment: say what would run and how long; write nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
+@click.pass_context
+def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) -> None:
+    """Compare policies on PROBLEM: a name from the catalogue, a TOML file with arms, or an experiment file.
+
+    Without --policy: those of the paper that the problem admits, the default policy, and Uniform.
+
+    An experiment file (TOML with an [experiment] table, see docs/experiments.md) has the problem, the policies, the
+    budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file for each
+    policy and problem: the same command again plays what is missing and nothing else.
+    """
+    if listing:
+        _list()
+        return
+    from outlay import experiments
+
+    if experiments.is_experiment(problem):
+        _leave_to_the_file(ctx)
+        from outlay.cli import experiment
+
+        chosen = {name: options[name] for name in ("out", "workers", "quiet", "as_json")}
+        experiment.play(problem, dry=options["dry_run"], **chosen)
+    elif options.pop("dry_run"):
+        raise click.UsageError("--dry-run is for experiment files", ctx)
+    else:
+        _problem(problem, **options)
+
+
+def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
+    """One problem, without a file that says how."""
+    from outlay.cli.experiment import print_json, row_objects, show_result
+    from outlay.report import comparison
+
+    result, written = comparison.compare(problem, names, **options)
+    if as_json:
+        print_json({"rows": row_objects(result), "files": [str(path) for path in written]})
+    elif not quiet:
+        show_result(result)
+        say_written(written[0], written)
+
+
+def _leave_to_the_file(ctx: click.Context) -> None:
+    """Refuse options that the experiment file answers."""
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        if option.name in _ONLY_FOR_PROBLEMS and source is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option.opts[0]} is not for experiment files: they say it themselves", ctx)
+
+
+def _list() -> None:
+    from outlay.arms import catalogue
+
+    names = catalogue.names()
+    width = max(map(len, names))
+    for name in names:
+        click.echo(f"{name:<{width}}  {catalogue.describe(name)}")

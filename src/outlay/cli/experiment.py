@@ -1,0 +1,137 @@
+"""`outlay compare` on an experiment file: what is to be played, the playing, and what came of it, as text or JSON."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from outlay.cli.shared import say_written
+
+if TYPE_CHECKING:
+    from outlay.engine import Result
+    from outlay.experiments import Experiment, Outcome
+
+
+def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, as_json: bool) -> None:
+    """Run the experiment in a file, or say what that would be; mistakes in the file are the asker's."""
+    from outlay import experiments
+    from outlay.cli import AskedWrongly, Interrupted
+    from outlay.errors import BadFile
+    from outlay.parameters import whole
+
+    try:
+        experiment = experiments.read(path)
+        experiments.points_of(experiment)
+    except BadFile as error:
+        raise AskedWrongly(str(error)) from error
+    if workers is not None:
+        experiment = experiment._replace(workers=whole("compare", "workers", workers, at_least=1))
+    if dry:
+        _foretell(experiment, out, quiet, as_json)
+        return
+    told = not (quiet or as_json)
+    bar = told and sys.stderr.isatty()
+    say = (lambda line: click.echo(line, err=True)) if told else None
+    try:
+        outcome = experiments.run(experiment, out, say, bar=bar)
+    except KeyboardInterrupt as error:
+        raise Interrupted("interrupted; what is done is kept, and the same command goes on from there") from error
+    if as_json:
+        print_json({"title": experiment.title, "folder": str(out)} | outcome_object(outcome))
+    elif not quiet:
+        _show(experiment, outcome)
+
+
+def outcome_object(outcome: "Outcome") -> dict[str, Any]:
+    """An outcome as JSON can say it."""
+    return {
+        "played": outcome.played,
+        "reused": outcome.reused,
+        "rows": [row._asdict() for row in outcome.rows],
+        "files": [str(path) for path in outcome.files],
+    }
+
+
+def row_objects(result: "Result") -> list[dict[str, Any]]:
+    """A result's regret at the largest budget as JSON can say it."""
+    from outlay.experiments.summary import rows_of
+
+    return [row._asdict() for row in rows_of({}, result)]
+
+
+def show_result(result: "Result", title: str | None = None) -> None:
+    """The regret table, the lower bound, and what else there is to say."""
+    from outlay.report import comparison, tables
+
+    numbers = tables.regret_numbers(result, title=title)
+    _console().print(tables.rich_table(numbers))
+    click.echo(tables.bound_sentence(numbers.floor))
+    for note in comparison.notes(result.problem, result.labels):
+        click.echo(note)
+
+
+def _show(experiment: "Experiment", outcome: "Outcome") -> None:
+    if outcome.result is not None:
+        show_result(outcome.result, experiment.title)
+    else:
+        from outlay.experiments.outputs import sweep_title
+        from outlay.experiments.summary import cells_of, headings_of
+        from outlay.experiments.tables import rich_table
+
+        rows = outcome.rows
+        _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
+    click.echo(f"{outcome.played} cell{'s' * (outcome.played != 1)} played, {outcome.reused} were there already")
+    say_written(outcome.page, outcome.files)
+
+
+def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -> None:
+    """What would be played, and how long it would take; nothing is written."""
+    from outlay import experiments
+    from outlay.experiments.progress import compact, duration
+    from outlay.experiments.tables import rich_table
+
+    shares = experiments.estimate(experiment, out)
+    seconds = sum(share.seconds for share in shares)
+    if as_json:
+        told = [share._asdict() for share in shares]
+        print_json({"title": experiment.title, "folder": str(out), "seconds": seconds, "policies": told})
+    elif not quiet:
+        lines = [
+            [share.label, *map(str, (share.cells, share.missing)), compact(share.pulls), duration(share.seconds)]
+            for share in shares
+        ]
+        headings = ["policy", "cells", "to play", "pulls", "about"]
+        _print_table(experiment.title, rich_table(headings, lines))
+        missing = sum(share.missing for share in shares)
+        points = len(experiments.points_of(experiment))
+        drawing = f"drawing takes a few seconds for {'the report' if points == 1 else f'each of the {points} reports'}"
+        cells = sum(share.cells for share in shares)
+        click.echo(f"{missing} of {cells} cells to play: {duration(seconds)} or so of playing; {drawing}")
+        click.echo(f"nothing was written; results would go to {out}")
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One line of JSON."""
+    click.echo(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
+
+
+def _print_table(title: str, table: Any) -> None:
+    click.secho(title, bold=True)
+    _console().print(table)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no nan: null."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 160)

@@ -1,0 +1,104 @@
+"""What can go wrong, as one tree.
+
+OutlayError
+├── BadParameter (also a ValueError)    a parameter is not what it may be; nothing was done
+├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
+├── NotCovered (also a ValueError)      no result of the theory covers this case
+├── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
+├── CampaignConflict                    the ledger says otherwise, and it stands; nothing was written
+├── NotNow                              no pull can be named now, but later; nothing was written
+├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
+└── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
+
+InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
+
+Each carries its facts as attributes, and its message is one sentence that a user can act on.
+"""
+
+
+class OutlayError(Exception):
+    """Anything outlay raises on purpose."""
+
+
+class BadParameter(OutlayError, ValueError):
+    """A parameter is not what it may be.
+
+    >>> print(BadParameter("UCBB1", "alpha", "> 2", 1.5))
+    alpha of UCBB1 must be > 2; got 1.5
+    """
+
+    def __init__(self, owner: str, name: str, allowed: str, got: object) -> None:
+        super().__init__(owner, name, allowed, got)
+        self.owner, self.name, self.allowed, self.got = owner, name, allowed, got
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.owner} must be {self.allowed}; got {_shown(self.got)}"
+
+
+class BadFile(OutlayError, ValueError):
+    """A file cannot be read or written, or a file or text is not in the format it should be in."""
+
+
+class NotCovered(OutlayError, ValueError):
+    """No result of the theory covers this case; the message names the assumption that fails."""
+
+
+class RunTooLong(OutlayError, RuntimeError):
+    """A run reached `max_pulls` before it had spent its budget."""
+
+    def __init__(self, policy: str, run: int, pulls: int, spent: float, budget: float) -> None:
+        super().__init__(policy, run, pulls, spent, budget)
+        self.policy, self.run, self.pulls, self.spent, self.budget = policy, run, pulls, spent, budget
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.run} of {self.policy} made max_pulls = {self.pulls} pulls and spent {self.spent:.6g} of its "
+            f"budget {self.budget:.6g}: raise max_pulls, lower the budget, or check that mean costs are not near zero"
+        )
+
+
+class CampaignConflict(OutlayError):
+    """The ledger says otherwise: other terms, another outcome, another use of a key. What it says stands."""
+
+
+class NotNow(OutlayError):
+    """No pull can be named now; ask again in `retry_after` seconds.
+
+    >>> print(NotNow("4 pulls are under way, and max_in_flight is 4", 0.25))
+    4 pulls are under way, and max_in_flight is 4: ask again in 0.25 s
+    """
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(reason, retry_after)
+        self.reason, self.retry_after = reason, retry_after
+
+    def __str__(self) -> str:
+        return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+
+
+class UnknownDecision(OutlayError, KeyError):
+    """The campaign has no such decision."""
+
+    def __init__(self, campaign: str, decision: object) -> None:
+        super().__init__(campaign, decision)
+        self.campaign, self.decision = campaign, decision
+
+    def __str__(self) -> str:
+        return f"campaign {self.campaign!r} has no decision {_shown(self.decision)}"
+
+
+class StoreError(OutlayError, OSError):
+    """A ledger cannot be opened, read or written. What was not acknowledged may be tried again."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class InterpretedWarning(RuntimeWarning):
+    """A policy or law could not be compiled: it runs in the interpreter, hundreds of times slower."""
+
+
+def _shown(value: object) -> str:
+    """`repr`, on one line and cut to a readable length."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."

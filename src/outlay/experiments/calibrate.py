@@ -1,0 +1,91 @@
+"""How long an experiment will take: a few runs at a small budget for each kind of cell, scaled up by pulls."""
+
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from outlay.engine import simulate
+from outlay.experiments.file import Experiment
+from outlay.experiments.outputs import check_places
+from outlay.experiments.plan import Cell, points_of
+from outlay.experiments.play import check_memory, jobs, missing
+from outlay.files import place
+
+_LONG_ENOUGH = 0.3  # seconds that make a measurement
+_FIRST = 1e-3  # of the budget
+_GROWTH = 4.0
+
+
+class Share(NamedTuple):
+    """The cells of one label: how many there are, how many are to be played, their pulls, and the seconds for that."""
+
+    label: str
+    cells: int
+    missing: int
+    pulls: float
+    seconds: float
+
+
+class Pace(NamedTuple):
+    """Seconds that a cell takes: some for itself, and some for each pull."""
+
+    start: float
+    pull: float
+
+    def seconds(self, cell: Cell) -> float:
+        """How long all of the cell takes."""
+        return self.start + self.pull * cell.pulls
+
+
+def estimate(experiment: Experiment, folder: str | Path) -> list[Share]:
+    """For each label, what is to be played that `folder` does not hold, and about how long it takes.
+
+    Cells alike (policy, laws, number of arms) are measured once. Compilation is not counted: measuring has done it.
+    """
+    out, points = place("estimate", folder), points_of(experiment)
+    check_memory(experiment, points)
+    check_places(experiment, points, out)
+    every, absent = jobs(points), missing(points, out)
+    pace: dict[object, Pace] = {}
+    for _, cell in absent:
+        if _kind(cell) not in pace:
+            pace[_kind(cell)] = measure(cell, experiment.workers)
+    shares = []
+    for label in dict.fromkeys(label for label, _ in every):
+        to_do = [cell for name, cell in absent if name == label]
+        count = sum(name == label for name, _ in every)
+        pulls, seconds = (cell.pulls for cell in to_do), (pace[_kind(cell)].seconds(cell) for cell in to_do)
+        shares.append(Share(label, count, len(to_do), sum(pulls), sum(seconds)))
+    return shares
+
+
+def measure(cell: Cell, workers: int | None) -> Pace:
+    """How long such a cell takes here and now, by `Cell.pulls`; the oracle that `simulate` plays too is counted in.
+
+    The budget grows until a few runs last long enough; the last two measurements are two points of a line.
+    """
+    runs = min(cell.runs, 4 * (workers or os.cpu_count() or 1))
+    pulls = cell.pulls * runs / cell.runs
+    scale = _FIRST
+    _timed(cell, scale, runs, workers)  # compiles
+    before, after = (0.0, 0.0), (_timed(cell, scale, runs, workers), pulls * scale)
+    while after[0] < _LONG_ENOUGH and scale < 1.0:
+        scale = min(1.0, scale * _GROWTH)
+        before, after = after, (_timed(cell, scale, runs, workers), pulls * scale)
+    slope = (after[0] - before[0]) / (after[1] - before[1])
+    return Pace(max(after[0] - slope * after[1], 0.0), slope) if slope > 0 else Pace(0.0, after[0] / after[1])
+
+
+def _timed(cell: Cell, scale: float, runs: int, workers: int | None) -> float:
+    budgets = [scale * budget for budget in cell.budgets]
+    start = time.perf_counter()
+    simulate(
+        cell.problem, cell.policy, budgets, runs=runs, seed=cell.seed, workers=workers, backend=cell.backend,
+        progress=False,
+    )  # fmt: skip
+    return time.perf_counter() - start
+
+
+def _kind(cell: Cell) -> object:
+    return type(cell.policy), frozenset(map(type, cell.problem.arms)), len(cell.problem)

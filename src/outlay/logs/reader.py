@@ -1,0 +1,104 @@
+"""A log, a stretch of rows at a time, checked: CSV and Parquet are told apart by their first bytes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.errors import BadFile, BadParameter
+from outlay.files import place, reading
+from outlay.logs.cells import names, numbers
+from outlay.logs.columns import Columns
+from outlay.logs.sources import BLOCK, FRAME, Batches, of_csv, of_frame, of_parquet
+
+_PARQUET = b"PAR1"
+
+
+class Stretch(NamedTuple):
+    """Some rows of a log, in its order, without those that have an empty cell."""
+
+    names: list[str]  # of arms; some may have no row here
+    codes: NDArray[np.int64]  # of each row, the place of its arm in `names`
+    costs: NDArray[np.float64]
+    rewards: NDArray[np.float64]
+    left_out: NDArray[np.int64]  # the numbers of the rows that have an empty cell; a header is row 1
+    done: float = 1.0  # the part of the log that is read by now
+
+
+def name_of(source: Any) -> str:
+    """What to call the log in a sentence."""
+    return str(source).encode(errors="replace").decode() if isinstance(source, (str, Path)) else FRAME
+
+
+def stretches(source: Any, columns: Columns, owner: str) -> Iterator[Stretch]:
+    """The rows of a CSV or Parquet file, or of a frame (pandas or Arrow), for `owner`; BadFile in one sentence.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"arm": ["a", "b"], "cost": [1, 2], "reward": [0.5, None]})
+    >>> [(rows.names, rows.costs.tolist(), rows.left_out) for rows in stretches(frame, Columns(), "advise")]
+    [(['a', 'b'], [1.0], array([2]))]
+    """
+    where = name_of(source)
+    if all(hasattr(source, name) for name in ("iloc", "columns")) or (
+        hasattr(source, "column_names") and hasattr(source, "to_batches")
+    ):
+        with _explained(where):
+            yield from _converted(of_frame(source, columns, owner), columns, where, first=1)
+        return
+    if not isinstance(source, (str, Path)) or source == "":
+        raise BadParameter(owner, "log", "the path of a file, a pandas frame or an Arrow table", source)
+    path = place(owner, source)
+    with reading(path), _explained(where):
+        start = _start(path)
+        if start == _PARQUET:
+            yield from _converted(of_parquet(path, columns, owner), columns, where, first=1)
+        else:
+            yield from _converted(of_csv(path, start, columns, owner), columns, where, first=2)
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file."""
+    if path.is_dir():
+        raise BadFile(f"{path} is a folder; a log is one CSV or Parquet file")
+    if not path.exists():
+        raise BadFile(f"there is no file {path}")
+    if not path.is_file():
+        raise BadFile(f"{path} is not an ordinary file, which a log must be: it is read more than once")
+    with path.open("rb") as file:
+        start = file.read(len(_PARQUET))
+    if not start:
+        raise BadFile(f"{path} is empty")
+    return start
+
+
+def _converted(batches: Batches, columns: Columns, where: str, first: int) -> Iterator[Stretch]:
+    """Batches of the three columns as numbers and names; `first` is the number of the first row."""
+    empty = True
+    for batch, done in batches:
+        arms, codes = names(batch.column(columns.arm), f"{columns.arm} of {where}", first)
+        costs = numbers(batch.column(columns.cost), f"{columns.cost} of {where}", first)
+        rewards = numbers(batch.column(columns.reward), f"{columns.reward} of {where}", first)
+        good = (codes >= 0) & ~np.isnan(costs) & ~np.isnan(rewards)
+        yield Stretch(arms, codes[good], costs[good], rewards[good], first + np.flatnonzero(~good), done)
+        first, empty = first + len(good), empty and not len(good)
+    if empty:
+        raise BadFile(f"{where} has no rows")
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """What Arrow refuses, as BadFile."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split()).removeprefix("CSV parse error: ").replace("Row #", "row ")
+        if reason.startswith("Empty CSV file"):
+            reason = "it has a header and no rows, or a quote in it is not closed"
+        if reason.startswith("straddling object"):
+            reason = f"a row is longer than {BLOCK >> 20} MB, or a quote is not closed"
+        raise BadFile(f"{where} cannot be read: {reason[:200]}") from None

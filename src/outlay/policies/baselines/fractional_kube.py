@@ -1,0 +1,54 @@
+"""Fractional KUBE: the densest arm of an optimistic knapsack."""
+
+import math
+from typing import NamedTuple, Self
+
+from outlay.beliefs import Belief
+from outlay.parameters import Record, real
+from outlay.policies.baselines.log_time import log_after
+from outlay.policies.baselines.unit import share
+
+
+class _FractionalKUBEFields(NamedTuple):
+    reward_bound: float
+
+
+class FractionalKUBE(Record, _FractionalKUBEFields):
+    """Fractional KUBE: an upper confidence bound of the reward over the mean cost.
+
+        score = (R̄/M_R + √(2·ln t/T))/X̄      with t the pull to come; ∞ while T = 0 or X̄ ≤ 0
+
+    The paper knows the costs, one constant an arm; here the mean cost stands for it, and no interval is put around it.
+
+    Parameters
+    ----------
+        reward_bound: M_R; rewards lie in [0, M_R].
+
+    >>> belief = Belief(0, pulls=50, mean_cost=0.5, mean_reward=0.4, var_cost=0.0, var_reward=0.0, cov=0.0)
+    >>> round(FractionalKUBE().score(belief, log_n=math.log(99)), 6)
+    1.658386
+
+    Reference: Tran-Thanh, Chapman, Rogers, Jennings, "Knapsack based optimal policies for budget-limited multi-armed
+    bandits", AAAI 2012.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, reward_bound: float = 1.0) -> Self:
+        """Check the parameter."""
+        return super().__new__(cls, real(cls.__name__, "reward_bound", reward_bound, above=0))
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        """The arm's density, log_n = ln(pulls so far)."""
+        return density(belief, log_after(log_n, 1.0), self.reward_bound)
+
+    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
+        """Always 0: between pulls of the arm the score never falls as log_n grows."""
+        return 0
+
+
+def density(belief: Belief, log_t: float, reward_bound: float) -> float:
+    """(R̄/M_R + √(2·ln t/T))/X̄, KUBE's order of the arms; ∞ while T = 0 or X̄ ≤ 0."""
+    if belief.pulls == 0 or belief.mean_cost <= 0.0:
+        return math.inf
+    return (share(belief.mean_reward, reward_bound) + math.sqrt(2.0 * log_t / belief.pulls)) / belief.mean_cost

@@ -1,0 +1,83 @@
+"""PD-BwK: the primal-dual algorithm of bandits with knapsacks, for one knapsack."""
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from outlay.beliefs import Moments
+from outlay.parameters import real
+from outlay.policies.baselines.rates import upper_over_lower
+from outlay.policies.baselines.told_budget import TellsBudget, told_budget
+from outlay.policies.baselines.unit import checked_bounds, share
+from outlay.policies.choose import Now, precedes
+
+
+class _PDBwKFields(NamedTuple):
+    cost_bound: float
+    reward_bound: float
+    factor: float
+    budget: float
+
+
+class PDBwK(TellsBudget, _PDBwKFields):
+    """PD-BwK: an upper confidence bound of the reward over a lower one of the cost, at one level for the whole budget.
+
+    With r̄ and c̄ the means as shares of their bounds, rad(x) = √(C·x/T) + C/T:
+
+        score = min(r̄ + rad(r̄), 1)/(c̄ − rad(c̄))      where c̄ > rad(c̄), else ∞ (also while T = 0)
+
+    The algorithm divides by v·(c̄ − rad(c̄)), v a price that grows by (1 + ε) to the power of the lower cost, and
+    ε = √(ln d/B) for d resources: with the budget as the only one ε is 0 and v stays 1. The paper's C is of the order
+    ln(d·K·rounds); rounds are unknown here, and C = factor·ln(K·B/M_X), at least `factor`, is our reading.
+
+    Parameters
+    ----------
+        cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
+        factor: above 0; larger explores more.
+        budget: B; `simulate` fills it in. While it is unknown (None) the arms are pulled in turn.
+
+    >>> memory = Moments.empty(1)
+    >>> PDBwK(budget=100.0).choose(memory, Now(pulls=0, log_n=0.0, spent=0.0), np.random.default_rng(0))
+    0
+
+    Reference: Badanidiyuru, Kleinberg, Slivkins, "Bandits with knapsacks", FOCS 2013.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, cost_bound: float = 1.0, reward_bound: float = 1.0, factor: float = 1.0, budget: float | None = None
+    ) -> Self:
+        """Check the parameters."""
+        owner = cls.__name__
+        bounds = checked_bounds(owner, cost_bound, reward_bound)
+        return super().__new__(cls, *bounds, real(owner, "factor", factor, above=0), told_budget(owner, budget))
+
+    def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (nothing is random)
+        """Return the arm with the largest score."""
+        arms = len(memory.stats)
+        if self.budget == math.inf:
+            return now.pulls % arms
+        level = self.factor * max(1.0, math.log(arms * max(1.0, self.budget / self.cost_bound)))
+        best, top, least = 0, -math.inf, 0
+        for arm in range(arms):
+            belief = memory.belief(arm)
+            score = math.inf
+            if belief.pulls > 0:
+                cost = share(belief.mean_cost, self.cost_bound)
+                reward = share(belief.mean_reward, self.reward_bound)
+                highest = min(reward + knapsack_radius(reward, belief.pulls, level), 1.0)
+                score = upper_over_lower(highest, 0.0, cost, knapsack_radius(cost, belief.pulls, level))
+            if arm == 0 or precedes(score, belief.pulls, arm, top, least, best):
+                best, top, least = arm, score, belief.pulls
+        return best
+
+
+def knapsack_radius(share: float, pulls: int, level: float) -> float:
+    """√(C·x/T) + C/T with C the level.
+
+    >>> knapsack_radius(0.25, 16, 4.0)
+    0.5
+    """
+    return math.sqrt(level * share / pulls) + level / pulls

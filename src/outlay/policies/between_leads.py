@@ -1,0 +1,41 @@
+"""Numbers that a comparison with the leader needs, bounded over all leads between two; exact where the two are one."""
+
+import math
+
+from outlay.beliefs import Lead, PooledBelief
+
+
+def are_one(low: Lead, high: Lead) -> bool:
+    """Whether two leads are one, so that a comparison is exact."""
+    return low.spend == high.spend and low.rate == high.rate
+
+
+def own_spread(belief: PooledBelief, low: Lead, high: Lead) -> float:
+    """The sample variance, 1/T, of the arm's R − rX, r being the leader's rate: the larger at the two rates."""
+    most = 0.0
+    for rate in (low.rate, high.rate):
+        most = max(most, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
+    return most
+
+
+def usual_spread(belief: PooledBelief, low: Lead, high: Lead) -> float:
+    """s²: the variance of R − rX over all pulls, in proportion to the size of the arm's rewards.
+
+    The size is the mean square of the arm's rewards and of one more that is like all others.
+    """
+    own = belief.mean_reward * belief.mean_reward + belief.var_reward
+    if not (own > 0.0 and low.size > 0.0):
+        return high.spread / (belief.pulls + 1)
+    return high.spread * (belief.pulls * (own / low.size) + 1.0) / (belief.pulls + 1)
+
+
+def largest_seen(reward_max: float, low: Lead, high: Lead) -> float:
+    """M: no R − rX is larger, by the largest reward and the extreme costs that have been seen; 0 if that is ≤ 0.
+
+    Between two leads, 0 also where it is ≤ 0 for one of those between.
+    """
+    least, most = reward_max if low.rate < 0.0 < high.rate else math.inf, 0.0
+    for rate in (low.rate, high.rate):
+        bound = reward_max + (rate * max(0.0, -low.cost_min) if rate >= 0.0 else -rate * max(0.0, low.cost_max))
+        least, most = min(least, bound), max(most, bound)
+    return most if least > 0.0 else 0.0

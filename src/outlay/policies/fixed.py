@@ -1,0 +1,44 @@
+"""Always the same arm: with the best one, the optimal static policy π* (Section 3)."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from outlay.beliefs import Moments
+from outlay.errors import BadParameter
+from outlay.parameters import Record, whole
+from outlay.policies.choose import Now
+
+
+class _FixedFields(NamedTuple):
+    arm: int
+
+
+class Fixed(Record, _FixedFields):
+    """Pull one arm for ever; with an arm of the best rate this is the oracle π*, within a constant of the optimum.
+
+    Parameters
+    ----------
+        arm: index of the arm, from 0.
+
+    >>> Fixed(2)
+    Fixed(arm=2)
+
+    Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions",
+    AISTATS 2020, Section 3, Proposition 1.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, arm: int) -> Self:
+        """Check the parameter."""
+        return super().__new__(cls, whole(cls.__name__, "arm", arm, at_least=0))
+
+    def check(self, arms: int) -> None:
+        """Refuse a problem that has no such arm."""
+        if self.arm >= arms:
+            raise BadParameter(type(self).__name__, "arm", f"< {arms}, the number of arms", self.arm)
+
+    def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (it looks at nothing)
+        """Return the arm."""
+        return self.arm

@@ -1,0 +1,110 @@
+"""KL-rate: pull the leader, unless the evidence against some other arm is weaker than its spend calls for."""
+
+import math
+from typing import Any, NamedTuple, Self
+
+from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
+from outlay.parameters import Record, place_of, real
+from outlay.policies.between_leads import are_one, largest_seen, own_spread, usual_spread
+from outlay.policies.evidence import best_weight, closed_evidence, sample_evidence
+
+KEPT = 1000  # samples of an arm that are weighed one by one; an arm with more is judged by the closed form
+SCHEDULES = ("plus", "half", "one")
+PLUS, ONE = SCHEDULES.index("plus"), SCHEDULES.index("one")
+EVIDENCE = ("closed", "sample")
+SAMPLE = EVIDENCE.index("sample")
+
+
+class _KLRateFields(NamedTuple):
+    schedule: int  # their places in SCHEDULES and EVIDENCE: compiled code has no strings
+    evidence: int
+    reward_bound: float  # −∞ where it is not known
+
+
+class KLRate(Record, _KLRateFields):
+    """Pull the arm with the largest rate so far, unless too little speaks against one of the others.
+
+    With r̂ the leader's rate and S_L its spend, an arm with T pulls and the spend S < S_L is pulled where
+    T·D ≤ g(ln(S_L/S)), the one with the least T·D − g first. D is the evidence per pull that its rate is below r̂, that
+    is, that Z = R − r̂X has a negative mean. With m = r̂X̄ − R̄, v the sample variance of Z and M a bound of Z:
+
+        closed: D = the least of all laws with this mean, variance and bound (`closed_evidence`)
+        sample: D = the largest mean of ln(1 − λ·min(Z_i, M)) over λ (`sample_evidence`), up to 1000 samples an arm
+        M = min(R_max + r̂·(−X_min)⁺, √T·σ), with the extremes seen so far and σ² = (T·v + 4s²)/(T + 4); where r̂ < 0 the
+            first is R_max + |r̂|·X_max, and where it is not positive only the second counts
+        g(l) = ln(1 + e^l/K) (plus), max(l/2, l − 5) (half) or l (one)
+
+    s² is the variance of R − r̂X over all pulls, in proportion to the size of the arm's rewards: what a few samples that
+    happen to be alike cannot deny.
+
+    Guarantee with `reward_bound` given, where M = reward_bound + r̂·(−X_min)⁺, and costs ≥ 0: for an arm whose rate is
+    at least r ≥ 0, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r; for all such r at once.
+    No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs changes
+    no choice, nor does scaling all rewards, and `reward_bound` with them.
+
+    Parameters
+    ----------
+        schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.
+        evidence: "closed", or "sample", which is sharper, slower, and keeps 16 kB of samples for each arm.
+        reward_bound: the largest possible reward, where known; a larger one that is seen takes its place.
+
+    >>> KLRate()
+    KLRate(schedule='plus', evidence='closed', reward_bound=None)
+
+    Reference: docs/kl-rate.md; J. Honda and A. Takemura, "Non-asymptotic analysis of a new bandit algorithm for
+    semi-bounded rewards", Journal of Machine Learning Research 16 (2015), for rewards without costs.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, schedule: str = "plus", evidence: str = "closed", reward_bound: float | None = None) -> Self:
+        """Check the parameters."""
+        owner = cls.__name__
+        places = place_of(owner, "schedule", schedule, SCHEDULES), place_of(owner, "evidence", evidence, EVIDENCE)
+        bound = -math.inf if reward_bound is None else real(owner, "reward_bound", reward_bound, above=0)
+        return super().__new__(cls, *places, bound)
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's arguments, by their names."""
+        bound = self.reward_bound if self.reward_bound > 0.0 else None
+        return {"schedule": SCHEDULES[self.schedule], "evidence": EVIDENCE[self.evidence], "reward_bound": bound}
+
+    def memory(self, arms: int) -> Pooled:
+        """Moments of each arm and of all together; the sample form keeps samples too."""
+        return Pooled.empty(arms, KEPT if self.evidence == SAMPLE else 1)
+
+    def excess(self, belief: PooledBelief, low: Lead, high: Lead) -> float:
+        """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
+        pulls = belief.pulls
+        price = price_of(belief, low.cost_min, low.cost_max)
+        ratio = high.spend / (pulls * price)
+        if not ratio > 1.0:
+            return math.inf
+        enough = _enough(self.schedule, ratio, low.arms)
+        shortfall = low.rate * price - belief.mean_reward
+        if not shortfall > 0.0:
+            return -enough
+        variance = own_spread(belief, low, high)
+        bound = largest_seen(max(self.reward_bound, low.reward_max), low, high)
+        if not bound > 0.0 and not are_one(low, high):
+            return -math.inf  # it may be positive for some of the leads: nothing is certain
+        if not (bound > 0.0 and self.reward_bound > 0.0):
+            usual = math.sqrt(pulls * ((pulls * variance + 4.0 * usual_spread(belief, low, high)) / (pulls + 4)))
+            bound = min(bound, usual) if bound > 0.0 else usual
+        evidence = closed_evidence(shortfall, variance, bound)
+        if evidence == math.inf:
+            return evidence if pulls > 1 else -enough  # one sample is not proof
+        excess = pulls * evidence - enough
+        if self.evidence == SAMPLE and excess <= 0.0 and are_one(low, high) and pulls <= len(belief.pairs):
+            start = best_weight(shortfall, variance, bound)
+            evidence = sample_evidence(belief.pairs, pulls, low.rate, bound, start, enough / pulls)
+            excess = max(excess, pulls * evidence - enough)
+        return excess
+
+
+def _enough(schedule: int, ratio: float, arms: float) -> float:
+    """The evidence that is enough where the leader has had `ratio` times the arm's spend."""
+    if schedule == PLUS:
+        return math.log1p(ratio / arms)
+    ahead = math.log(ratio)
+    return ahead if schedule == ONE else max(0.5 * ahead, ahead - 5.0)

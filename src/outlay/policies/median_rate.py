@@ -1,0 +1,76 @@
+"""An order statistic of block means of R − rX, inverted: heavy tails, second moments unknown."""
+
+import math
+from typing import NamedTuple, Self
+
+from outlay.beliefs import BlockBelief, Blocks, block_rate
+from outlay.parameters import Record, real
+
+MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of blocks
+
+
+class _MedianRateFields(NamedTuple):
+    alpha: float
+    tail: float
+    share: float  # derived: of the blocks, those whose rates may lie above the score
+    information: float  # derived: kl(share, chance)
+
+
+class MedianRate(Record, _MedianRateFields):
+    """A high quantile of the rates of blocks of samples: for heavy tails with unknown second moments.
+
+    With p = 1 − 1/a, q = p/4, ℓ = α·ln n the arm's T samples form m = ⌊ℓ/kl(q, p)⌋ + 1 consecutive blocks of ⌊T/m⌋,
+    the newest left over; a block's rate is R̄_j/X̄_j, or ∞ where X̄_j ≤ 0:
+
+        score = the (⌊q·m⌋ + 1)-th largest rate of a block; ∞ while T < m
+
+    R̄_j − rX̄_j ≥ 0 says no more than that r is at most the block's rate: this is an order statistic of means of R − rX,
+    solved for r. With a = 2 (finite variances): p = ½, m = ⌊3.16·ℓ⌋ + 1 and the (⌊m/8⌋ + 1)-th largest.
+
+    Guarantee: P(score < rate) ≤ exp(−ℓ) at every T for which each block has P(R̄_j ≥ rate·X̄_j) ≥ p. With p = ½ this
+    holds if R − rate·X is symmetric about 0, whatever its tails. In the limit of large blocks it holds for all pairs
+    with finite variances (p = ½), and for all whose sums have stable limits of an index ≥ a (p = 1 − 1/a).
+
+    Parameters
+    ----------
+        alpha: α > 0; larger explores more.
+        tail: a, 1 < a ≤ 2, the index of the heaviest tail: P(|cost| or |reward| > x) falls like x^(−a); 2 if the
+            variances are finite.
+
+    >>> policy = MedianRate()
+    >>> memory = policy.memory(arms=1)
+    >>> for reward in (1.0, 2.0, 6.0, 3.0, 5.0, 4.0, 0.0):
+    ...     memory.observe(0, 2.0, reward)
+    >>> policy.score(memory.belief(0), log_n=0.5)  # two blocks of three, the last sample waits
+    2.0
+
+    Reference: docs/test-inversion.md.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, alpha: float = 1.0, tail: float = 2.0) -> Self:
+        """Check the parameters."""
+        owner = cls.__name__
+        alpha = real(owner, "alpha", alpha, above=0)
+        tail = real(owner, "tail", tail, above=1, at_most=2)
+        chance = 1.0 - 1.0 / tail
+        share = chance / 4.0
+        information = share * math.log(0.25) + (1.0 - share) * math.log((1.0 - share) / (1.0 - chance))
+        return super().__new__(cls, alpha, tail, share, information)
+
+    def memory(self, arms: int) -> Blocks:
+        """Prefix sums of all samples, with room for as many blocks as α can ask for."""
+        return Blocks.empty(arms, groups=int(self.alpha * math.log(MOST_PULLS) / self.information) + 1)
+
+    def score(self, belief: BlockBelief, log_n: float) -> float:
+        """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""
+        blocks = self.alpha * log_n / self.information
+        if blocks >= belief.pulls:  # T < m, said without the floor so that it holds for any log_n
+            return math.inf
+        groups = int(blocks) + 1
+        return block_rate(belief, groups, int(self.share * groups) + 1)
+
+    def phase(self, log_n: float) -> int:
+        """Blocks but one, m − 1: between pulls of the arm the score changes with the number of blocks alone."""
+        return int(self.alpha * log_n / self.information)

@@ -1,0 +1,66 @@
+"""Results as pictures, tables and pages: numbers first, then drawing.
+
+    regret_figure              regret against the budget, with bands and bounds
+    distribution_figure        the regret of every run
+    pulls_figure               which arms were pulled, over the budget
+    reward_figure              what each arm brought
+    path_figure                one run
+    heatmap_figure             policies by problems
+    intervals_figure           confidence intervals of rates, closing in
+    bounds_figure              the bounds alone
+    save_figure                PNG, PDF or SVG, the same bytes every time
+
+    regret_table, table        the regret table, on a terminal; as text, Markdown, CSV or LaTeX
+    problem_bounds             what the theory says of a problem
+    bounds_table               the same on a terminal
+
+    write_report               all of it about a result, into a folder
+    write_page                 one HTML page
+
+Names are looked up when used, so that a program that only simulates does not load matplotlib.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from outlay.report.bounds import problem_bounds
+    from outlay.report.figures import (
+        bounds_figure,
+        distribution_figure,
+        heatmap_figure,
+        intervals_figure,
+        path_figure,
+        pulls_figure,
+        regret_figure,
+        reward_figure,
+        save_figure,
+    )
+    from outlay.report.page import write_page
+    from outlay.report.rate_box import rate_box_figure
+    from outlay.report.table_formats import table
+    from outlay.report.table_of_bounds import bounds_table
+    from outlay.report.tables import regret_table
+    from outlay.report.write import write_report
+
+__all__ = [
+    "bounds_figure", "bounds_table", "distribution_figure", "heatmap_figure", "intervals_figure", "path_figure",
+    "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "reward_figure",
+    "save_figure", "table", "write_page", "write_report",
+]  # fmt: skip
+
+_HOMES = {
+    "bounds_table": "table_of_bounds",
+    "problem_bounds": "bounds",
+    "rate_box_figure": "rate_box",
+    "regret_table": "tables",
+    "table": "table_formats",
+    "write_page": "page",
+    "write_report": "write",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'figures')}"), name)

@@ -1,0 +1,84 @@
+"""The figures of a report, each with its words: drawn once for a page and once for a column."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from outlay.engine.result import Result
+from outlay.report.curves import Floor, regret_chart
+from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
+from outlay.report.figures.regret import draw
+from outlay.report.figures.style import sheet_of
+from outlay.report.shares import LEAST_SEEN, shares
+from outlay.report.tables import percent
+from outlay.report.write import FIGURES
+
+
+class Drawn(NamedTuple):
+    """A figure in both widths, what it is called, and how to read it."""
+
+    name: str
+    title: str
+    words: str
+    page: Figure
+    column: Figure
+    page_svg: str
+    column_svg: str
+
+
+def drawn(result: Result, floor: Floor) -> list[Drawn]:
+    """The figures of a report, in their order."""
+    chart = regret_chart(result, floor=floor)
+    makers: tuple[Callable[[str], Figure], ...] = (
+        lambda width: draw(chart, sheet_of("regret_figure", width)),
+        lambda width: distribution_figure(result, width=width),
+        lambda width: pulls_figure(result, width=width),
+        lambda width: reward_figure(result, width=width),
+    )
+    found = []
+    for name, make in zip(FIGURES, makers, strict=True):
+        page, column, (title, words) = make("page"), make("column"), _WORDS[name]
+        if name == "regret":
+            words = words.format(axes=_AXES[chart.axis.scale])
+        if name == "pulls":
+            words += _unseen(result)
+        found.append(Drawn(name, title, words, page, column, svg_text(page), svg_text(column)))
+    return found
+
+
+def _unseen(result: Result) -> str:
+    """Of the best arm, where its colour cannot be found."""
+    share = shares(result).share[:, -1, 0].max()
+    return f" It got {percent(share)} of the pulls at most, too little to be seen." if share < LEAST_SEEN else ""
+
+
+_AXES = {
+    "linear": "The budget axis is logarithmic: the line of a policy that has learnt is straight, and the flatter the "
+    "better; one that does not learn shoots up.",
+    "log": "Both axes are logarithmic: the line of a policy that has learnt flattens; one that does not learn goes on "
+    "rising as steeply as it began.",
+}
+_WORDS = {
+    "regret": (
+        "Regret as the budget grows",
+        "Lower is better. {axes} Bands are 95 % intervals of the mean. Dashed: the lower bound, sharp and as the paper "
+        "prints it. Thin, in a policy's colour: what a theorem proves that policy not to exceed, without a constant "
+        "that does not grow. Bounds far above all lines are left out.",
+    ),
+    "distribution": (
+        "Every run",
+        "A dot is one run at the largest budget. Where dots form two clouds, the mean lies between them and describes "
+        "no run: look at the median, and at how many dots are far out on the right.",
+    ),
+    "pulls": (
+        "Where the pulls went",
+        "The share of pulls that each arm got up to a budget, over all runs; a policy that learns fills "
+        "its panel with the colour of the best arm, which is at the bottom.",
+    ),
+    "reward": (
+        "What each arm brought",
+        "Pulls of an arm times its mean reward, at the largest budget. The dashed line is what the best arm alone "
+        "earned: the distance to it is the regret.",
+    ),
+}

@@ -1,0 +1,55 @@
+"""The regret of every run."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+from outlay.engine.result import Result, checked
+from outlay.report.distribution import distribution
+from outlay.report.figures.style import INK, SOFT, blank, compact, frame, legend, look, set_scale, sheet_of, stacked
+
+
+def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "page") -> Figure:
+    """Regret at the largest budget, a dot per run (of more than 300, evenly chosen by rank), with mean and median.
+
+    Often there are two humps: most runs find the best arm soon, and a few stay with another for long. Then the mean
+    lies where no run is. On a logarithmic axis runs without regret stand at its left end.
+    """
+    sheet = sheet_of("distribution_figure", width)
+    numbers = distribution(checked("distribution_figure", result), kind)
+    axis, strips = numbers.axis, numbers.strips
+    figure, [axes] = blank(sheet, 1.0 + (0.75 if sheet.narrow else 0.48) * len(strips))
+    runs = "1 run" if result.runs == 1 else f"{result.runs:,} runs"
+    frame(axes, sheet, f"Regret of {runs} at budget {compact(numbers.budget)}", "regret", grid="x")
+    set_scale(axes.xaxis, axis.scale, axis.bottom, axis.top)
+    marks = {
+        "a run": Line2D([], [], marker="o", linestyle="", color=SOFT, markersize=sheet.line * 1.6, mew=0),
+        "median": Line2D([], [], marker="|", linestyle="", color=INK, markersize=sheet.text * 1.6, mew=sheet.line),
+        "mean": Line2D([], [], marker="D", linestyle="", color=INK, markersize=sheet.line * 2.4, mew=0),
+    }
+    for row, strip in enumerate(strips):
+        _draw(axes, marks["a run"], look(row)[0], strip.regret, row + 0.6 * strip.height, alpha=0.6)
+        _draw(axes, marks["median"], INK, [strip.median], [row])
+        _draw(axes, marks["mean"], INK, [strip.mean], [row])
+    axes.set_yticks(range(len(strips)), [stacked(strip.label, sheet) for strip in strips], parse_math=False)
+    axes.set_ylim(len(strips) - 0.5, -0.5)
+    legend(figure, sheet, list(marks.values()), list(marks))
+    return figure
+
+
+def _draw(axes: Axes, like: Line2D, colour: str, x: ArrayLike, y: ArrayLike, **more: Any) -> None:
+    """Marks like the one in the legend."""
+    axes.plot(
+        x,
+        y,
+        linestyle="",
+        marker=like.get_marker(),
+        color=colour,
+        markersize=like.get_markersize(),
+        mew=like.get_markeredgewidth(),
+        clip_on=False,
+        **more,
+    )

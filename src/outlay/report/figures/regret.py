@@ -1,0 +1,97 @@
+"""Regret against the budget, next to what the theory says of it."""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from outlay.arms import Problem
+from outlay.engine.result import Result, checked
+from outlay.parameters import place_of
+from outlay.report.bounds import bounds_chart
+from outlay.report.curves import SCALES, Chart, Curve, Line, regret_chart
+from outlay.report.figures.style import INK, PALETTE, Sheet, band, blank, frame, legend, look, note, set_scale, sheet_of
+
+_DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
+_FEW = 8  # budgets, up to which each has its mark
+_CEILING = (0, (3.0, 1.5, 1.0, 1.5))
+
+
+def regret_figure(
+    result: Result,
+    bounds: bool = True,
+    kind: str = "pseudo",
+    *,
+    scale: str | None = None,
+    budget_scale: str = "log",
+    width: str = "page",
+) -> Figure:
+    """Mean regret over the budget with its 95 % band, one line per policy, next to the bounds.
+
+    The budget axis is logarithmic: a policy at the limit of what is possible runs parallel to the dashed lower bound,
+    which is drawn sharp and as printed in the paper. A thin line in a policy's colour is what a theorem proves it not
+    to exceed (the leading term), where that is near enough to help.
+
+    Args:
+        result: of `simulate`.
+        bounds: whether to draw the bounds.
+        kind: "pseudo" or "realised", as for `Result.regret`.
+        scale: of the regret axis, "linear" or "log"; None chooses "log" when one policy would flatten the others.
+        budget_scale: "log" or "linear".
+        width: "page", or "column" for a column of a two-column paper, 3.3 inches.
+    """
+    place_of("regret_figure", "budget_scale", budget_scale, SCALES)
+    sheet = sheet_of("regret_figure", width)
+    return draw(regret_chart(checked("regret_figure", result), bounds, kind, scale), sheet, budget_scale)
+
+
+def bounds_figure(problem: Problem, budget: float, *, width: str = "page") -> Figure:
+    """Every bound on the regret of `problem`, from a thousandth of `budget` up to it."""
+    return draw(bounds_chart(problem, budget), sheet_of("bounds_figure", width))
+
+
+def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
+    """A chart as a figure: lines with bands, their names at their ends.
+
+    The names are below where it is narrow, or where several lines share a colour and their strokes tell them apart.
+    """
+    figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 4.2)
+    frame(axes, sheet, chart.title, "budget", "regret")
+    budgets = chart.curves[0].budgets if chart.curves else chart.bounds[0].budgets
+    low, high = (budgets[0], budgets[-1]) if len(budgets) > 1 else (0.8 * budgets[0], 1.25 * budgets[0])
+    set_scale(axes.xaxis, budget_scale, low, high)
+    set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
+    lines = [_curve(axes, sheet, place, curve) for place, curve in enumerate(chart.curves)]
+    floors = iter(_DASHES)
+    lines += [_bound(axes, sheet, line, None if line.policy is not None else next(floors)) for line in chart.bounds]
+    labels = [curve.label for curve in chart.curves] + [line.label for line in chart.bounds]
+    if sheet.narrow or len(chart.curves) > len(PALETTE):
+        legend(figure, sheet, lines, labels)
+    else:
+        for line, label, height in zip(lines, labels, chart.heights, strict=True):
+            note(axes, label, (1.015, height), sheet, line.get_color(), va="center")
+    return figure
+
+
+def _curve(axes: Axes, sheet: Sheet, place: int, curve: Curve) -> Any:
+    colour, mark = look(place)
+    alone = len(curve.budgets) == 1
+    if alone:
+        axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
+    band(axes, curve, colour)
+    every = (place % 4, 4) if mark and len(curve.budgets) > _FEW else None
+    return axes.plot(
+        curve.budgets, curve.mean, color=colour, linewidth=sheet.line, marker=mark or "o" * alone, markersize=4.5,
+        markerfacecolor="white" if mark else colour, markevery=every,
+    )[0]  # fmt: skip
+
+
+def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, float] | None) -> Any:
+    """A lower bound in ink, dashed; an upper one in the colour of its policy, thin."""
+    colour = INK if line.policy is None else look(line.policy)[0]
+    style = _CEILING if dashes is None else (0, dashes)
+    marker = "_" if len(line.budgets) == 1 else ""
+    return axes.plot(
+        line.budgets, line.values, color=colour, linestyle=style, linewidth=sheet.line / 1.6, marker=marker,
+        markersize=14,
+    )[0]  # fmt: skip

@@ -1,0 +1,177 @@
+"""The look of every figure, in one place: sizes, colours, axes. No pyplot, no display, no settings changed."""
+
+import math
+from itertools import pairwise
+from textwrap import fill, wrap
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, YAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from outlay.parameters import place_of
+from outlay.report.curves import Curve, cut
+
+# Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
+# apart with every common colour blindness, and no arm looks like a policy.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+ARMS = ("#2A9D8F", "#C8A83C", "#CC6677", "#6655BB", "#6FB7DE", "#882255", "#7A7A3C")
+REST = "#BBBBBB"  # of the arms, when there are many
+INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
+MARKS = ("", "o", "s", "^")  # hollow, on the lines of the first six policies, the next six, …
+
+WIDTHS = ("page", "column")
+_TITLE, _NAME = 40, 16  # letters of a line where it is narrow: of a title, of a name beside a row
+
+
+class Sheet(NamedTuple):
+    """How large a figure is and what stands on it: inches, and points."""
+
+    width: str
+    inches: float
+    text: float
+    line: float
+
+    @property
+    def narrow(self) -> bool:
+        """Whether names go into a legend below, since there is no room at the side."""
+        return self.width == "column"
+
+
+_SHEETS = (Sheet("page", 7.0, 9.5, 1.8), Sheet("column", 3.3, 8.0, 1.2))
+
+
+def sheet_of(owner: str, width: str) -> Sheet:
+    """The sheet for a page, 7 inches wide, or for a column of a two-column paper, 3.3 inches.
+
+    >>> sheet_of("regret_figure", "column").inches
+    3.3
+    """
+    return _SHEETS[place_of(owner, "width", width, WIDTHS)]
+
+
+def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of `height` inches by 7 of width, whatever its width is, with empty axes row by row."""
+    figure = Figure(figsize=(sheet.inches, height * sheet.inches / 7.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False, **shared)
+    return figure, list(axes.flat)
+
+
+def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", grid: str = "y") -> None:
+    """Two spines, a pale grid, a title on the left; dollar signs of names are text, not mathematics."""
+    axes.set_title(folded(title, sheet), loc="left", fontsize=sheet.text + 0.5, color=INK, parse_math=False)
+    axes.set_xlabel(x, color=INK, fontsize=sheet.text)
+    axes.set_ylabel(y, color=INK, fontsize=sheet.text)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(SOFT)
+    axes.tick_params(colors=INK, labelsize=sheet.text - 0.5, width=0.6, length=3.0)
+    axes.set_axisbelow(True)
+    if grid:
+        axes.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
+
+
+def set_scale(axis: Axis, scale: str, low: float, high: float, ticks: int = 5) -> None:
+    """A linear or logarithmic axis between two ends, with ticks that say 10k and 1M, few enough to be read."""
+    axes = axis.axes
+    if isinstance(axis, YAxis):
+        axes.set_yscale(scale)
+        axes.set_ylim(low, high)
+    else:
+        axes.set_xscale(scale)
+        axes.set_xlim(low, high)
+    decades = math.log10(high / low) if scale == "log" else 0.0
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2.0 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    axis.set_minor_locator(NullLocator())
+
+
+def compact(value: float) -> str:
+    """A number for a tick.
+
+    >>> compact(20_000), compact(1.5e6), compact(-0.25), compact(3e9)
+    ('20k', '1.5M', '−0.25', '3e9')
+    """
+    written = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if unit <= abs(value) < 1000.0 * unit:
+            written = f"{value / unit:.6g}{letter}"
+    return written.replace("-", "−")
+
+
+def stacked(label: str, sheet: Sheet) -> str:
+    r"""A name beside a row: in two lines where it is narrow.
+
+    >>> stacked("UCB-B2C with its covariance", sheet_of("", "column"))
+    'UCB-B2C with its\ncovariance'
+    """
+    if not sheet.narrow:
+        return label
+    first, *rest = wrap(label, _NAME) or [""]
+    return "\n".join([first, cut(" ".join(rest), _NAME)] if rest else [first])
+
+
+def folded(title: str, sheet: Sheet) -> str:
+    r"""A title in lines that have room where it is narrow, cut after commas.
+
+    >>> folded("Regret at budget 10,000, mean of 200 runs, 95 % bands", sheet_of("", "column"))
+    'Regret at budget 10,000,\nmean of 200 runs, 95 % bands'
+    """
+    if not sheet.narrow:
+        return title
+    pieces = ", ".join(piece.replace(" ", "\xa0") for piece in title.split(", "))
+    return fill(pieces, _TITLE, break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
+
+
+def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: str = INK, **where: Any) -> None:
+    """Words beside the axes, at a fraction of their width and height."""
+    axes.annotate(text, at, xycoords="axes fraction", color=colour, fontsize=sheet.text, parse_math=False, **where)
+
+
+def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) -> None:
+    """The names below the axes, in as many columns as there is room for; the figure grows by their rows."""
+    lengths, room = [len(label) + 7 for label in labels], 50 if sheet.narrow else 88
+    columns = next((n for n in range(len(labels), 1, -1) if sum(map(max, _columns(lengths, n))) <= room), 1)
+    rows = math.ceil(len(labels) / columns)
+    figure.set_figheight(figure.get_figheight() + (rows * 1.5 + 0.8) * sheet.text / 72.0)
+    made = figure.legend(
+        handles,
+        labels,
+        loc="outside lower left",
+        ncols=columns,
+        fontsize=sheet.text,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=2.2,
+        columnspacing=1.2,
+    )
+    for text in made.get_texts():
+        text.set_parse_math(False)
+
+
+def _columns(lengths: list[int], count: int) -> list[list[int]]:
+    """How a legend divides its names: downwards, the first columns one longer where it does not come out even."""
+    rows, more = divmod(len(lengths), count)
+    starts = [i * rows + min(i, more) for i in range(count + 1)]
+    return [lengths[start:stop] for start, stop in pairwise(starts)]
+
+
+def band(axes: Axes, curve: Curve, colour: str) -> None:
+    """The 95 % band of a curve, down to the axis where it goes below a logarithmic one."""
+    low = np.maximum(curve.low, axes.get_ylim()[0])
+    axes.fill_between(curve.budgets, low, curve.high, color=colour, alpha=0.18, linewidth=0)
+
+
+def look(place: int) -> tuple[str, str]:
+    """Colour of the policy in this place, and the mark that tells it from another of that colour.
+
+    >>> look(0), look(6)
+    (('#0072B2', ''), ('#0072B2', 'o'))
+    """
+    return PALETTE[place % len(PALETTE)], MARKS[place // len(PALETTE) % len(MARKS)]

@@ -1,0 +1,145 @@
+"""One self-contained HTML page about a result: nothing to load from elsewhere, every name escaped."""
+
+import inspect
+import re
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from outlay.engine.result import Result, checked
+from outlay.files import check_writable, place, writing
+from outlay.report.drawn import Drawn, drawn
+from outlay.report.figures.files import inline_svg
+from outlay.report.rendering import rendered
+from outlay.report.reproduce import python_call
+from outlay.report.tables import HEADINGS, RegretTable, bound_sentence, checked_title, regret_numbers
+from outlay.report.verdict import sentences, verdict
+
+_QUESTION = "Which policy spends the budget best?"
+_LONGEST_LAW = 160
+_MOST_ARMS = 30
+
+
+class ArmRow(NamedTuple):
+    """One arm of the problem, as text."""
+
+    name: str
+    best: bool
+    law: str
+    mean_cost: str
+    mean_reward: str
+    rate: str
+    gap: str
+
+
+class PolicyRow(NamedTuple):
+    """One policy, as text: what it is, in the words of its docstring, and its parameters."""
+
+    label: str
+    words: str
+    call: str
+
+
+def write_page(result: Result, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write the page: the verdict, figures, the table, the problem, the settings and the call that reproduces it."""
+    target = place("write_page", path)
+    checked("write_page", result)
+    checked_title("write_page", title)
+    check_writable(target)
+    numbers = regret_numbers(result, title=title)
+    text = page_text(result, numbers, drawn(result, numbers.floor), title)
+    with writing(target):
+        target.write_text(text, encoding="utf-8")
+
+
+def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title: str | None = None) -> str:
+    """The page as text; without a title it is headed by its question."""
+    arms, policies = len(result.problem), len(result.policies)
+    counts = f"{policies} polic{'y' if policies == 1 else 'ies'}, {arms:,} arm{'s' * (arms > 1)}"
+    runs = f"{result.runs:,} run{'s' * (result.runs > 1)} of each policy"
+    summary = f"{counts}, a budget of {result.budgets[-1]:,.6g}, {runs}"
+    return rendered(
+        "outlay.report",
+        "report.html.j2",
+        title=title or f"{', '.join(result.labels)} on {arms} arms",
+        heading=title or _QUESTION,
+        summary=f"{_QUESTION} {summary}" if title else summary,
+        verdict=sentences(verdict(result), result),
+        figures={one.name: (one.title, one.words, *_inline(one)) for one in figures},
+        caption=numbers.caption,
+        headings=HEADINGS,
+        rows=[row.cells() for row in numbers.rows],
+        bound=_capital(bound_sentence(numbers.floor)),
+        arms=arm_rows(result),
+        more_arms=max(0, arms - _MOST_ARMS),
+        policies=policy_rows(result),
+        settings=settings(result),
+        call=python_call(result),
+    )
+
+
+def arm_rows(result: Result) -> list[ArmRow]:
+    """The problem table: every arm or, of too many, those with the largest rates."""
+    problem = result.problem
+    shown: Sequence[int] = range(len(problem))
+    if len(problem) > _MOST_ARMS:
+        shown = np.argsort(problem.gaps, kind="stable")[:_MOST_ARMS].tolist()
+    columns = (problem.mean_costs, problem.mean_rewards, problem.rates, problem.gaps)
+    return [
+        ArmRow(
+            problem.names[k],
+            not problem.gaps[k],
+            _cut(_rounded(repr(problem.arms[k]))),
+            *(f"{values[k]:.4g}".replace("-", "−") for values in columns),
+        )
+        for k in shown
+    ]
+
+
+def policy_rows(result: Result) -> list[PolicyRow]:
+    """What was compared."""
+    return [PolicyRow(label, _words(policy), _call(policy)) for label, policy in result.policies.items()]
+
+
+def settings(result: Result) -> dict[str, str]:
+    """How the result was made."""
+    budgets = [f"{budget:,.6g}" for budget in result.budgets]
+    return {
+        "seed": str(result.seed),
+        "runs": f"{result.runs:,}",
+        "budgets": budgets[0] if len(budgets) == 1 else f"{len(budgets)} from {budgets[0]} to {budgets[-1]}",
+        "outlay": result.version,
+    }
+
+
+def _inline(one: Drawn) -> list[Markup]:
+    """SVG elements, whose labels matplotlib has escaped (tested): for a page and for a phone."""
+    texts = {"page": one.page_svg, "column": one.column_svg}
+    return [Markup(inline_svg(text, f"{one.name}-{width}", one.title)) for width, text in texts.items()]  # noqa: S704
+
+
+def _words(policy: Any) -> str:
+    """The first sentence about it, if it is there to be asked."""
+    text = "" if isinstance(policy, str) else inspect.getdoc(type(policy)) or ""
+    first = " ".join(text.partition("\n\n")[0].split())
+    return "" if first.startswith(f"{type(policy).__name__}(") else first
+
+
+def _call(policy: Any) -> str:
+    return _rounded(policy if isinstance(policy, str) else repr(policy))
+
+
+def _rounded(text: str) -> str:
+    """Numbers to twelve digits: what is beyond is rounding, and for the call that makes it again."""
+    return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda found: repr(float(f"{float(found[0]):.12g}")), text)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_LAW else text[: _LONGEST_LAW - 1] + "…"

@@ -1,0 +1,72 @@
+"""The Python call that makes a result again."""
+
+from typing import Any
+
+import numpy as np
+
+from outlay import policies
+from outlay.arms import Problem, catalogue
+from outlay.engine.result import Floats, Result
+from outlay.engine.simulation import usual_budgets
+from outlay.errors import BadFile
+
+# Longer than this (an empirical law lists every sample) a problem is better kept in a file.
+_LONGEST_PROBLEM = 4000
+_MOST_ARMS = 100  # more are longer than that, whatever their laws
+
+
+def python_call(result: Result) -> str:
+    """A script whose `result` equals `result`, as long as its laws and policies are outlay's own.
+
+    A policy from elsewhere is shown as its repr; a problem too long to read, or with laws from elsewhere, as the file
+    or the name it has to come from.
+    """
+    chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
+    return "\n".join(
+        [
+            "import outlay",
+            "from outlay import arms, policies",
+            "",
+            f"problem = {_problem_code(result.problem)}",
+            "contenders = {",
+            *chosen,
+            "}",
+            "result = outlay.simulate(",
+            f"    problem, contenders, {_budgets_code(result.budgets)}, runs={result.runs}, seed={result.seed}",
+            ")",
+            "",
+        ]
+    )
+
+
+def _budgets_code(budgets: Floats) -> str:
+    """The largest budget alone, where `simulate` makes the others from it."""
+    top = float(budgets[-1])
+    if np.array_equal(budgets, usual_budgets(top)):
+        return f"budget={top!r}"
+    return f"budgets={budgets.tolist()!r}"
+
+
+def _problem_code(problem: Problem) -> str:
+    for name in catalogue.names():
+        if catalogue.load(name) == problem:
+            return f"arms.catalogue.load({name!r})"
+    many = len(problem) > _MOST_ARMS
+    try:
+        text = (Problem({type(law): law for law in problem.arms}.values()) if many else problem).to_toml()
+    except BadFile:
+        return "...  # it has laws that are not outlay's: make it as you did"
+    if many or len(text) > _LONGEST_PROBLEM:
+        return 'outlay.Problem.load("problem.toml")  # where problem.save("problem.toml") put it'
+    quoted = repr(text) if "\\" in text or "'''" in text else f"'''\n{text}'''"
+    return f"outlay.Problem.from_toml({quoted})"
+
+
+def _policy_code(policy: Any) -> str:
+    """The call that makes it; a saved policy from elsewhere is its repr already."""
+    if isinstance(policy, str):
+        return policy
+    name = type(policy).__name__
+    if policies.BY_NAME.get(name) is not type(policy):
+        return repr(policy)
+    return f"policies.{'' if name in policies.BUILT_IN else 'baselines.'}{policy.call()}"

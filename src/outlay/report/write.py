@@ -1,0 +1,49 @@
+"""A report as a folder of files: the page, the table in four formats, the figures in three."""
+
+from os import PathLike
+from pathlib import Path
+
+from outlay.engine.result import Result, checked
+from outlay.files import place, writing
+from outlay.report.folders import made
+
+_TABLES = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}
+FIGURES = ("regret", "distribution", "pulls", "reward")
+
+
+def report_files(folder: Path) -> list[Path]:
+    """The files of a report."""
+    names = ["report.html", *(f"table.{ending}" for ending in _TABLES)]
+    names += [f"{name}.{ending}" for name in FIGURES for ending in ("png", "svg", "pdf")]
+    return [folder / name for name in names]
+
+
+def write_report(result: Result, folder: str | PathLike[str], title: str | None = None) -> list[Path]:
+    """Write everything about a result into `folder`, which is made if it is not there; returns the paths.
+
+    report.html is one page with all of it. table.txt, .md, .csv and .tex are the regret table. The figures are regret,
+    distribution, pulls and reward: .png and .svg for a page, .pdf for a column of a two-column paper, 3.3 inches.
+    `title` heads the page and the tables. The same result and title give the same bytes.
+    """
+    from outlay.report.drawn import drawn
+    from outlay.report.figures import save_figure
+    from outlay.report.page import page_text
+    from outlay.report.table_formats import written
+    from outlay.report.tables import checked_title, regret_numbers
+
+    checked("write_report", result)
+    checked_title("write_report", title)
+    target = place("write_report", folder)
+    with made(target):
+        numbers = regret_numbers(result, title=title)
+        figures = drawn(result, numbers.floor)
+        texts = {"report.html": page_text(result, numbers, figures, title)}
+        texts |= {f"table.{ending}": written(numbers, form) for ending, form in _TABLES.items()}
+        texts |= {f"{figure.name}.svg": figure.page_svg for figure in figures}
+        for name, text in texts.items():
+            with writing(target / name):
+                (target / name).write_text(text, encoding="utf-8", newline="\n")
+        for figure in figures:
+            save_figure(figure.page, target / f"{figure.name}.png")
+            save_figure(figure.column, target / f"{figure.name}.pdf")
+    return report_files(target)

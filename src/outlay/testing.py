@@ -1,0 +1,165 @@
+"""What every policy must keep to, as tests that any suite can run: outlay's own do, and yours can.
+
+    from outlay.testing import PolicyContract
+
+    class TestMine(PolicyContract):
+        policy = Mine(alpha=2.0)
+
+pytest finds the methods. Each fails with an AssertionError that says what was broken and where.
+"""
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from outlay.arms import Gaussian, Pareto, Problem
+from outlay.engine import certificate, simulate
+from outlay.engine.lazy import MARGIN, Race, forget, lazy_best
+from outlay.policies.choose import best_by_excess, best_by_score, leader_of, log_of, number
+from outlay.policies.protocol import memory_of
+
+_SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
+
+
+class PolicyContract:
+    """Set `policy` in a subclass; `arms` where it was made for a certain number of them.
+
+    >>> from outlay.policies import UCBB1
+    >>> class TestUCBB1(PolicyContract):
+    ...     policy = UCBB1(0.04, 0.09, 0.03)
+    >>> TestUCBB1().test_a_score_never_falls_within_a_phase()
+    """
+
+    policy: Any = None
+    arms: int = 10
+
+    def test_a_score_never_falls_within_a_phase(self) -> None:
+        """The licence to be lazy: while `phase(log_n)` is the same, a larger log_n means no smaller score."""
+        if not self._is_lazy():
+            return
+        rng = np.random.default_rng(0)
+        for memory in self._memories(rng):
+            steps = np.sort(np.concatenate([rng.uniform(0.0, 3.0, 8), rng.uniform(0.0, 37.0, 24)]))
+            steps = np.sort(np.concatenate([steps, steps * (1.0 + 1e-12), steps * (1.0 + 1e-4)])).tolist()
+            for arm in range(self.arms):
+                belief = memory.belief(arm)
+                for low, high in itertools.pairwise(steps):
+                    if self.policy.phase(low) == self.policy.phase(high):
+                        before, after = (number(self.policy.score(belief, step)) for step in (low, high))
+                        slack = MARGIN * abs(before) if math.isfinite(before) else 0.0
+                        if not after >= before - slack:
+                            where = f"from {before!r} at log_n = {low!r} to {after!r} at {high!r}, in one phase"
+                            raise AssertionError(f"the score of {self.policy!r} falls {where}, for {belief!r}")
+
+    def test_a_phase_never_falls(self) -> None:
+        """A phase is a whole number that only grows with log_n: that is how the engine finds where one ends."""
+        if self._is_lazy():
+            phases = [self.policy.phase(log_n) for log_n in np.linspace(0.0, 40.0, 4001).tolist()]
+            if not all(isinstance(phase, (int, np.integer)) for phase in phases):
+                raise AssertionError(f"a phase of {self.policy!r} is not a whole number")
+            if any(after < before for before, after in itertools.pairwise(phases)):
+                raise AssertionError(f"the phase of {self.policy!r} falls as log_n grows")
+
+    def test_pulling_one_arm_leaves_the_beliefs_of_the_others(self) -> None:
+        """The other half of the licence: a memory that discounts changes scores that nobody looks at."""
+        if not (self._is_lazy() or self._has_excess()):
+            return
+        for memory in self._memories(np.random.default_rng(1)):
+            if memory.full() or (self._has_excess() and memory.belief(0).pulls == 0):
+                continue
+            before = self._judged(memory)
+            memory.observe(0, 1.5, 2.5)
+            if not np.array_equal(before[1:], self._judged(memory, before[0])[1:], equal_nan=True):
+                raise AssertionError(f"pulling one arm changes the scores of others in {self.policy!r}")
+
+    def test_an_excess_is_bounded_between_two_leads(self) -> None:
+        """`excess(belief, low, high)` is at most the excess for any lead between low and high."""
+        if not self._has_excess():
+            return
+        rng = np.random.default_rng(2)
+        for memory in self._memories(rng):
+            pulls = np.array([memory.belief(arm).pulls for arm in range(self.arms)])
+            if not pulls.all():
+                continue
+            leader, runner_up = leader_of(memory, pulls)
+            low, high = certificate.box_around(memory.lead(leader), runner_up, float(rng.choice([0.001, 0.02, 0.5])))
+            for arm, _ in itertools.product(range(self.arms), range(8)):
+                weights = rng.choice([0.0, 1.0, rng.random()], len(low))
+                lead = type(low)(*(np.array(low) + weights * (np.array(high) - np.array(low))).tolist())
+                bound, value = (self.policy.excess(memory.belief(arm), *two) for two in ((low, high), (lead, lead)))
+                if not bound <= value + certificate.MARGIN:
+                    between = f"{lead!r}, which is between {low!r} and {high!r}"
+                    raise AssertionError(f"the excess of {self.policy!r} is {value!r}, below {bound!r}, for {between}")
+
+    def test_lazy_choices_are_those_of_a_full_scan(self) -> None:
+        """At every pull of some runs, the arm that the engine finds is that of a full scan."""
+        if not (self._is_lazy() or self._has_excess()):
+            return
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            memory, pulls, race = self._memory(), np.zeros(self.arms, np.int64), Race.start(self.arms)
+            forget(race)
+            means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed % len(_SCALES)]
+            for n in range(400):
+                if self._has_excess():
+                    arm = best_by_excess(self.policy, memory, pulls)
+                    lazy = certificate.lazy_against(self.policy, memory, pulls, race)
+                else:
+                    arm = best_by_score(self.policy, memory, pulls, log_of(n))
+                    lazy = lazy_best(self.policy, memory, pulls, n, race)
+                if arm != lazy:
+                    raise AssertionError(
+                        f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
+                    )
+                memory.observe(arm, *(means[arm] + scale * rng.standard_normal(2)).tolist())
+                pulls[arm] += 1
+                if memory.full():
+                    memory = memory.grown()
+                    forget(race)
+
+    def test_it_compiles_and_repeats_itself(self) -> None:
+        """`simulate` compiles the policy, without a warning, and plays the same on one thread and on two."""
+        problem = Problem(
+            [*(Gaussian(1.0, 0.5 + 0.1 * k, 0.3, 0.3) for k in range(self.arms - 1)), Pareto(1.0, 1.0, 3.0)]
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            first, second = (simulate(problem, self.policy, [200.0], runs=4, workers=k) for k in (1, 2))
+        if not np.array_equal(first.pulls, second.pulls):
+            raise AssertionError(f"{self.policy!r} makes other pulls when it is run again")
+
+    def _is_lazy(self) -> bool:
+        if self.policy is None:
+            raise AssertionError(f"{type(self).__name__} must say which policy it tests: policy = …")
+        return callable(getattr(self.policy, "score", None)) and callable(getattr(self.policy, "phase", None))
+
+    def _judged(self, memory: Any, lead: Any = None) -> list[Any]:
+        """A lead, and the scores of all arms but the first, or how they compare with that lead."""
+        arms = range(1, self.arms)
+        if not self._has_excess():
+            return [None, *(self.policy.score(memory.belief(arm), 5.0) for arm in arms)]
+        lead = memory.lead(0) if lead is None else lead
+        return [lead, *(self.policy.excess(memory.belief(arm), lead, lead) for arm in arms)]
+
+    def _has_excess(self) -> bool:
+        return callable(getattr(self.policy, "excess", None))
+
+    def _memory(self) -> Any:
+        return memory_of(self.policy, self.arms)
+
+    def _memories(self, rng: np.random.Generator) -> Iterator[Any]:
+        """Memories of few and many samples, of every scale, with correlations and negative numbers."""
+        for scale, count in itertools.product(_SCALES, (0, 1, 2, 5, 60, 400)):
+            memory = self._memory()
+            means = rng.uniform(-0.2, 2.0, (self.arms, 2))
+            slope = rng.uniform(-1.0, 1.0)
+            for arm in range(self.arms):
+                for z, w in rng.standard_normal((count, 2)).tolist():
+                    memory.observe(arm, means[arm, 0] + scale * z, means[arm, 1] + scale * (slope * z + w))
+                    if memory.full():
+                        memory = memory.grown()
+            yield memory

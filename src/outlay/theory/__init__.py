@@ -1,0 +1,63 @@
+"""What can be proved about a problem, in the order of the paper.
+
+    rates                      rates, gaps, slopes and variances of every arm                    Sections 2 to 4
+    expected_pulls             how often one arm can be pulled until the budget is passed        Appendix A
+    expected_reward            what it brings
+    optimality                 how close the best arm alone comes to the optimum                 Proposition 1
+    optimal_policy             the optimum itself, for costs on a lattice                        Section 3
+
+    rate_deviation, stable     how far a ratio of estimates can be off, and when that is known   Proposition 2
+    rate_box                   the same as a picture: `report.rate_box_figure`                   Figure 1
+    median_rate_radius         a median of block rates: its radius                               Proposition 5
+    slope_radius               a sample slope: its radius                                        Proposition 6
+    residual_variance_radius   a sample residual variance: its radius
+
+    lower_bound                regret that no policy avoids, as a coefficient of ln B            Theorem 3
+    divergence                 D*, how far a law is from a better one of its model
+    models, model_of           which models a law can be judged in
+    exponential_family         D* for laws of your own
+
+    upper_bound                regret that the paper's policies do not exceed: `Bound`           Theorems 1, 2, 4, 5
+    pull_bound                 pulls of an arm that is not best                                  Lemmas 2, 3, 6
+    regret_from_pulls          from pulls to regret                                              Proposition 4
+    horizon, late_passage      the pulls within which a budget is nearly always spent            Lemma 1
+
+Whatever a result does not cover is refused with `outlay.errors.NotCovered`, which names the assumption that fails.
+"""
+
+from outlay.theory.arm_rates import rates
+from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius
+from outlay.theory.divergences import divergence, exponential_family, model_of, models
+from outlay.theory.dynamic import optimal_policy
+from outlay.theory.from_pulls_to_regret import horizon, late_passage, regret_from_pulls
+from outlay.theory.lower_bounds import lower_bound
+from outlay.theory.optimum import optimality
+from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
+from outlay.theory.static import expected_pulls, expected_reward
+from outlay.theory.upper_bounds import Bound, upper_bound
+
+__all__ = [
+    "Bound",
+    "divergence",
+    "expected_pulls",
+    "expected_reward",
+    "exponential_family",
+    "horizon",
+    "late_passage",
+    "lower_bound",
+    "median_rate_radius",
+    "model_of",
+    "models",
+    "optimal_policy",
+    "optimality",
+    "pull_bound",
+    "rate_box",
+    "rate_deviation",
+    "rates",
+    "regret_from_pulls",
+    "residual_variance_radius",
+    "slope_radius",
+    "stable",
+    "upper_bound",
+]

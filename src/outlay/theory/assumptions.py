@@ -1,0 +1,192 @@
+"""Which theorem covers a policy on a problem, and whether each of its assumptions holds there.
+
+The paper's theorems are told apart by the type and the parameters of the policy. What all of them need: mean rewards
+≥ 0 (the estimate max(0, R̄)/max(b, X̄) cannot show a negative rate) and b ≤ μ_k/2; α > 2 the policies check themselves.
+The assumption ω_k ≤ r_k, made "for simplicity" in Section 4.2, is needed by the printed constants, which have
+(r* − ω_k)² where the score has (r_k − ω_k)²; and UCB-B2C needs it, since (r̂ − ω̂)⁺ hides slopes above the rate.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.arms import Problem, support_of, tails_of
+from outlay.arms.coupled import is_gaussian
+from outlay.arms.problem import checked_problem
+from outlay.errors import BadParameter, NotCovered
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
+from outlay.theory.arm_rates import rates, suboptimal
+
+BOUNDED, GAUSSIAN = "Theorem 1 (bounded)", "Theorem 1 (Gaussian)"
+HEAVY_TAILED, UNKNOWN_VARIANCES, UNKNOWN_CORRELATION = "Theorem 2", "Theorem 4", "Theorem 5"
+
+_ROUNDING = 1e-9  # relative size below which a difference of second moments is rounding
+_TEXT, _APPENDIX = 1.4, 1.28 / (2.0 - 1.28)  # the factor of the score in the text and in Appendix C
+
+
+def covering_theorem(problem: Problem, policy: object, constants: str, owner: str = "covering_theorem") -> str:
+    """The theorem that covers `policy` on `problem`; `NotCovered` names the first assumption that fails.
+
+    `constants` is "printed" or "proved": the proofs of `pull_bounds` need less in some places, more in others. A
+    subclass of a policy may score differently and is not covered. `owner` is named where a parameter is bad.
+
+    >>> from outlay.arms import catalogue
+    >>> problem = catalogue.load("G")
+    >>> covering_theorem(problem, UCBB1(**problem.second_moments()), "printed")
+    'Theorem 1 (Gaussian)'
+    >>> covering_theorem(problem, UCBB2(cost_bound=3.0, reward_bound=3.0), "printed")
+    Traceback (most recent call last):
+    outlay.errors.NotCovered: Theorem 4 needs costs in [0, 3] by its cost_bound; those of 'arm 0' are in [-inf, inf]
+    """
+    checked_problem(owner, problem)
+    require_constants(owner, constants)
+    if type(policy) not in _COVERING:
+        raise NotCovered(f"no theorem of the paper covers {type(policy).__name__}")
+    return _COVERING[type(policy)](policy, problem, constants == "proved")
+
+
+def require_constants(owner: str, constants: object) -> None:
+    """`BadParameter` unless it is the name of a set of constants."""
+    if constants not in ("printed", "proved"):
+        raise BadParameter(owner, "constants", "'printed' or 'proved'", constants)
+
+
+def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
+    gaussian = policy.cost_bound == policy.reward_bound == 0
+    theorem = GAUSSIAN if gaussian else BOUNDED
+    if gaussian:
+        strange = np.array([not is_gaussian(law) for law in problem.arms])
+        _require(problem, strange, "with both bounds 0 Theorem 1 needs jointly Gaussian pairs; the law of {} is not")
+    else:
+        _require_bounds(problem, theorem, policy, low=(-policy.cost_bound, -policy.reward_bound))
+    _require_told(problem, theorem, policy)
+    _require_common(problem, theorem, policy, proved)
+    _require_factor(theorem, policy)
+    wanted = 0.5 if gaussian else 2.0
+    if proved:
+        if policy.alpha * min(1.0, policy.variance_factor / 2.0) <= 2.0:
+            need = f"α·L > 4; α = {policy.alpha:g}, L = {policy.variance_factor:g}"
+            raise NotCovered(f"the proof needs tails that can be summed, {need}")
+        if not gaussian:
+            wide = _residual_reach(problem) > 2.0 * policy.reward_bound * (1.0 + _ROUNDING)
+            _require(problem, wide, "the proof needs |R − ωX − E[R − ωX]| ≤ 2·reward_bound; for {} it can be more")
+    elif policy.variance_factor != wanted:
+        raise NotCovered(f"{theorem} needs variance_factor = {wanted:g}; got {policy.variance_factor:g}")
+    return theorem
+
+
+def _ucb_m1(policy: UCBM1, problem: Problem, proved: bool) -> str:
+    tails = np.array([tails_of(law).cost for law in problem.arms])
+    need = "Theorem 2 needs costs with a moment of order above 2; {} has moments of order below {} only"
+    _require(problem, tails <= 2.0, need, tails)
+    _require(problem, ~np.isfinite(problem.second_moments()["var_reward"]), "Theorem 2 needs Var(R) < ∞; {} has ∞")
+    _require_told(problem, HEAVY_TAILED, policy)
+    _require_common(problem, HEAVY_TAILED, policy, proved)
+    return HEAVY_TAILED
+
+
+def _ucb_b2(policy: UCBB2, problem: Problem, proved: bool) -> str:
+    _require_bounds(problem, UNKNOWN_VARIANCES, policy, low=(0.0, 0.0))
+    if not proved:
+        moments = problem.second_moments()
+        var_cost, var_reward, cov = moments["var_cost"], moments["var_reward"], moments["cov"]
+        correlated = np.abs(cov) > _ROUNDING * np.sqrt(var_cost) * np.sqrt(var_reward)
+        _require(problem, correlated, "Theorem 4 needs uncorrelated pairs; those of {} have covariance {:g}", cov)
+        _require_spread(problem, UNKNOWN_VARIANCES)
+    _require_common(problem, UNKNOWN_VARIANCES, policy, proved)
+    _require_factor(UNKNOWN_VARIANCES, policy)
+    return UNKNOWN_VARIANCES
+
+
+def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
+    if proved:
+        raise NotCovered("no proved constants for UCBB2C: its score leaves out the spread of the estimated slope")
+    _require_bounds(problem, UNKNOWN_CORRELATION, policy, low=(0.0, 0.0))
+    slope = np.abs(rates(problem).slope)
+    steep = slope > policy.slope_bound * (1.0 + _ROUNDING)
+    need = f"Theorem 5 needs slope_bound ≥ |ω_k|; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
+    _require(problem, steep, need, slope)
+    _require_spread(problem, UNKNOWN_CORRELATION)
+    _require_common(problem, UNKNOWN_CORRELATION, policy, proved)
+    _require_factor(UNKNOWN_CORRELATION, policy)
+    return UNKNOWN_CORRELATION
+
+
+_COVERING: dict[type, Callable[[Any, Problem, bool], str]] = {
+    UCBB1: _ucb_b1,
+    UCBM1: _ucb_m1,
+    UCBB2: _ucb_b2,
+    UCBB2C: _ucb_b2c,
+}
+
+
+def _require(problem: Problem, fails: NDArray[np.bool_], words: str, *values: Any) -> None:
+    """Raise `NotCovered` for the first arm of `fails`, with its name and its values put into `words`."""
+    if fails.any():
+        first = int(np.argmax(fails))
+        raise NotCovered(words.format(repr(problem.names[first]), *(float(value[first]) for value in values)))
+
+
+def _require_bounds(problem: Problem, theorem: str, policy: Any, low: tuple[float, float]) -> None:
+    boxes = np.array([support_of(law) for law in problem.arms])
+    for name, least, most, box in (
+        ("cost", low[0], policy.cost_bound, boxes[:, :2]),
+        ("reward", low[1], policy.reward_bound, boxes[:, 2:]),
+    ):
+        outside = (box[:, 0] < least) | (box[:, 1] > most)
+        need = f"{theorem} needs {name}s in [{least:g}, {most:g}] by its {name}_bound"
+        _require(problem, outside, need + "; those of {} are in [{:g}, {:g}]", *box.T)
+
+
+def _require_told(problem: Problem, theorem: str, policy: Any) -> None:
+    """The second moments the policy was told are the problem's."""
+    true = problem.second_moments()
+    policy.check(len(problem))
+    scales = true["var_cost"], true["var_reward"], np.sqrt(true["var_cost"]) * np.sqrt(true["var_reward"])
+    for (name, values), scale in zip(true.items(), scales, strict=True):
+        told = np.broadcast_to(getattr(policy, name), len(problem))
+        differ = np.abs(told - values) > _ROUNDING * scale
+        need = f"{theorem} needs the true second moments; {name} of {{}} is {{:g}} and the policy was told {{:g}}"
+        _require(problem, differ, need, values, told)
+
+
+def _require_common(problem: Problem, theorem: str, policy: Any, proved: bool) -> None:
+    """What every theorem needs: rates that the estimate can show, a small enough b, and (printed) ω_k ≤ r_k."""
+    found = rates(problem)
+    rewards = problem.mean_rewards
+    _require(problem, rewards < 0, theorem + " needs mean rewards ≥ 0; that of {} is {:g}", rewards)
+    costly = policy.min_cost > found.mean_cost / 2.0
+    need = (
+        f"{theorem} needs min_cost ≤ half of every mean cost; it is {policy.min_cost:g}, and {{}} has mean cost {{:g}}"
+    )
+    _require(problem, costly, need, found.mean_cost)
+    if not proved:
+        steep = found.slope > found.rate + _ROUNDING * np.abs(found.rate)
+        need = theorem + " needs slopes ω_k ≤ r_k; the slope of {} is {:g} and its rate {:g}"
+        _require(problem, steep, need, found.slope, found.rate)
+
+
+def _require_factor(theorem: str, policy: Any) -> None:
+    if not _TEXT <= policy.factor <= _APPENDIX * (1.0 + _ROUNDING):
+        words = f"a factor from 1.4 (the paper's text) to 1.78 (its appendix); got {policy.factor:g}"
+        raise NotCovered(f"{theorem} needs {words}")
+
+
+def _require_spread(problem: Problem, theorem: str) -> None:
+    """Var(X_k) > 0 where the constants divide by it."""
+    variance = problem.second_moments()["var_cost"]
+    constant = (variance == 0) & np.isin(np.arange(len(problem)), suboptimal(problem))
+    _require(problem, constant, theorem + " needs Var(X) > 0; the cost of {} is constant")
+
+
+def _residual_reach(problem: Problem) -> NDArray[np.float64]:
+    """The largest |Z − E[Z]| that the support of each arm allows, Z = R − ωX."""
+    x_low, x_high, r_low, r_high = np.array([support_of(law) for law in problem.arms]).T
+    slope = rates(problem).slope
+    low = r_low - np.maximum(slope * x_low, slope * x_high)
+    high = r_high - np.minimum(slope * x_low, slope * x_high)
+    mean = problem.mean_rewards - slope * problem.mean_costs
+    reach: NDArray[np.float64] = np.maximum(high - mean, mean - low)
+    return reach

@@ -1,0 +1,96 @@
+"""Any exponential family: D* by a search of its natural parameters, for laws of your own."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from outlay.errors import BadParameter, NotCovered
+from outlay.parameters import Vector, real, vector
+
+RATES = {"at_least": -1e100, "at_most": 1e100}  # beyond them squares of the means may overflow
+_STEPS = 10  # rates on the way from the arm's own to the one asked for; each solution starts the next search
+_DIFFERENCE = 1e-5  # relative step of the second differences that scale the search
+_PRECISION = 1e-7  # of the constraints at the end, relative to a standard deviation
+
+
+def exponential_family(
+    natural: ArrayLike,
+    log_partition: Callable[[Vector], float],
+    means: Callable[[Vector], Vector],
+    rate: float,
+) -> float:
+    """D* = min A(η') − A(η) − (η' − η)·∇A(η) over η' with ∇A(η')₂ ≥ r·∇A(η')₁ ≥ 0.
+
+    The divergence is convex in η' but the constraint on the means is not, so no dual gives D*. The minimum is followed
+    from the arm's own rate, where it is η itself: what is found is a local minimum, connected to it.
+
+    Args:
+        natural: η, inside the family's domain.
+        log_partition: A, `math.inf` outside the domain.
+        means: ∇A, the means of the statistics, of which the first two are the cost and the reward.
+        rate: r, above the arm's own rate.
+
+    Two independent Poisson counts of means 1 and ½, against the rate 1 (both means become ¾):
+
+    >>> eta = np.log([1.0, 0.5])
+    >>> D = exponential_family(eta, lambda eta: np.exp(eta).sum(), np.exp, rate=1.0)
+    >>> round(D, 9), round(math.log(4 / 3) + math.log(2 / 3) / 2, 9)
+    (0.084949518, 0.084949518)
+    """
+    from scipy.optimize import minimize
+
+    start = vector("exponential_family", "natural", natural)
+    rate = real("exponential_family", "rate", rate, **RATES)
+    for name, given in (("log_partition", log_partition), ("means", means)):
+        if not callable(given):
+            raise BadParameter("exponential_family", name, "a function of the natural parameters", given)
+    if len(start) < 2:
+        raise BadParameter("exponential_family", "natural", "at least two numbers", natural)
+    at_start, mean = log_partition(start), np.asarray(means(start))
+    cost_sd, reward_sd = np.sqrt(np.diag(_covariance(start, means))[:2])
+
+    def distance(eta: Vector) -> float:
+        value = float(log_partition(eta) - at_start - (eta - start) @ mean)
+        return value if math.isfinite(value) else math.inf
+
+    def weights(at: float) -> Vector:
+        """What the means must have a product ≥ 0 with: reward − r·cost and cost, in standard deviations."""
+        rows = np.zeros((2, len(start)))
+        rows[:, :2] = np.array([[-at, 1.0], [1.0, 0.0]]) / [[reward_sd + abs(at) * cost_sd], [cost_sd]]
+        return rows
+
+    def step(centre: Vector, at: float) -> Vector:
+        """The nearest parameter of this rate, searched from `centre` in steps of its standard deviations."""
+        spread, rows = np.linalg.cholesky(np.linalg.inv(_covariance(centre, means))), weights(at)
+        better = {
+            "type": "ineq",
+            "fun": lambda y: np.nan_to_num(rows @ means(centre + spread @ y)),
+            "jac": lambda y: rows @ _covariance(centre + spread @ y, means) @ spread,
+        }
+        found = minimize(  # type: ignore[call-overload]
+            lambda y: distance(centre + spread @ y),
+            np.zeros_like(centre),
+            jac=lambda y: (means(centre + spread @ y) - mean) @ spread,
+            constraints=better,
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 300},
+        )
+        return centre + spread @ found.x  # type: ignore[no-any-return]
+
+    unit, eta = reward_sd / cost_sd, start
+    own, asked = np.arcsinh(mean[1] / mean[0] / unit), np.arcsinh(rate / unit)
+    for at in unit * np.sinh(np.linspace(own, asked, _STEPS + 1)[1:]):
+        eta = step(eta, at)
+    if not (weights(rate) @ means(eta) > -_PRECISION).all():
+        raise NotCovered("the search for the nearest better law of its exponential family found none")
+    return distance(eta)
+
+
+def _covariance(natural: Vector, means: Callable[[Vector], Vector]) -> Vector:
+    """The covariance of the statistics: ∇²A, by central differences of ∇A."""
+    step = _DIFFERENCE * (1.0 + np.abs(natural))
+    rows = np.array([np.subtract(means(natural + h), means(natural - h)) / (2 * h.sum()) for h in np.diag(step)])
+    covariance: Vector = (rows + rows.T) / 2
+    return covariance

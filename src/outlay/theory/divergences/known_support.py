@@ -1,0 +1,96 @@
+"""Laws of which only the support is known: KL_inf of Z = R − rX by its dual, one number to maximise over.
+
+    D* = max over 0 ≤ λ ≤ 1/z of E ln(1 − λZ),   z the largest Z on the support   (Honda and Takemura 2010)
+
+is the least KL(P ‖ Q) over laws Q on the support with E_Q[Z] ≥ 0. A mean cost > 0 is a second constraint where costs
+can be negative. Its multiplier ν turns 1 − λZ into 1 − λ(R − (r − ν/λ)X), the same with a lower rate: D* is then the
+largest value of the dual over the rates up to r.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from outlay.arms import AnyLaw
+from outlay.parameters import Vector
+from outlay.theory.divergences.log_remainder import log_remainder
+
+_TINY = 1e-300
+_PRECISION = 1e-6  # of the peak's place; its height is then right to the square of that
+
+
+class Points(NamedTuple):
+    """Outcomes with their probabilities: a law as it is, or a fine grid that stands for it."""
+
+    costs: Vector
+    rewards: Vector
+    probabilities: Vector
+
+
+class Edge(NamedTuple):
+    """Pairs whose convex hull is that of the support: Z, linear in the pair, is largest at one of them."""
+
+    costs: Vector
+    rewards: Vector
+
+
+def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge) -> float:
+    """The largest E ln(1 − λZ) over λ, for Z = R − rX of mean −shortfall < 0; ∞ where the support has no Z > 0.
+
+    With z the largest Z, w = Z/z and θ = λz ∈ [0, 1], the maximum is where E[w/(1 − θw)] = 0, or else at θ = 1.
+
+    >>> coin = Points(np.array([1.0, 1.0]), np.array([0.0, 1.0]), np.array([0.75, 0.25]))
+    >>> kl_inf(coin, shortfall=0.25, rate=0.5, edge=Edge(*coin[:2]))  # kl(¼, ½) = ¾ ln 3 − ln 2
+    0.130812035941...
+    """
+    from scipy.optimize import brentq
+
+    largest = float((edge.rewards - rate * edge.costs).max())
+    if largest <= 0:
+        return math.inf
+    w = np.minimum((points.rewards - rate * points.costs) / largest, 1.0)
+    p, mean = points.probabilities, shortfall / largest
+
+    def slope(theta: float) -> float:
+        return min(theta * float((p * (w * w / np.maximum(1.0 - theta * w, _TINY))).sum()) - mean, 1.0 / _TINY)
+
+    with np.errstate(over="ignore"):
+        theta = 1.0 if slope(1.0) <= 0 else float(brentq(slope, 0.0, 1.0, xtol=_TINY, rtol=1e-14, maxiter=10_000))
+    x = np.minimum(theta * w, 1.0 - 1e-16)
+    if x.min() < -1e6:  # the linear terms would cancel
+        return float((p * np.log1p(-x)).sum())
+    return theta * mean + float((p * log_remainder(x)).sum())
+
+
+def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float) -> float:
+    """D* of a law given by points: the dual at `rate` or, where costs can be negative, its peak below.
+
+    The dual is concave in both multipliers, so over the rates it rises to one peak.
+    """
+    from scipy.optimize import minimize_scalar
+
+    mean_cost, mean_reward, *_ = law.moments()
+
+    def dual(at: float) -> float:
+        return kl_inf(points, at * mean_cost - mean_reward, at, edge)
+
+    if edge.costs.min() >= 0:
+        return dual(rate)
+    if _capped(edge, rate):
+        return math.inf
+    own = mean_reward / mean_cost
+    here, precision = dual(rate), _PRECISION * (rate - own)
+    if here >= dual(rate - precision):
+        return here
+    peak = minimize_scalar(lambda at: -dual(at), bounds=(own, rate), method="bounded", options={"xatol": precision})
+    return -float(peak.fun)
+
+
+def _capped(edge: Edge, rate: float) -> bool:
+    """Whether a rate up to `rate` leaves no Z > 0 on the edge, so that no law on it with a mean cost > 0 exceeds it."""
+    x, r = edge
+    if (r[x == 0] > 0).any():
+        return False
+    least = float((r[x > 0] / x[x > 0]).max())
+    return least <= min(rate, float((r[x < 0] / x[x < 0]).min()))

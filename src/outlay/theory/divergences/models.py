@@ -1,0 +1,133 @@
+"""The models that laws are judged in: what a policy is taken to know of an arm, and D* among the laws that remain.
+
+A larger model has a nearer better law, hence a smaller D* and a larger lower bound: it asks more of a policy to do well
+on all of it. The first model of a law is the one that `lower_bound` uses.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from outlay import arms
+from outlay.arms import AnyLaw
+from outlay.arms.coupled import is_gaussian
+from outlay.arms.law import checked
+from outlay.errors import BadParameter, NotCovered
+from outlay.parameters import real
+from outlay.theory.divergences.bernoulli import independent
+from outlay.theory.divergences.bounded import on_its_box, on_its_outcomes
+from outlay.theory.divergences.families import RATES
+from outlay.theory.divergences.gaussian import known_covariance, unknown_covariance
+from outlay.theory.divergences.linear import as_gaussian, known_cost
+from outlay.theory.divergences.scale import exponentials, known_log_covariance, known_shapes, known_tails
+from outlay.theory.divergences.student import known_spread
+
+
+class Model(NamedTuple):
+    """A set of laws to judge an arm in: its name, one sentence, D* by (law, rate), and whether a law belongs to it."""
+
+    name: str
+    sentence: str
+    formula: Callable[[Any, float], float]
+    holds: Callable[[Any], bool] = lambda _: True
+
+
+def _uncorrelated(law: arms.Bernoulli | arms.Exponential | arms.Gamma) -> bool:
+    return law.correlation == 0
+
+
+_OWN = Model("its own", "The model of the law's own method divergence(rate).", lambda law, rate: law.divergence(rate))
+_BOX = Model("bounded", "Any law on the smallest box that holds every pair.", on_its_box)
+_OUTCOMES = Model("its outcomes", "Any law on the pairs of its table.", on_its_outcomes)
+_KNOWN = Model("known covariance", "Gaussian; the means are unknown, the covariance is known.", known_covariance)
+_UNKNOWN = Model("unknown covariance", "Gaussian; the means and the covariance are unknown.", unknown_covariance)
+
+_MODELS: dict[type, tuple[Model, ...]] = {
+    arms.Gaussian: (_KNOWN, _UNKNOWN),
+    arms.Bernoulli: (
+        Model("joint table", "A 2×2 table; its four probabilities are unknown.", on_its_outcomes),
+        Model("independent", "Two independent coins; their probabilities are unknown.", independent, _uncorrelated),
+    ),
+    arms.Discrete: (_OUTCOMES, _BOX),
+    arms.Empirical: (_BOX, _OUTCOMES),
+    arms.Beta: (_BOX,),
+    arms.Uniform: (_BOX,),
+    arms.Constant: (_BOX,),
+    arms.Exponential: (
+        Model("independent", "Independent exponentials; the means are unknown.", exponentials, _uncorrelated),
+    ),
+    arms.Gamma: (
+        Model("known shapes", "Independent gammas of known shapes; means unknown.", known_shapes, _uncorrelated),
+    ),
+    arms.Lognormal: (
+        Model("known log-covariance", "Lognormal; the means are unknown, the covariance of the logarithms is known.",
+              known_log_covariance),
+    ),
+    arms.Pareto: (
+        Model("known tails", "Independent Paretos; the means are unknown, the tail indices known.", known_tails),
+    ),
+    arms.StudentT: (
+        Model("known covariance", "Student's t; the means are unknown, covariance and tail are known.", known_spread),
+    ),
+    arms.Linear: (
+        _KNOWN._replace(formula=lambda law, rate: known_covariance(as_gaussian(law), rate), holds=is_gaussian),
+        _UNKNOWN._replace(formula=lambda law, rate: unknown_covariance(as_gaussian(law), rate), holds=is_gaussian),
+        Model("known cost", "A line plus Gaussian noise; the line is unknown, cost and noise are known.", known_cost),
+    ),
+}  # fmt: skip
+
+
+def models(law: AnyLaw) -> tuple[Model, ...]:
+    """The models that `law` can be judged in, its default first; none where there is no formula.
+
+    >>> [model.name for model in models(arms.Gaussian(1.0, 0.5, 0.5, 0.5))]
+    ['known covariance', 'unknown covariance']
+    """
+    if callable(getattr(law, "divergence", None)):
+        return (_OWN,)
+    known = next((_MODELS[kind] for kind in type(law).__mro__ if kind in _MODELS), ())
+    return tuple(model for model in known if model.holds(law))
+
+
+def model_of(law: AnyLaw, model: str | None = None) -> str:
+    """One sentence on the model that `law` is judged in.
+
+    >>> model_of(arms.Gaussian(1.0, 0.5, 0.5, 0.5))
+    'Gaussian; the means are unknown, the covariance is known.'
+    """
+    return _chosen(law, model).sentence
+
+
+def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
+    """D* = min KL(P ‖ Q) over laws Q of the model with a mean cost > 0 and rate ≥ `rate` (Theorem 3).
+
+    Zero where the law's own rate is that high; ∞ where no law of the model has such a rate. `model` names another of
+    the law's models than its default. Raises NotCovered for laws without a formula; a law of your own may bring one as
+    a method `divergence(rate)`.
+
+    >>> law = arms.Gaussian(1.0, 0.5, 0.5, 0.5)
+    >>> divergence(law, 1.0), divergence(law, 1.0, model="unknown covariance")
+    (0.25, 0.202732554054...)
+    """
+    rate = real("divergence", "rate", rate, **RATES)
+    formula = _chosen(law, model).formula
+    cost, reward, *_ = law.moments()
+    if rate * cost <= reward:
+        return 0.0
+    found = formula(law, rate)
+    if not found >= 0:
+        raise BadParameter(type(law).__name__, f"divergence at the rate {rate:g}", "≥ 0", found)
+    return float(found)
+
+
+def _chosen(law: AnyLaw, name: str | None) -> Model:
+    offered = models(checked("divergence", "law", law))
+    if not offered:
+        kind = type(law).__name__
+        form = " with correlated cost and reward" if type(law) in _MODELS else ""
+        raise NotCovered(f"its law is {kind}{form}, which has no formula here and no divergence(rate) of its own")
+    if name is None:
+        return offered[0]
+    for model in offered:
+        if model.name == name:
+            return model
+    raise BadParameter("divergence", "model", " or ".join(repr(model.name) for model in offered), name)

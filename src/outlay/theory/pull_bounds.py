@@ -1,0 +1,184 @@
+"""How often the paper's policies pull an arm that is not best: E[T_k(n)] ≤ C·α·ln n + c (Lemmas 2, 3, 6, Appendix G).
+
+The printed lemmas do not all follow from their proofs, and Lemma 3 is false for nearly constant costs. The constants
+called proved follow from the argument in docs/errata.md. With radii √(A·Var·ℓ/s) + c·ℓ/s after s pulls, ℓ = α ln n,
+an arm is judged once they are below τ of its mean cost, and dropped once H of its rate's radius is below its gap:
+
+    C = max( A·Var(X)/(τμ)² + 2c_X/(τμ),  A·H²S²/(Δμ)² + 2H·c_Z/(Δμ) )
+    τ = (λ−1)/(2λ−1),  H = (1+κ)(1 + f(1+κ)),  κ = (λ−1)/λ,  S = √V + |r − ω|√Var(X),  f the factor of the score
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from outlay.arms import Problem
+from outlay.errors import NotCovered
+from outlay.parameters import whole
+from outlay.policies import UCBB1, UCBB2, UCBM1
+from outlay.policies.ucb_m1 import FACTOR
+from outlay.theory import assumptions
+from outlay.theory.arm_rates import rates, suboptimal
+from outlay.theory.finite import finite
+from outlay.theory.rate_estimation import STRETCH
+
+_KAPPA = (STRETCH - 1.0) / STRETCH
+_TAU = (STRETCH - 1.0) / (2.0 * STRETCH - 1.0)
+
+
+class Arm(NamedTuple):
+    """What the constants read of an arm with a gap, and of the policy's bounds."""
+
+    gap: float  # Δ
+    mean_cost: float  # μ
+    rate: float  # r
+    slope: float  # ω
+    residual_variance: float  # V
+    sigma2: float  # σ²
+    var_cost: float
+    var_reward: float
+    cost_bound: float  # M_X (0 for a policy without bounds)
+    reward_bound: float  # M_R
+    residual_bound: float  # M_Z = M_R + ω̄·M_X
+
+    @property
+    def loss(self) -> float:
+        """Δμ, the regret of one pull."""
+        return self.gap * self.mean_cost
+
+    @property
+    def rate_bound(self) -> float:
+        """M_k = M_R + |r|·M_X."""
+        return self.reward_bound + abs(self.rate) * self.cost_bound
+
+
+class PullBound(NamedTuple):
+    """E[T_k(n)] ≤ coefficient·α·ln n + constant."""
+
+    coefficient: float
+    constant: float
+
+
+def pull_bound(problem: Problem, policy: Any, arm: int, pulls: int, constants: str = "printed") -> float:
+    """A bound on E[T_k(n)], the mean number of pulls of `arm` among the first n of `policy`.
+
+    "printed": Lemma 2 (UCB-B1), Lemma 3 (UCB-M1), the lemma of Appendix F (UCB-B2), the display of Appendix G
+    (UCB-B2C). "proved": the constants that follow from a complete proof (not for UCB-B2C). `NotCovered` if an
+    assumption fails, or if the arm is a best one.
+
+    Args:
+        problem: the arms.
+        policy: UCBB1, UCBM1, UCBB2 or UCBB2C.
+        arm: index of an arm with a gap.
+        pulls: n ≥ 1, over all arms.
+        constants: "printed" or "proved".
+
+    >>> from outlay.arms import Gaussian, Problem
+    >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
+    >>> policy = UCBB1(**problem.second_moments(), alpha=3.0)
+    >>> round(pull_bound(problem, policy, arm=1, pulls=1000), 2)  # 11·2·3·ln 1000 + 36
+    491.91
+    """
+    coefficient, constant = _constants("pull_bound", problem, policy, arm, constants)
+    level = math.log(whole("pull_bound", "pulls", pulls, at_least=1))
+    return finite("pull_bound", lambda: coefficient * float(policy.alpha) * level + constant)
+
+
+def pull_constants(problem: Problem, policy: Any, arm: int, constants: str = "printed") -> PullBound:
+    """The constants of `pull_bound`.
+
+    >>> from outlay.arms import Gaussian, Problem
+    >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
+    >>> pull_constants(problem, UCBB1(**problem.second_moments(), alpha=3.0), arm=1)
+    PullBound(coefficient=22.0, constant=36.0)
+    """
+    return _constants("pull_constants", problem, policy, arm, constants)
+
+
+def _constants(owner: str, problem: Problem, policy: Any, arm: int, constants: str) -> PullBound:
+    theorem = assumptions.covering_theorem(problem, policy, constants, owner)
+    arm = whole(owner, "arm", arm, at_least=0, below=len(problem))
+    arms = arms_with_a_gap(problem, policy)
+    if arm not in arms:
+        raise NotCovered(f"the lemmas bound the pulls of arms with a gap, and {problem.names[arm]!r} is a best arm")
+    try:
+        return lemma(theorem, policy, arms[arm], constants)
+    except (OverflowError, ZeroDivisionError):
+        raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
+
+
+def lemma(theorem: str, policy: Any, arm: Arm, constants: str) -> PullBound:
+    """The lemma behind `theorem`, whose assumptions have been checked."""
+    return _proved(policy, arm) if constants == "proved" else _printed(theorem, arm, policy.alpha)
+
+
+def arms_with_a_gap(problem: Problem, policy: Any) -> dict[int, Arm]:
+    """What the constants read of every arm with a gap, by its index."""
+    found, moments = rates(problem), problem.second_moments()
+    cost_bound, reward_bound = getattr(policy, "cost_bound", 0.0), getattr(policy, "reward_bound", 0.0)
+    return {
+        k: Arm(
+            gap=float(found.gap[k]),
+            mean_cost=float(found.mean_cost[k]),
+            rate=float(found.rate[k]),
+            slope=float(found.slope[k]),
+            residual_variance=float(found.residual_variance[k]),
+            sigma2=float(found.sigma2[k]),
+            var_cost=float(moments["var_cost"][k]),
+            var_reward=float(moments["var_reward"][k]),
+            cost_bound=cost_bound,
+            reward_bound=reward_bound,
+            residual_bound=reward_bound + getattr(policy, "slope_bound", 0.0) * cost_bound,
+        )
+        for k in suboptimal(problem)
+    }
+
+
+def _printed(theorem: str, a: Arm, alpha: float) -> PullBound:
+    """The lemmas as printed; their additive constants are 12, 48 and 64 times α/(α−2)."""
+    tail = alpha / (alpha - 2.0)
+    distinct = a.sigma2 / a.loss**2
+    if theorem == assumptions.GAUSSIAN:  # Lemma 2, second part
+        return PullBound(11.0 * distinct, 12.0 * tail)
+    if theorem == assumptions.HEAVY_TAILED:  # Lemma 3
+        stable = 135.0 * (a.var_cost / a.mean_cost**2) / _KAPPA**2
+        return PullBound(484.0 * STRETCH**2 * distinct + stable, 48.0 * tail)
+    bounded = a.rate_bound / a.loss
+    if theorem == assumptions.BOUNDED:  # Lemma 2, first part
+        return PullBound(42.0 * (distinct + bounded + a.cost_bound / a.mean_cost), 12.0 * tail)
+    flat = a.cost_bound**4 / a.var_cost**2
+    stable = 2.0 * a.cost_bound / a.mean_cost + 3.0 * a.var_cost / a.mean_cost**2
+    if theorem == assumptions.UNKNOWN_VARIANCES:  # the lemma of Appendix F
+        return PullBound(21.0 * (flat + stable) + 42.0 * (distinct + bounded), 48.0 * tail)
+    learned = a.cost_bound * a.residual_bound / math.sqrt(a.var_cost) / a.loss  # the display of Appendix G
+    return PullBound(21.0 * (3.0 * flat + stable) + 42.0 * (distinct + bounded + learned), 64.0 * tail)
+
+
+def _proved(policy: UCBB1 | UCBM1 | UCBB2, a: Arm) -> PullBound:
+    """The constants of docs/errata.md: A, c_X and c_Z of the radii, and how many tail events a pull is charged with."""
+    weight = abs(a.rate - a.slope)
+    spread = math.sqrt(a.residual_variance) + weight * math.sqrt(a.var_cost)
+    match policy:
+        case UCBB1():
+            linear, residual = 2.0 / 3.0 * a.cost_bound, 2.0 / 3.0 * (a.reward_bound + weight * a.cost_bound)
+            constant = 1.0 + 8.0 * _summed(policy.alpha * min(1.0, policy.variance_factor / 2.0))
+            return PullBound(_pulls(a, policy.variance_factor, linear, residual, spread, policy.factor), constant)
+        case UCBM1():
+            coefficient = max(_pulls(a, 121.0, 0.0, 0.0, spread, FACTOR), 3.5)  # 3.5ℓ + 1 pulls fill the blocks
+            return PullBound(coefficient, 2.0 + 2.0 * _summed(policy.alpha))
+        case UCBB2():
+            spread = math.sqrt(a.var_reward) + a.rate * math.sqrt(a.var_cost)
+            coefficient = _pulls(a, 2.0, 4.0 * a.cost_bound, 4.0 * a.rate_bound, spread, policy.factor)
+            return PullBound(coefficient, 1.0 + 14.0 * _summed(policy.alpha))
+
+
+def _pulls(a: Arm, variance: float, cost_linear: float, linear: float, spread: float, factor: float) -> float:
+    """C of the module's formula, the radii being √(variance·Var·ℓ/s) + linear·ℓ/s."""
+    stable, reach = _TAU * a.mean_cost, (1.0 + _KAPPA) * (1.0 + factor * (1.0 + _KAPPA))
+    judged = variance * a.var_cost / stable**2 + 2.0 * cost_linear / stable
+    dropped = variance * (reach * spread / a.loss) ** 2 + 2.0 * reach * linear / a.loss
+    return max(judged, dropped)
+
+
+def _summed(exponent: float) -> float:
+    """Σ t^(1−e) ≤ (e−1)/(e−2): a union bound over t ≤ n and over the pulls of the arm until then."""
+    return (exponent - 1.0) / (exponent - 2.0)

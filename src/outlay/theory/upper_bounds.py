@@ -1,0 +1,85 @@
+"""How large the regret of the paper's policies can be: α·ln(2B/μ_*)·Σ C_k + O(1) (Theorems 1, 2, 4 and 5)."""
+
+import math
+from typing import Any, NamedTuple
+
+from outlay.arms import Problem
+from outlay.errors import NotCovered
+from outlay.parameters import real
+from outlay.theory import assumptions
+from outlay.theory.arm_rates import rates
+from outlay.theory.finite import finite
+from outlay.theory.pull_bounds import Arm, arms_with_a_gap, lemma
+
+
+class Bound(NamedTuple):
+    """A regret bound: its leading term, which theorem it is from, and what each arm adds.
+
+    The theorems add an O(1) that does not grow with the budget and is not in `value`; `regret_from_pulls` bounds it.
+    """
+
+    value: float  # α·ln(2B/μ_*)·Σ C_k
+    theorem: str
+    terms: dict[str, float]  # α·ln(2B/μ_*)·C_k by the name of each arm with a gap; they add up to the value
+
+
+def upper_bound(problem: Problem, policy: Any, budget: float, constants: str = "printed") -> Bound:
+    """The leading term of the theorem that covers `policy` on `problem`: α·ln(2B/μ_*)·Σ_{Δ_k > 0} C_k.
+
+    Printed, with M_k = M_R + r_k·M_X and M_Z = M_R + ω̄·M_X:
+
+        Theorem 1 (bounded)    C_k = 42σ_k²/(Δ_kμ_k) + 42M_k + 21M_XΔ_k
+        Theorem 1 (Gaussian)   C_k = 11σ_k²/(Δ_kμ_k)
+        Theorem 2              C_k = Δ_kμ_k × Lemma 3, the theorem itself leaving its constant open
+        Theorem 4              Theorem 1 (bounded) + 21(M_X⁴Δ_kμ_k/Var(X)² + Var(X)Δ_k/μ_k)
+        Theorem 5              Theorem 4 + 42(M_Z·M_X/√Var(X) + M_X⁴Δ_kμ_k/Var(X)²)
+
+    Not all of these follow from the paper's proofs; docs/errata.md says which. "proved" takes C_k = Δ_kμ_k × the
+    proved constant of `pull_bounds` instead (not for UCB-B2C; Gaussian pairs then need α·L > 4).
+
+    Args:
+        problem: the arms.
+        policy: UCBB1, UCBM1, UCBB2 or UCBB2C; another raises `NotCovered`, and so does an assumption that fails.
+        budget: B > μ_*/2.
+        constants: "printed" or "proved".
+
+    >>> from outlay.arms import Gaussian, Problem
+    >>> from outlay.policies import UCBB1
+    >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)], names=["good", "bad"])
+    >>> bound = upper_bound(problem, UCBB1(**problem.second_moments(), alpha=3.0), budget=500.0)
+    >>> round(bound.value, 2), bound.theorem, list(bound.terms)  # 3·ln 1000·11·0.5/0.5
+    (227.96, 'Theorem 1 (Gaussian)', ['bad'])
+    """
+    budget = real("upper_bound", "budget", budget, above=0)
+    theorem = assumptions.covering_theorem(problem, policy, constants, owner="upper_bound")
+    least = rates(problem).min_mean_cost
+    if not budget > least / 2.0:
+        raise NotCovered(
+            f"the theorems need a budget above half of the smallest mean cost, {least / 2:g}; got {budget:g}"
+        )
+    level = float(policy.alpha) * (math.log(budget) - math.log(least / 2.0))  # 2B may be too large
+    terms = {}
+    for k, arm in arms_with_a_gap(problem, policy).items():
+        terms[problem.names[k]] = level * _coefficient(theorem, policy, arm, constants)
+    return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
+
+
+def _coefficient(theorem: str, policy: Any, arm: Arm, constants: str) -> float:
+    """C_k."""
+    if constants == "proved" or theorem == assumptions.HEAVY_TAILED:
+        return finite("upper_bound", lambda: arm.loss * lemma(theorem, policy, arm, constants).coefficient)
+    return finite("upper_bound", lambda: _printed(theorem, arm))
+
+
+def _printed(theorem: str, a: Arm) -> float:
+    """C_k as Theorems 1, 4 and 5 print it."""
+    if theorem == assumptions.GAUSSIAN:
+        return 11.0 * a.sigma2 / a.loss
+    known = 42.0 * a.sigma2 / a.loss + 42.0 * a.rate_bound + 21.0 * a.cost_bound * a.gap
+    if theorem == assumptions.BOUNDED:
+        return known
+    flat = a.cost_bound**4 * a.loss / a.var_cost**2
+    variances = known + 21.0 * (flat + a.var_cost * a.gap / a.mean_cost)
+    if theorem == assumptions.UNKNOWN_VARIANCES:
+        return variances
+    return variances + 42.0 * (a.residual_bound * a.cost_bound / math.sqrt(a.var_cost) + flat)
