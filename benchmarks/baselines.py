@@ -15,9 +15,9 @@ from outlay import Problem
 from outlay.arms import catalogue
 from outlay.engine.backends import threads
 from outlay.engine.loop import Outcome
-from outlay.engine.regret import pseudo
 from outlay.engine.task import Task
 from outlay.policies import baselines as b
+from outlay.results.regret import pseudo
 
 BUDGET = 5000.0
 SLOW = {"BTS": 400, "GaussianThompson": 400}  # runs of those that draw two numbers for each arm at each pull

@@ -27,12 +27,12 @@ from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments
 from outlay.engine.backends import threads
-from outlay.engine.fingerprint import Reach
+from outlay.engine.compiler.fingerprint import Reach
+from outlay.engine.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.loop import Outcome
 from outlay.engine.task import Task
-from outlay.engine.vocabulary import OPTIONS, learn
+from outlay.formulas.choose import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, Uniform
-from outlay.policies.choose import best_by_excess
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5

@@ -17,8 +17,8 @@ from benchmarks.leaderboard.play import jobs_of, play_all, read_all
 from benchmarks.leaderboard.problems import DATA, Entry, problems
 from benchmarks.leaderboard.store import Setting
 from outlay import __version__
+from outlay.checks import vector, whole
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError
-from outlay.parameters import vector, whole
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS, QUICK = (300.0, 1_000.0, 10_000.0), (300.0, 1_000.0)

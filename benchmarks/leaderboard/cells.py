@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.leaderboard.play import Played
 from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Floats
-from outlay.report.curves import floor_of
+from outlay.report.numbers.curves import floor_of
 
 LONG = 3.0  # a run is long whose regret is more than this many times the policy's own median
 

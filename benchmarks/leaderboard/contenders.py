@@ -14,9 +14,9 @@ import numpy as np
 
 from outlay import Problem, policies
 from outlay.arms import support_of
+from outlay.knowledge import paper_policies
 from outlay.policies import baselines
 from outlay.policies.kl_rate import SCHEDULES
-from outlay.report.comparison import paper_policies
 
 Told = Literal["nothing", "bounds", "budget", "moments"]
 

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay import Problem, __version__
-from outlay.engine import loop, regret
-from outlay.engine.fingerprint import Reach
-from outlay.engine.world import compose
+from outlay.engine import loop
+from outlay.engine.compiler.fingerprint import Reach
+from outlay.engine.compiler.world import compose
 from outlay.errors import BadFile, OutlayError
 from outlay.files import writing
 from outlay.policies.protocol import memory_of
+from outlay.results import regret
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from outlay.report.figures import svg_text
-from outlay.report.rate_box import rate_box_figure
+from outlay.report.figures.rate_box import rate_box_figure
 from outlay.theory.rate_estimation import rate_box
 
 if __name__ == "__main__":

@@ -10,18 +10,19 @@ which to use next so that the total reward is as large as it can be when the bud
 'steady'
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from outlay._version import __version__
 from outlay.errors import OutlayError
+from outlay.lazily import lazily
 
 if TYPE_CHECKING:
     from outlay import advice, arms, campaign, experiments, policies, report, theory
     from outlay.arms.problem import Problem
     from outlay.beliefs import Belief
     from outlay.campaign import Campaign
-    from outlay.engine import Result, load, simulate
+    from outlay.engine import simulate
+    from outlay.results import Result, load
 
 __all__ = [
     "Belief",
@@ -41,24 +42,14 @@ __all__ = [
     "theory",
 ]  # fmt: skip
 
-# Where each public name lives; found on first use, so that `import outlay` and `outlay --help` load no compiler.
-_HOMES = {
-    "Belief": "outlay.beliefs",
-    "Campaign": "outlay.campaign",
-    "Problem": "outlay.arms",
-    "Result": "outlay.engine",
-    "load": "outlay.engine",
-    "simulate": "outlay.engine",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in __all__:
-        return importlib.import_module(f"outlay.{name}")
-    raise AttributeError(f"module 'outlay' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(
+    __name__,  # `import outlay` and `outlay --help` load no compiler
+    {
+        "outlay.arms": "Problem arms",
+        "outlay.beliefs": "Belief",
+        "outlay.campaign": "Campaign campaign",
+        "outlay.engine": "simulate",
+        "outlay.results": "Result load results",
+        **{f"outlay.{room}": room for room in ("advice", "experiments", "policies", "report", "theory")},
+    },
+)

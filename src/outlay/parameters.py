@@ -1,34 +1,255 @@
-"""Records of parameters: checks with one sentence for a bad value, equality and repr that understand arrays.
+"""Tuples of parameters: each declared once, with its check beside it.
 
-Laws, policies and problems are tuples of parameters. `Record` makes such a tuple compare by value and print as the
-call that makes it; `real`, `whole`, `line` and `vector` turn what a user passed into what the formulas read, or raise
-`BadParameter`.
+    class CUCB(Parameters):
+        alpha: float = number(default=0.125, above=0)
+        form: Literal["wide", "narrow"] = choice("wide", "narrow", default="wide")
+        cost_bound: float | None = number(default=None, above=0)
+
+        narrow: bool = derived(lambda given: given.form == "narrow")
+        largest: float = derived(lambda given: math.inf if given.cost_bound is None else given.cost_bound)
+
+The constructor takes the declared parameters in their order (`help`, an IDE and mypy know it), checks each, and raises
+`BadParameter` in one sentence. What a user reads back is what was given. The instance is a tuple that numba compiles:
+it holds the numbers, arrays and derived fields (`_fields`), so a compiled formula reads those. Compiled code has no
+None and no strings: a parameter that can be None, or is a word, stands beside the tuple, and a formula reads a field
+derived from it.
 """
 
 import inspect
 import math
-import operator
-import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from operator import itemgetter
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self, dataclass_transform, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from outlay.errors import BadParameter
+from outlay.checks import Vector, real, vector, whole, word
 
-Vector = NDArray[np.float64]
-
+REQUIRED: Any = inspect.Parameter.empty
 _LONGEST = 64  # numbers of an array in a repr
 _FIRST = 6  # of a longer one
-# The limits a number can have, with the words for them.
-_LIMITS = {
-    "above": (operator.gt, ">"),
-    "at_least": (operator.ge, "≥"),
-    "below": (operator.lt, "<"),
-    "at_most": (operator.le, "≤"),
-}
+
+Draft = SimpleNamespace  # the parameters while they are put together
+Check = Callable[[str, str, Any], Any]  # owner, name, value → the value as it is kept; or it raises BadParameter
+
+
+class Array:
+    """The type of a parameter that is given as a number or a sequence of numbers and read as a vector."""
+
+    @overload
+    def __get__(self, record: None, owner: type) -> "Array": ...
+    @overload
+    def __get__(self, record: object, owner: type) -> Vector: ...
+    def __get__(self, record: object, owner: type) -> Any:
+        """Only for type checkers: classes of parameters read their fields by position."""
+        raise NotImplementedError
+
+    def __set__(self, record: object, value: ArrayLike) -> None:
+        """Only for type checkers, who learn from it what the constructor takes."""
+        raise NotImplementedError
+
+
+class _Declared(NamedTuple):
+    """One parameter, or one derived field."""
+
+    check: Check | None = None  # None: derived
+    default: Any = REQUIRED
+    beside: bool = False  # the tuple does not hold it
+    make: Callable[[Draft], Any] | None = None
+
+
+def parameter(check: Check, *, default: Any = REQUIRED) -> Any:
+    """Declare a parameter by its check; where the default is None, None is allowed and nothing checks it."""
+    optional = default is None
+    return _Declared(partial(_unless_none, check) if optional else check, default, beside=optional)
+
+
+def number(*, default: float | None = REQUIRED, **limits: float) -> Any:
+    """Declare a finite number within `limits` (above, at_least, below, at_most)."""
+    return parameter(partial(_limited, real, limits), default=default)
+
+
+def integer(*, default: int | None = REQUIRED, **limits: float) -> Any:
+    """Declare a whole number within `limits`."""
+    return parameter(partial(_limited, whole, limits), default=default)
+
+
+def array(*, default: ArrayLike | None = REQUIRED, **limits: float) -> Any:
+    """Declare a number or a sequence of numbers within `limits`, kept as a vector; annotate it as `Array`."""
+    return parameter(partial(_limited, vector, limits), default=default)
+
+
+def choice(*words: str, default: str = REQUIRED) -> Any:
+    """Declare one of some words; annotate it as their `Literal`."""
+    return _Declared(lambda owner, name, value: word(owner, name, value, words), default, beside=True)
+
+
+def derived(make: Callable[[Draft], Any] | None = None, *, init: Literal[False] = False) -> Any:  # noqa: ARG001
+    """Declare a field that follows from the parameters: by `make`, or set in `complete`.
+
+    `init` is there for type checkers: the constructor does not take the field.
+    """
+    return _Declared(make=make)
+
+
+@dataclass_transform(field_specifiers=(parameter, number, integer, array, choice, derived))
+class Parameters(tuple[Any, ...]):
+    """A tuple of parameters: equal by value (arrays included), printed as the call that makes it, never changed.
+
+    >>> class Law(Parameters):
+    ...     mean: float = number(above=0)
+    ...     sd: float = number(default=1.0, at_least=0)
+    >>> Law(2).sd, Law(2) == Law(mean=2.0, sd=1.0), Law(2)._replace(sd=3)
+    (1.0, True, Law(mean=2.0, sd=3.0))
+    >>> Law(0)
+    Traceback (most recent call last):
+    outlay.errors.BadParameter: mean of Law must be > 0; got 0
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _declared: ClassVar[Mapping[str, _Declared]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "_fields" in vars(cls):  # somebody knows better
+            return
+        mine = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
+        inherited = [vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:])]
+        declared = {name: entry for part in (*inherited, mine) for name, entry in part.items()}
+        cls._declared = declared
+        cls._fields = tuple(name for name, entry in declared.items() if not entry.beside)
+        for place, name in enumerate(cls._fields):
+            setattr(cls, name, property(itemgetter(place)))
+        for name in mine.keys() - set(cls._fields):
+            delattr(cls, name)  # found in the instance
+        cls.__new__ = _constructor(cls, declared)  # type: ignore[method-assign]
+
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Check what only holds together, and set derived fields; `given` has the parameters, each checked."""
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's arguments, in its order."""
+        return {name: getattr(self, name) for name in signature_of(type(self))}
+
+    def _asdict(self) -> dict[str, Any]:
+        """As NamedTuple has it; numba knows by it that the tuple has named fields."""
+        return self.arguments()
+
+    def _replace(self, **changes: Any) -> Self:
+        return type(self)(**{**self.arguments(), **changes})
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), tuple(self.arguments().values())
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed; _replace({name}=…) makes another")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Parameters) and type(self) is type(other) and equal(self.arguments(), other.arguments())
+        )
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(_hashable, self.arguments().values())))
+
+    def __repr__(self) -> str:
+        return self.call(_LONGEST)
+
+    def call(self, longest: float = math.inf) -> str:
+        """The call that makes it; arrays of more than `longest` numbers are shown by their first few."""
+        inner = ", ".join(f"{name}={_shown(value, longest)}" for name, value in self.arguments().items())
+        return f"{type(self).__name__}({inner})"
+
+
+def _constructor(cls: type, declared: Mapping[str, _Declared]) -> Any:
+    """`__new__` with the declared parameters as its own, so that Python itself binds arguments and names mistakes."""
+    given = {name: entry for name, entry in declared.items() if entry.check}
+    defaults = {f"default_of_{name}": entry.default for name, entry in given.items()}
+    wanted = [name if entry.default is REQUIRED else f"{name}=default_of_{name}" for name, entry in given.items()]
+    values = "".join(f"{name}={name}, " for name in given)
+    space: dict[str, Any] = {**defaults, "made": _made, "draft": Draft}
+    exec(f"def __new__({', '.join(['cls', *wanted])}):\n    return made(cls, draft({values}))", space)  # noqa: S102
+    new = space["__new__"]
+    kinds = {name: kind for base in reversed(cls.__mro__) for name, kind in inspect.get_annotations(base).items()}
+    new.__annotations__ = {name: kinds[name] for name in given if name in kinds}
+    new.__qualname__ = cls.__qualname__  # for Python's own words about missing arguments
+    new.__doc__ = "Check the parameters."
+    return new
+
+
+def _made(cls: type[Parameters], given: Draft) -> Parameters:
+    owner = cls.__name__
+    for name, entry in cls._declared.items():
+        if entry.check:
+            setattr(given, name, entry.check(owner, name, getattr(given, name)))
+    cls.complete(given)
+    for name, entry in cls._declared.items():
+        if entry.make:
+            setattr(given, name, entry.make(given))
+    made = tuple.__new__(cls, [getattr(given, name) for name in cls._fields])
+    vars(made).update({name: getattr(given, name) for name, entry in cls._declared.items() if entry.beside})
+    return made
+
+
+def _unless_none(check: Check, owner: str, name: str, value: Any) -> Any:
+    return None if value is None else check(owner, name, value)
+
+
+def _limited(check: Callable[..., Any], limits: Mapping[str, float], owner: str, name: str, value: object) -> Any:
+    return check(owner, name, value, **limits)
+
+
+@cache
+def signature_of(cls: type) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a class's constructor; `inspect` takes its time, and files hold many laws of one class."""
+    return inspect.signature(cls).parameters
+
+
+def is_record(value: object) -> bool:
+    """Whether it is a tuple with named fields: parameters, or an instance of a NamedTuple."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def equal(one: object, other: object) -> bool:
+    """Equality by value that understands arrays, also inside tuples, lists and dicts; tuples differ where classes do.
+
+    >>> equal((1, [np.array([1.0, 2.0])]), (1, [np.array([1.0, 2.0])]))
+    True
+    """
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)  # type: ignore[arg-type]
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, (Parameters, Record)):
+        return one == other
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(equal, one, other))
+    return bool(one == other)
+
+
+def _hashable(value: object) -> object:
+    """The value with its arrays as tuples, so that what is equal hashes alike."""
+    if isinstance(value, Parameters):
+        return value
+    if isinstance(value, np.ndarray):
+        return tuple(value.ravel().tolist())
+    return tuple(map(_hashable, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _shown(value: object, longest: float) -> str:
+    if isinstance(value, (Parameters, Record)):
+        return value.call(longest)
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    if value.size <= longest:
+        return repr(value.tolist())
+    return f"[{', '.join(map(repr, value[:_FIRST].tolist()))}, <{len(value) - _FIRST} more>]"
 
 
 class Record(tuple[Any, ...]):
@@ -47,7 +268,7 @@ class Record(tuple[Any, ...]):
         return type(self), tuple(self.arguments().values())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and equal(self, other)
+        return type(self) is type(other) and equal(tuple(self), tuple(other))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -62,156 +283,3 @@ class Record(tuple[Any, ...]):
         """The call that makes it; arrays of more than `longest` numbers are shown by their first few."""
         inner = ", ".join(f"{name}={_shown(value, longest)}" for name, value in self.arguments().items())
         return f"{type(self).__name__}({inner})"
-
-
-@cache
-def signature_of(cls: type) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a class's constructor; `inspect` takes its time, and files hold many laws of one class."""
-    return inspect.signature(cls).parameters
-
-
-def is_record(value: object) -> bool:
-    """Whether it is an instance of a NamedTuple."""
-    return isinstance(value, tuple) and hasattr(value, "_fields")
-
-
-def equal(one: object, other: object) -> bool:
-    """Equality by value that understands arrays, also inside tuples and lists; tuples differ where their classes do.
-
-    >>> equal((1, [np.array([1.0, 2.0])]), (1, [np.array([1.0, 2.0])]))
-    True
-    """
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
-    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
-        return type(one) is type(other) and len(one) == len(other) and all(map(equal, one, other))
-    return bool(one == other)
-
-
-def real(owner: str, name: str, value: object, **limits: float) -> float:
-    """A finite number within `limits` (above, at_least, below, at_most).
-
-    >>> real("UCBB1", "alpha", 3, above=2)
-    3.0
-    """
-    try:
-        number = float(value) if _is_number(value) else math.nan  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise BadParameter(owner, name, "a finite number" + _words(limits), value)
-    if not _within(number, limits):
-        raise BadParameter(owner, name, _words(limits).lstrip(), value)
-    return number
-
-
-def whole(owner: str, name: str, value: object, **limits: float) -> int:
-    """An integer within `limits`; 3.0 is one, 3.5, "3" and True are not.
-
-    >>> whole("simulate", "runs", 100, at_least=1)
-    100
-    """
-    allowed = "a whole number" + _words(limits)
-    try:
-        number = real(owner, name, value)
-    except BadParameter:
-        raise BadParameter(owner, name, allowed, value) from None
-    if number != int(number) or not _within(number, limits):
-        raise BadParameter(owner, name, allowed, value)
-    return int(value)  # type: ignore[call-overload, no-any-return]
-
-
-def place_of(owner: str, name: str, value: object, words: Sequence[str]) -> int:
-    """The place of a word among those that are allowed: compiled code has no strings.
-
-    >>> place_of("Fieller", "form", "plugin", ("student", "plugin"))
-    1
-    """
-    if not isinstance(value, str) or value not in words:
-        raise BadParameter(owner, name, f"one of {', '.join(words)}", value)
-    return words.index(value)
-
-
-def line(owner: str, name: str, value: object) -> str:
-    r"""Text to be shown on one line: a label, a title.
-
-    >>> line("write_report", "title", "two\nlines")
-    Traceback (most recent call last):
-    outlay.errors.BadParameter: title of write_report must be a string of one line, not empty; got 'two\nlines'
-    """
-    if isinstance(value, str) and value.strip() and not any(map(_breaks, value)):
-        return value
-    raise BadParameter(owner, name, "a string of one line, not empty", value)
-
-
-def _breaks(letter: str) -> bool:
-    """Whether it breaks a line or turns what follows: controls, halves of letters, ends of lines, overrides."""
-    return (
-        unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-        or letter in "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"
-    )
-
-
-def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:
-    """One number or a sequence of them, as a read-only 1-D array; every one finite and within `limits`.
-
-    >>> vector("UCBB1", "var_cost", [0.1, 0.2], at_least=0)
-    array([0.1, 0.2])
-    """
-    allowed = "a number or a sequence of finite numbers" + _words(limits)
-    try:
-        given = np.asarray(values)
-        if given.dtype.kind == "O":  # whole numbers beyond 64 bits, fractions, or no numbers at all
-            given = np.array([real(owner, name, value) for value in given.flat]).reshape(given.shape)
-    except ValueError:
-        raise BadParameter(owner, name, allowed, values) from None
-    if given.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
-        raise BadParameter(owner, name, allowed, values)
-    array = np.array(given, dtype=np.float64, ndmin=1) + 0.0  # a copy of ours, without -0.0: equal arrays hash alike
-    if array.ndim != 1 or array.size == 0:
-        raise BadParameter(owner, name, f"{allowed}, in one dimension and not empty", values)
-    good = np.isfinite(array)
-    for key, limit in limits.items():
-        good &= _LIMITS[key][0](array, limit)
-    if not good.all():
-        first = int(np.argmin(good))
-        where = f" at position {first}" if array.size > 1 else ""
-        raise BadParameter(owner, name + where, "a finite number" + _words(limits), float(array[first]))
-    array.setflags(write=False)
-    return array
-
-
-def _within(number: float, limits: dict[str, float]) -> bool:
-    return all(_LIMITS[key][0](number, limit) for key, limit in limits.items())
-
-
-def _words(limits: dict[str, float]) -> str:
-    words = " and ".join(f"{_LIMITS[key][1]} {limit:g}" for key, limit in limits.items())
-    return f" {words}" if words else ""
-
-
-def _is_number(value: object) -> bool:
-    """Whether it is one real number: `float` also reads text, bytes, truth values and masked ones."""
-    if type(value) in (float, int):
-        return True
-    if isinstance(value, (bool, np.ma.MaskedArray)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
-        return False
-    kind = getattr(getattr(value, "dtype", None), "kind", "f")
-    return kind in ("i", "u", "f") and getattr(value, "ndim", 0) == 0
-
-
-def _hashable(value: object) -> object:
-    """The value with its arrays as tuples, so that what is equal hashes alike."""
-    if isinstance(value, np.ndarray):
-        return tuple(value.ravel().tolist())
-    return tuple(map(_hashable, value)) if isinstance(value, (tuple, list)) else value
-
-
-def _shown(value: object, longest: float) -> str:
-    if isinstance(value, Record):
-        return value.call(longest)
-    if not isinstance(value, np.ndarray):
-        return repr(value)
-    if value.size <= longest:
-        return repr(value.tolist())
-    return f"[{', '.join(map(repr, value[:_FIRST].tolist()))}, <{len(value) - _FIRST} more>]"

@@ -19,7 +19,7 @@ import numpy as np
 from outlay.arms import Gaussian, Pareto, Problem
 from outlay.engine import certificate, simulate
 from outlay.engine.lazy import MARGIN, Race, forget, lazy_best
-from outlay.policies.choose import best_by_excess, best_by_score, leader_of, log_of, number
+from outlay.formulas.choose import best_by_excess, best_by_score, leader_of, log_of, number
 from outlay.policies.protocol import memory_of
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)

@@ -16,14 +16,14 @@ import outlay
 from outlay import policies
 from outlay.advice import Advice, rehearsal
 from outlay.advice import advise as library_advise
-from outlay.advice.answer import answer
 from outlay.advice.choice import Known, contenders
-from outlay.advice.code import call
-from outlay.advice.data import data_of
 from outlay.advice.doubts import Doubts, doubts
-from outlay.advice.drift import Course
-from outlay.advice.rates import Interval
-from outlay.advice.tails import Tail
+from outlay.advice.evidence.drift import Course
+from outlay.advice.evidence.rates import Interval
+from outlay.advice.evidence.tails import Tail
+from outlay.advice.telling.answer import answer
+from outlay.advice.telling.code import call
+from outlay.advice.telling.data import data_of
 from outlay.errors import BadParameter, RunTooLong
 from outlay.policies import Fixed
 
@@ -276,7 +276,7 @@ def test_a_bar_while_a_file_is_read(log, tmp_path, monkeypatch):
 
 def test_the_same_seed_gives_the_same_advice(log, stand_in, monkeypatch):
     assert advise(log, 1000, seed=3) == advise(log, 1000, seed=3)
-    monkeypatch.setattr("outlay.advice.tally.SAMPLE", 50)
+    monkeypatch.setattr("outlay.advice.evidence.tally.SAMPLE", 50)
     one, other, again = (advise(log, 1000, seed=seed) for seed in (3, 4, 3))
     assert one == again
     assert one.rehearsal.best_reward != other.rehearsal.best_reward

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from outlay.advice.advice import advise
-from outlay.advice.tally import tally
+from outlay.advice.evidence.tally import tally
 from outlay.errors import BadFile
 from outlay.logs import Columns, sources, stretches
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from outlay.advice.drift import Course
-from outlay.advice.moments import sums_of
-from outlay.advice.rates import BEST, DOUBTFUL, FREE, OPEN, OUT, Interval, rate_interval, verdicts
+from outlay.advice.evidence.drift import Course
+from outlay.advice.evidence.moments import sums_of
+from outlay.advice.evidence.rates import BEST, DOUBTFUL, FREE, OPEN, OUT, Interval, rate_interval, verdicts
 from outlay.beliefs import Belief
 from tests.advice import slow
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from outlay.advice import tally as tally_module
-from outlay.advice.drift import Blocks, change_of
-from outlay.advice.kept import Kept
-from outlay.advice.moments import merged, sums_of
-from outlay.advice.tails import tail_of
-from outlay.advice.tally import tally
+from outlay.advice.evidence import tally as tally_module
+from outlay.advice.evidence.drift import Blocks, change_of
+from outlay.advice.evidence.kept import Kept
+from outlay.advice.evidence.moments import merged, sums_of
+from outlay.advice.evidence.tails import tail_of
+from outlay.advice.evidence.tally import tally
 from outlay.logs import Stretch
 from tests.advice import slow
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from outlay.campaign.admission import admissible, choose, propensity, reservation
-from outlay.campaign.events import Amended, Asked, Expired, Record, Told, from_json
-from outlay.campaign.fold import apply
-from outlay.campaign.state import State
+from outlay.campaign.ledger.admission import admissible, choose, propensity, reservation
+from outlay.campaign.ledger.events import Amended, Asked, Expired, Record, Told, from_json
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import State
 
 
 def checked(store: str, name: str = "default", *, choices: bool = True) -> list[Record]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from outlay.campaign import commands as c
+from outlay.campaign.ledger import commands as c
 
 NEW, SAME, END, EXHAUSTED, NOT_NOW = "new", "same", "end", "exhausted", "not now"
 DONE, DUPLICATE, CONFLICT, UNKNOWN, BAD = "done", "duplicate", "conflict", "unknown", "bad"

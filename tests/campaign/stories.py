@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from outlay import policies
-from outlay.campaign import commands as c
-from outlay.campaign.batch import run
-from outlay.campaign.events import ArmTerms, Record, Terms
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import ArmTerms, Record, Terms
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull
-from outlay.campaign.state import State
+from outlay.campaign.stores.batch import run
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlay.campaign import commands as c
 from outlay.campaign.clock import Clock
+from outlay.campaign.ledger import commands as c
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.campaign.terms import agreed, chosen

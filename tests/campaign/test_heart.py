@@ -11,15 +11,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlay.campaign import commands as c
-from outlay.campaign import snapshot
-from outlay.campaign.batch import run
 from outlay.campaign.clock import Clock
-from outlay.campaign.decide import decide
-from outlay.campaign.events import Asked, Expired, Record, Told, Voided, from_json, to_json
-from outlay.campaign.fold import apply
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import snapshot
+from outlay.campaign.ledger.decide import decide
+from outlay.campaign.ledger.events import Asked, Expired, Record, Told, Voided, from_json, to_json
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Receipt, status_of
-from outlay.campaign.state import State
+from outlay.campaign.stores.batch import run
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
 from tests.campaign import slow

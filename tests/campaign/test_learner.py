@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from outlay import policies
 from outlay.beliefs import Blocks, Moments, Pooled, Samples, block_medians, block_rate
 from outlay.beliefs.samples import START
-from outlay.campaign.learner import Learner, Stream
+from outlay.campaign.ledger.learner import Learner, Stream
 from outlay.errors import BadParameter
+from outlay.formulas.choose import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import baselines as b
-from outlay.policies.choose import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies.protocol import kind_of, memory_of, told
 
 MAKERS: dict[str, Any] = {

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from outlay import Campaign
-from outlay.campaign.money import MOST, Unit
+from outlay.campaign.ledger.money import MOST, Unit
 from outlay.errors import BadParameter
 
 SIZES = st.sampled_from(["1e-9", "0.01", "1", "0.05", "2.5e-3", "3", "1e18", "1e-18", "7e-5", "1000", "0.125"])

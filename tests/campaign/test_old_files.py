@@ -13,7 +13,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from outlay.campaign import Campaign
-from outlay.campaign.events import AnyEvent, from_json
+from outlay.campaign.ledger.events import AnyEvent, from_json
 from outlay.campaign.stores import database, tables
 from tests.campaign.checker import checked
 

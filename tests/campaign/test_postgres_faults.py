@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from outlay.campaign import Campaign
-from outlay.campaign.events import Asked, Exhausted, Told
+from outlay.campaign.ledger.events import Asked, Exhausted, Told
 from outlay.campaign.stores import database
 from outlay.errors import CampaignConflict
 from tests.campaign.checker import checked

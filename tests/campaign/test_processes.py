@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.events import Asked, Told
+from outlay.campaign.ledger.events import Asked, Told
 from outlay.campaign.stores import database
 from outlay.errors import StoreError
 from tests.campaign.checker import checked

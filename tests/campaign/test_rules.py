@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.campaign import commands as c
-from outlay.campaign.batch import run
-from outlay.campaign.events import ArmTerms, Exhausted, Record, Terms
-from outlay.campaign.fold import apply
 from outlay.campaign.history import entries
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import ArmTerms, Exhausted, Record, Terms
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Receipt, status_of
-from outlay.campaign.state import State
+from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed
 from outlay.errors import BadParameter, CampaignConflict, NotNow
 from outlay.policies import Uniform

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outlay import Campaign, policies
-from outlay.campaign import commands as c
 from outlay.campaign.clock import Clock
+from outlay.campaign.ledger import commands as c
 from outlay.campaign.replies import Pull, Status, status_of
 from outlay.campaign.stores import rows, sql
 from outlay.campaign.stores.database import reading

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 
 from outlay import Campaign, policies
 from outlay.beliefs import Belief
-from outlay.campaign import Verdict, commands, verification, verify
-from outlay.campaign.replay import Replay
-from outlay.campaign.state import State
+from outlay.campaign import Verdict, verification, verify
+from outlay.campaign.ledger import commands
+from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.state import State
 from outlay.campaign.stores import sql, tables
 from outlay.errors import CampaignConflict, StoreError
 from outlay.policies import baselines

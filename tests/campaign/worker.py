@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from outlay.campaign import Campaign
-from outlay.campaign.events import Asked, Record, Told
+from outlay.campaign.ledger.events import Asked, Record, Told
 from outlay.errors import NotNow, StoreError
 
 TERMS: dict[str, Any] = {"arms": ["a", "b", "c"], "budget": 10**12, "unit": "1", "ttl": None}

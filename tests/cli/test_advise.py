@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from outlay.advice import advise, rehearsal
-from outlay.advice.charts import MOST_DOTS, rate_dots
-from outlay.advice.figures import dots_figure
-from outlay.advice.page import page_text
-from outlay.advice.tables import ARMS, advice_tables, arm_notes, arm_rows
-from outlay.advice.words import measured, number, span
+from outlay.advice.telling.charts import MOST_DOTS, rate_dots
+from outlay.advice.telling.figures import dots_figure
+from outlay.advice.telling.page import page_text
+from outlay.advice.telling.tables import ARMS, advice_tables, arm_notes, arm_rows
+from outlay.advice.telling.words import measured, number, span
 from outlay.cli import commands
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'

@@ -9,12 +9,12 @@ import pytest
 
 from outlay import policies
 from outlay.engine.certificate import lazy_against
-from outlay.engine.fingerprint import Reach
+from outlay.engine.compiler.fingerprint import Reach
+from outlay.engine.compiler.records import coerced
+from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.engine.compiler.world import World
 from outlay.engine.lazy import Race, forget
-from outlay.engine.records import coerced
-from outlay.engine.vocabulary import OPTIONS, learn
-from outlay.engine.world import World
-from outlay.policies.choose import best_by_excess
+from outlay.formulas.choose import best_by_excess
 from outlay.policies.protocol import memory_of
 from outlay.testing import PolicyContract
 from tests.arms.conftest import LAWS
@@ -52,9 +52,10 @@ def compiled(policy: Any) -> Callable[..., int]:
 
 
 def kl_rate(rng: np.random.Generator) -> Any:
-    evidence = "sample" if rng.random() < 0.03 else "closed"
+    evidence: Any = "sample" if rng.random() < 0.03 else "closed"
     bound = None if rng.random() < 0.6 else spread(rng, 0.1, 1e3)
-    return policies.KLRate(str(rng.choice(["plus", "half", "one"])), evidence, bound)
+    schedule: Any = str(rng.choice(["plus", "half", "one"]))
+    return policies.KLRate(schedule, evidence, bound)
 
 
 def frugal(rng: np.random.Generator) -> Any:

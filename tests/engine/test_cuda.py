@@ -17,15 +17,15 @@ from scipy import stats
 import outlay
 from outlay import arms, policies
 from outlay.beliefs import Belief, Moments
-from outlay.engine import device_random
 from outlay.engine.backends import cuda as backend
 from outlay.engine.backends import threads
-from outlay.engine.device_random import Stream, key_of, philox
+from outlay.engine.compiler.world import Laws
+from outlay.engine.gpu import random as device_random
+from outlay.engine.gpu.random import Stream, key_of, philox
 from outlay.engine.loop import Outcome
 from outlay.engine.task import Task
-from outlay.engine.world import Laws
 from outlay.errors import BadParameter, OutlayError, RunTooLong
-from outlay.policies.choose import best_by_score, log_of
+from outlay.formulas.choose import best_by_score, log_of
 
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 needs_compiler = pytest.mark.skipif(not INSTALLED, reason="numba-cuda is not installed: device code is not compiled")
@@ -380,7 +380,7 @@ def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(play: Any, argument_types: Any, registers: Any) -> str:
         return str(cuda.compile(play, argument_types, cc=(9, 0), device=False, abi="numba")[0])
 
-    code: Any = backend.imported("outlay.engine.device_code")
+    code: Any = backend.imported("outlay.engine.gpu.code")
     monkeypatch.setattr(code, "_compile", make)
     monkeypatch.setattr(code, "_kernels", {})
 
@@ -485,7 +485,7 @@ class TestLaziness:
     @staticmethod
     def scores(monkeypatch: Any, arms: int, policy: Any, pulls: int, seeds: int) -> int:
         """How many scores the contests of some runs take."""
-        device: Any = backend.imported("outlay.engine.device")
+        device: Any = backend.imported("outlay.engine.gpu.kernel")
         monkeypatch.setattr(device, "known_of", device.known_of_there)
         monkeypatch.setattr(device, "pick_up", device.leave)
         monkeypatch.setattr(device, "put_down", device.leave)
@@ -523,7 +523,7 @@ class Warp:
     LANES = 4
 
     def __init__(self, monkeypatch: Any) -> None:
-        self.device: Any = backend.imported("outlay.engine.device")
+        self.device: Any = backend.imported("outlay.engine.gpu.kernel")
         self.local, self.lock = threading.local(), threading.Lock()
         self.barrier, self.votes = threading.Barrier(self.LANES, timeout=20), [False] * self.LANES
         self.monkeypatch = monkeypatch

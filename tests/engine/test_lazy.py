@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from outlay import policies
-from outlay.engine.fingerprint import Reach
+from outlay.engine.compiler.fingerprint import Reach
+from outlay.engine.compiler.records import coerced
+from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.engine.compiler.world import World, compose
 from outlay.engine.lazy import Race, forget, lazy_best, phase_end
-from outlay.engine.records import coerced
-from outlay.engine.vocabulary import OPTIONS, learn
-from outlay.engine.world import World, compose
+from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import baselines
-from outlay.policies.choose import best_by_score, log_of
 from outlay.policies.protocol import memory_of
 from outlay.testing import PolicyContract
 from tests.arms.conftest import LAWS

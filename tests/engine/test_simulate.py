@@ -9,7 +9,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
-from outlay.engine.dispatch import CannotCompile
+from outlay.engine.compiler.dispatch import CannotCompile
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError, RunTooLong
 from tests.engine.slow import slow_run
 
@@ -91,7 +91,7 @@ def test_compiled_and_interpreted_runs_agree_bit_for_bit(monkeypatch: pytest.Mon
     def refuse(*_: Any) -> None:
         raise CannotCompile("not today")
 
-    monkeypatch.setattr("outlay.engine.dispatch.compiled", refuse)
+    monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
     with pytest.warns(InterpretedWarning, match="interpreted.*: not today"):
         interpreted = outlay.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
     assert equal(compiled, interpreted)
@@ -161,8 +161,8 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
         def moments(self) -> tuple[float, ...]:
             return (0.5, 1.0, 6.25, 0.0, 0.0)
 
+    from outlay.engine.compiler.world import Laws
     from outlay.engine.loop import Outcome, Runs, play
-    from outlay.engine.world import Laws
 
     outcome = Outcome(np.zeros((1, 3, 1), np.int64), np.zeros((1, 3)), np.zeros((1, 3)))
     memory = outlay.beliefs.Moments.empty(1)

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.engine import batch, dispatch
-from outlay.engine.fingerprint import Reach
+from outlay.engine import batch
+from outlay.engine.compiler import dispatch
+from outlay.engine.compiler.fingerprint import Reach
 from outlay.errors import InterpretedWarning
 
 SOAK = "OUTLAY_SOAK" in os.environ
@@ -283,7 +284,7 @@ def test_a_patched_constant_of_outlay_is_seen(monkeypatch: pytest.MonkeyPatch) -
     problem = arms.catalogue.load("G")
     policy = policies.UCBB1(**problem.second_moments())
     before = outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls
-    monkeypatch.setattr("outlay.policies.upper_rate.STABLE", 1e-9)
+    monkeypatch.setattr("outlay.formulas.upper_rate.STABLE", 1e-9)
     assert (outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls != before).any()
     monkeypatch.undo()
     assert (outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls == before).all()

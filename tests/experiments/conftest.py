@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from outlay import Result, __version__
-from outlay.experiments import outputs, play
+from outlay.experiments import play
+from outlay.experiments.report import outputs
 from outlay.report import table
 
 SWEPT = """

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from outlay.experiments.chart import sweep_chart
-from outlay.experiments.figure import sweep_figure
-from outlay.experiments.summary import Row, as_csv, cells_of, headings_of
-from outlay.experiments.sweep import Sweep
-from outlay.experiments.tables import latex, markdown, text
+from outlay.experiments.report.chart import sweep_chart
+from outlay.experiments.report.figure import sweep_figure
+from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of
+from outlay.experiments.report.tables import latex, markdown, text
+from outlay.experiments.setup.sweep import Sweep
 
 
 def row(values: dict[str, Any], policy: str, mean: float, floor: float = math.nan) -> Row:

@@ -162,7 +162,7 @@ def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
 def test_a_plain_problem_in_json(write, monkeypatch):
     write(PLAIN)
     result = run_one()
-    monkeypatch.setattr("outlay.report.comparison.compare", lambda *_, **__: (result, [Path("page")]))
+    monkeypatch.setattr("outlay.experiments.comparison.compare", lambda *_, **__: (result, [Path("page")]))
     told = json.loads(ask("G", "--json").stdout)
     assert told["files"] == ["page"]
     assert [row["policy"] for row in told["rows"]] == ["Uniform", "stubborn"]

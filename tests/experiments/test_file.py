@@ -7,8 +7,8 @@ from outlay import Problem
 from outlay.arms import catalogue
 from outlay.errors import BadFile
 from outlay.experiments import is_experiment, points_of, read
-from outlay.experiments.summary import Row
-from outlay.experiments.sweep import TAKEN, Sweep
+from outlay.experiments.report.summary import Row
+from outlay.experiments.setup.sweep import TAKEN, Sweep
 
 from .conftest import PLAIN, SWEPT
 

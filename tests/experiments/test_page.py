@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from outlay.experiments import read, run
-from outlay.experiments.verdict import Standing, sentences
+from outlay.experiments.report.verdict import Standing, sentences
 from outlay.report.verdict import Verdict
 
 from .conftest import SWEPT

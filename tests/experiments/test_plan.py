@@ -8,8 +8,9 @@ import pytest
 
 from outlay.arms import Gaussian
 from outlay.errors import BadFile
-from outlay.experiments import plan, points_of, read
+from outlay.experiments import points_of, read
 from outlay.experiments.play import jobs
+from outlay.experiments.setup import plan
 from outlay.policies import Fixed, Uniform
 
 from .conftest import PLAIN, SWEPT

@@ -9,7 +9,8 @@ import pytest
 import outlay
 from outlay import Result, policies
 from outlay.errors import BadFile, BadParameter, OutlayError
-from outlay.experiments import estimate, outputs, points_of, read, results, run, store
+from outlay.experiments import estimate, points_of, read, results, run, store
+from outlay.experiments.report import outputs
 
 from .conftest import PLAIN, SWEPT
 

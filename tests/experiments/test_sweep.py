@@ -9,10 +9,10 @@ from tests.arms import conftest
 from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.arms.problem_file import LAWS
 from outlay.errors import BadParameter, NotCovered
-from outlay.experiments.players import FACTS, Player
-from outlay.experiments.sweep import Setup, moved
+from outlay.experiments.setup.players import FACTS, Player
+from outlay.experiments.setup.sweep import Setup, moved
+from outlay.knowledge import policy_for
 from outlay.policies import BY_NAME, UCBB1, CatoniRate, Frugal
-from outlay.report.comparison import policy_for
 
 # The first of each law: of some others the mean reward cannot be moved alone.
 EXAMPLES = list({type(law): law for law in reversed(conftest.LAWS)}.values())
@@ -92,7 +92,7 @@ def test_what_a_file_gives_replaces_what_is_known():
     assert Player("UCBB1", "a", {"alpha": 3, "cov": "known"}).on(problem) == known._replace(alpha=3)
     assert Player("UCBB1", "a", {"cov": 0.0}).on(problem) == known._replace(cov=[0.0])
     bounded = Player("UCBB1", "a", {"cost_bound": 1.0, "reward_bound": 1.0}).on(problem)
-    assert bounded.variance_factor == 2.0, "it follows from the bounds that were given"
+    assert bounded.chosen_factor == 2.0, "it follows from the bounds that were given"
 
 
 def test_known_gives_what_no_policy_is_told_unasked():

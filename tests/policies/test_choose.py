@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Belief, Moments
-from outlay.engine.fingerprint import Reach
-from outlay.engine.vocabulary import learn
+from outlay.engine.compiler.fingerprint import Reach
+from outlay.engine.compiler.vocabulary import learn
 from outlay.policies import Fixed, Now, Uniform, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan

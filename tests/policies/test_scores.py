@@ -118,10 +118,11 @@ def test_ucb_m1_equals_the_slow_twin(seed: int) -> None:
 
 
 def test_default_variance_factor() -> None:
-    assert UCBB1(1.0, 1.0, 0.0).variance_factor == 0.5
-    assert UCBB1(1.0, 1.0, 0.0, cost_bound=1.0).variance_factor == 2.0
-    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0).variance_factor == 2.0
-    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0, variance_factor=0.7).variance_factor == 0.7
+    assert UCBB1(1.0, 1.0, 0.0).variance_factor is None
+    assert UCBB1(1.0, 1.0, 0.0).chosen_factor == 0.5
+    assert UCBB1(1.0, 1.0, 0.0, cost_bound=1.0).chosen_factor == 2.0
+    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0).chosen_factor == 2.0
+    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0, variance_factor=0.7).chosen_factor == 0.7
 
 
 def beliefs(rng: np.random.Generator, count: int) -> list[tuple[Belief, float]]:

@@ -5,8 +5,8 @@ import pytest
 
 from outlay import __version__
 from outlay.arms import Gaussian, Problem
-from outlay.engine.result import Result
 from outlay.policies import UCBB1, UCBM1, Fixed, Uniform
+from outlay.results.result import Result
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp;'
 

@@ -11,11 +11,11 @@ from rich.console import Console
 from outlay import report
 from outlay.arms import Constant, Exponential, Gaussian, Pareto, Problem, catalogue
 from outlay.errors import BadParameter, NotCovered
-from outlay.report import bounds as bounds_module
-from outlay.report.bounds import bounds_chart, problem_bounds
-from outlay.report.comparison import policy_for
+from outlay.knowledge import policy_for
 from outlay.report.figures import save_figure, svg_text
-from outlay.report.table_of_bounds import bounds_table, notes, shown_rows
+from outlay.report.numbers import bounds as bounds_module
+from outlay.report.numbers.bounds import bounds_chart, problem_bounds
+from outlay.report.tables.bounds import bounds_table, notes, shown_rows
 from outlay.theory import divergence, lower_bound, rates, upper_bound
 
 UNCOVERED = Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])

@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 from outlay.arms import Exponential, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, Uniform
-from outlay.report.curves import (
-    Axis,
-    bound_lines,
-    ceiling_lines,
-    floor_of,
-    regret_chart,
-    regret_curves,
-    shortened,
-    spread,
-)
+from outlay.report.numbers.curves import Axis, bound_lines, ceiling_lines, floor_of, regret_chart, regret_curves, spread
 from outlay.theory import lower_bound, upper_bound
+from outlay.words import shortened
 
 
 def test_curves_are_the_regret_frame(three):

@@ -15,10 +15,10 @@ from outlay import report
 from outlay.arms import Gaussian, Problem, catalogue
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed, Uniform
-from outlay.report.curves import Floor
 from outlay.report.drawn import drawn
 from outlay.report.figures import inline_svg, save_figure, svg_text
 from outlay.report.figures.style import ARMS, PALETTE
+from outlay.report.numbers.curves import Floor
 
 OF_A_RESULT: list[Any] = [
     report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure, report.path_figure,

@@ -10,8 +10,8 @@ import pytest
 from outlay import report
 from outlay.policies import Uniform
 from outlay.report.figures import save_figure
-from outlay.report.latex_table import latex_table
-from outlay.report.tex_text import readable, tex
+from outlay.report.tables.latex import latex_table
+from outlay.report.tables.tex_text import readable, tex
 
 LABELS = [
     "50 % of_x $y$ & co #1", "α-greedy, β = ½", "café Zoë Łódź ŷ", "go 🚀 to 東京 → ∞", "[x] first", "* second",

@@ -9,16 +9,17 @@ from scipy import stats
 import outlay
 from outlay.arms import Constant, Gaussian, Problem, catalogue
 from outlay.beliefs import Belief, Moments
-from outlay.engine.result import Result
 from outlay.errors import BadParameter
+from outlay.formulas.fieller_limit import fieller_interval
 from outlay.policies import Fixed, Uniform
-from outlay.report.distribution import MOST_DOTS, distribution, strip
-from outlay.report.earnings import earnings
-from outlay.report.heat import heat_map
-from outlay.report.intervals import fieller_interval, intervals
-from outlay.report.paths import path
-from outlay.report.shares import grouping, shares
+from outlay.report.numbers.distribution import MOST_DOTS, distribution, strip
+from outlay.report.numbers.earnings import earnings
+from outlay.report.numbers.heat import heat_map
+from outlay.report.numbers.intervals import intervals
+from outlay.report.numbers.paths import path
+from outlay.report.numbers.shares import grouping, shares
 from outlay.report.verdict import sentences, verdict
+from outlay.results.result import Result
 
 
 def by_hand(pulls, policies=None, names=("good", "bad"), rewards=(2.0, 1.0)) -> Result:

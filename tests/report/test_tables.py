@@ -12,8 +12,8 @@ from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, Uniform
-from outlay.report.curves import Floor, floor_of
-from outlay.report.tables import HEADINGS, best_shares, bound_sentence, regret_rows
+from outlay.report.numbers.curves import Floor, floor_of
+from outlay.report.tables.regret import HEADINGS, best_shares, bound_sentence, regret_rows
 
 
 def test_rows(three):

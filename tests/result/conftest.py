@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from outlay.arms import Gaussian, Problem
-from outlay.engine.result import Result
 from outlay.policies import Fixed, Uniform
+from outlay.results.result import Result
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from outlay.engine import regret
-from outlay.engine.result import Result
 from outlay.errors import BadParameter
+from outlay.results import regret
+from outlay.results.result import Result
 
 COLUMNS = ["policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90"]
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from outlay.arms import Problem
 from outlay.arms.law import Moments
-from outlay.engine.result import Result, load
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.policies import UCBB1, UCBB2, Fixed, Uniform
+from outlay.results.result import Result, load
 
 
 class Mine(NamedTuple):

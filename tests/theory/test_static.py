@@ -26,8 +26,8 @@ from outlay.arms import (
     StudentT,
     Uniform,
 )
+from outlay.checks import Vector
 from outlay.errors import BadParameter
-from outlay.parameters import Vector
 from outlay.theory.lattice import decay, find_lattice
 from outlay.theory.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
 

@@ -51,7 +51,7 @@ def constants_for(policy: Any) -> list[str]:
     if isinstance(policy, UCBB2C):
         return ["printed"]
     if isinstance(policy, UCBB1) and policy.cost_bound == 0:
-        return ["printed"] if policy.variance_factor == 0.5 else ["proved"]
+        return ["printed"] if policy.chosen_factor == 0.5 else ["proved"]
     return ["printed", "proved"]
 
 

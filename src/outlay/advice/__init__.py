@@ -3,8 +3,9 @@
 Names are looked up when used, so that `outlay advise --help` is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from outlay.lazily import lazily
 
 if TYPE_CHECKING:
     from outlay.advice.advice import advise
@@ -13,17 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Advice", "ArmAdvice", "Candidate", "Caution", "Rehearsal", "advise"]
 
-_HOMES = {
-    "Advice": "records",
-    "ArmAdvice": "records",
-    "Candidate": "rehearsal",
-    "Caution": "records",
-    "Rehearsal": "rehearsal",
-    "advise": "advice",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "outlay.advice.advice": "advise",
+        "outlay.advice.records": "Advice ArmAdvice Caution",
+        "outlay.advice.rehearsal": "Candidate Rehearsal",
+    },
+)

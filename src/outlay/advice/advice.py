@@ -7,19 +7,19 @@ from typing import Any
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.cautions import cautions
 from outlay.advice.choice import Known, chosen, contenders
-from outlay.advice.code import campaign_code
-from outlay.advice.drift import Course, alarms, change_of
-from outlay.advice.rates import FREE, OUT, Interval, rate_interval, verdicts
+from outlay.advice.evidence.drift import Course, alarms, change_of
+from outlay.advice.evidence.rates import FREE, OUT, Interval, rate_interval, verdicts
+from outlay.advice.evidence.tails import tail_of
+from outlay.advice.evidence.tally import Tallies, Tally, tally
 from outlay.advice.records import Advice, ArmAdvice, Caution
-from outlay.advice.tails import tail_of
-from outlay.advice.tally import Tallies, Tally, tally
-from outlay.advice.words import counted, number
+from outlay.advice.telling.code import campaign_code
+from outlay.advice.telling.words import number
 from outlay.beliefs import Belief
+from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
 from outlay.logs import Columns, name_of, stretches
-from outlay.parameters import real, whole
-from outlay.report.curves import shortened
+from outlay.words import counted, shortened
 
 
 def advise(

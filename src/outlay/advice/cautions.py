@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from outlay.advice.doubts import doubts
-from outlay.advice.drift import FALSE_ALARM, Change, alarms
-from outlay.advice.rates import FREE, OUT
+from outlay.advice.evidence.drift import FALSE_ALARM, Change, alarms
+from outlay.advice.evidence.rates import FREE, OUT
+from outlay.advice.evidence.tally import Tallies
 from outlay.advice.records import ArmAdvice, Caution
-from outlay.advice.tally import Tallies
-from outlay.advice.words import capital, counted, listed, number
+from outlay.advice.telling.words import number
+from outlay.words import capital, counted, listed
 
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
 FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.advice.rates import DOUBTFUL
+from outlay.advice.evidence.rates import DOUBTFUL
 from outlay.advice.records import ArmAdvice
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from outlay.advice.drift import Change, Course
-from outlay.advice.rates import BEST, FREE, OUT, Interval
+from outlay.advice.evidence.drift import Change, Course
+from outlay.advice.evidence.rates import BEST, FREE, OUT, Interval
+from outlay.advice.evidence.tails import Tail
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.tails import Tail
 from outlay.beliefs import Belief
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from outlay.arms import Empirical, Problem
 from outlay.engine import simulate
-from outlay.engine.result import Result
 from outlay.errors import RunTooLong
+from outlay.results.result import Result
 
 MOST_PULLS = 500_000  # of the best arm in a run: a larger budget is rehearsed in a smaller one
 MOST_RUNS, FEWEST_RUNS = 200, 20

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from outlay.arms.law import Law, Moments, Support
 from outlay.arms.pair import checked_correlation, reachable
-from outlay.parameters import real
+from outlay.checks import real
 
 
 class _BernoulliFields(NamedTuple):

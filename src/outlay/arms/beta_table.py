@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 _REACH = 9  # |z| beyond this has probability 2e-19
 _LEAST, _MOST = 8, 512  # knots per unit of z

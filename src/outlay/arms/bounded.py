@@ -12,8 +12,8 @@ from numpy.random import Generator
 from outlay.arms.beta_table import beta_coupling, beta_quantile, beta_table
 from outlay.arms.law import Law, Moments, Support
 from outlay.arms.pair import checked_correlation, checked_pair, correlated, pair_moments, reachable
+from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.parameters import Vector, real
 
 
 class _BetaFields(NamedTuple):

@@ -18,6 +18,8 @@ from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
 from outlay.arms.law import AnyLaw
 from outlay.arms.problem import Problem
 from outlay.errors import BadParameter
+from outlay.files import place, reading
+from outlay.words import meant
 
 
 class _Entry(NamedTuple):
@@ -33,6 +35,19 @@ def names() -> tuple[str, ...]:
 def load(name: str) -> Problem:
     """The problem of this name."""
     return Problem(_entry(name).arms())
+
+
+def find(text: str, owner: str = "compare") -> Problem:
+    """A problem of the catalogue by its name, else the TOML file at that path."""
+    if text in names():
+        return load(text)
+    path = place(owner, text)
+    with reading(path):
+        exists = bool(text.strip()) and path.exists()
+    if not exists:
+        allowed = f"a TOML file or a name from the catalogue ({', '.join(names())})"
+        raise BadParameter(owner, "problem", allowed + meant(path.name, names()), text)
+    return Problem.load(path)
 
 
 def describe(name: str) -> str:

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from outlay.arms.discrete import Constant
 from outlay.arms.gaussian import Gaussian
 from outlay.arms.law import AnyLaw, Law, Moments, Support, Tails, checked, support_of, tails_of
-from outlay.parameters import real
+from outlay.checks import real
 
 
 class _LinearFields(NamedTuple):

@@ -8,8 +8,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from outlay.arms.law import Law, Moments, Support
+from outlay.checks import Vector, real, vector
 from outlay.errors import BadParameter
-from outlay.parameters import Vector, real, vector
 
 
 class _DiscreteFields(NamedTuple):

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from outlay.arms.discrete import checked_columns, column_moments, column_support
 from outlay.arms.law import Law, Moments, Support
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 
 class _EmpiricalFields(NamedTuple):

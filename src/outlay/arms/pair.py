@@ -3,8 +3,8 @@
 import math
 
 from outlay.arms.law import Moments
+from outlay.checks import real
 from outlay.errors import BadParameter
-from outlay.parameters import real
 
 FARTHEST = 1e100  # between the mean and the sd of a positive law; beyond it their ratio's square overflows
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from outlay.arms.law import AnyLaw, Moments, checked, support_of
 from outlay.arms.problem_file import read, written
+from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter
 from outlay.files import place, reading, writing
 from outlay.markup import html_table
-from outlay.parameters import Record, Vector
+from outlay.parameters import Record
 
 _SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from outlay.beliefs.moments import Sample
 from outlay.beliefs.select import median
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 Kind = TypeVar("Kind", bound=np.generic)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 Sample = tuple[float, float]  # cost and reward
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.beliefs.moments import PULLS, Belief, Sample, belief_of, replace, take_in, take_in_many
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
 

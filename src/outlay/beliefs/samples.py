@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs.moments import Sample
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 FIRST_ROOM = 8  # samples an arm starts with room for
 

@@ -1,6 +1,6 @@
 """The median of a row of numbers in linear time, in place."""
 
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 
 def median(values: Vector, row: int, count: int) -> float:

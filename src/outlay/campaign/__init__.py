@@ -1,11 +1,11 @@
 """Spending a real budget: ask which arm, tell what it cost and gave, on a ledger that cannot lose a cent."""
 
-import importlib
 from typing import TYPE_CHECKING
 
 from outlay.campaign.campaign import Campaign
 from outlay.campaign.history import Entry
 from outlay.campaign.replies import ArmStatus, Pull, Receipt, Status
+from outlay.lazily import lazily
 
 if TYPE_CHECKING:
     from outlay.campaign.listing import campaigns
@@ -17,15 +17,11 @@ __all__ = [
     "export_ledger", "import_ledger", "verify",
 ]  # fmt: skip
 
-# Found on first use: a campaign in memory loads no database.
-_HOMES = {
-    "campaigns": "listing",
-    **dict.fromkeys(("backup", "export_ledger", "import_ledger"), "transfer"),
-    **dict.fromkeys(("Verdict", "verify"), "verification"),
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"outlay.campaign.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'outlay.campaign' has no attribute {name!r}")
+__getattr__, __dir__ = lazily(
+    __name__,  # a campaign in memory loads no database
+    {
+        "outlay.campaign.listing": "campaigns",
+        "outlay.campaign.transfer": "backup export_ledger import_ledger",
+        "outlay.campaign.verification": "Verdict verify",
+    },
+)

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from outlay.campaign import commands as c
-from outlay.campaign.decide import MOST_REWARD, unknown_arm
 from outlay.campaign.history import Entry, entries
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.decide import MOST_REWARD, unknown_arm
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Receipt, Status
-from outlay.campaign.state import State
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.terms import agreed, arm_term, check_policy, check_same, chosen, label, micros, positive
+from outlay.checks import real, whole
 from outlay.errors import BadParameter, NotNow, StoreError
-from outlay.parameters import real, whole
 
 HOUR = 3600.0
 MOST_AT_ONCE = 10_000  # asks or tells in one call

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from outlay.campaign.events import Added, Asked, Record
-from outlay.campaign.money import Unit
+from outlay.campaign.ledger.events import Added, Asked, Record
+from outlay.campaign.ledger.money import Unit
 from outlay.campaign.replies import when
 
 _MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}

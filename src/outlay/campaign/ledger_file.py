@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from outlay._version import __version__
-from outlay.campaign.events import Record, from_json, to_json
+from outlay.campaign.ledger.events import Record, from_json, to_json
 from outlay.errors import BadFile
 
 FORMAT = 1

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from outlay.campaign.state import Arm, State
+from outlay.campaign.ledger.state import Arm, State
 from outlay.markup import aligned, html_table
 
 

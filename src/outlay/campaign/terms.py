@@ -6,13 +6,14 @@ from typing import Any, NoReturn
 
 from outlay import policies
 from outlay._version import __version__
-from outlay.campaign.commands import Open
-from outlay.campaign.decide import MOST_ARMS, MOST_REWARD
-from outlay.campaign.events import ArmTerms, Opened, Terms
-from outlay.campaign.money import Unit
-from outlay.campaign.state import State
+from outlay.campaign.ledger.commands import Open
+from outlay.campaign.ledger.decide import MOST_ARMS, MOST_REWARD
+from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.state import State
+from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.parameters import equal, place_of, real, whole
+from outlay.parameters import equal
 from outlay.policies.protocol import as_data, checked_memory, checked_policy
 
 OWNER = "Campaign"
@@ -32,7 +33,7 @@ def agreed(
     named = arm_terms(measure, arms)
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
-    mode, expiry = MODES[place_of(OWNER, "mode", mode, MODES)], EXPIRIES[place_of(OWNER, "expiry", expiry, EXPIRIES)]
+    mode, expiry = word(OWNER, "mode", mode, MODES), word(OWNER, "expiry", expiry, EXPIRIES)
     if mode == "hard" and expiry == "release":
         raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', expiry)
     if not isinstance(negative_costs, bool):

@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from outlay._version import __version__
-from outlay.campaign.events import Opened, Record
+from outlay.campaign.ledger.events import Opened, Record
+from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.ledger_file import LedgerFile, write
-from outlay.campaign.replay import Replay
-from outlay.campaign.state import Arm, State
 from outlay.campaign.stores import rows, tables
 from outlay.campaign.stores.database import connect, is_sqlite, reading, told_plainly, where
 from outlay.campaign.terms import chosen, label

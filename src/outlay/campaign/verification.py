@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from outlay._version import __version__
-from outlay.campaign import snapshot
-from outlay.campaign.events import Asked, Opened, Record, from_json
-from outlay.campaign.replay import Replay
-from outlay.campaign.state import Decision, State
+from outlay.campaign.ledger import snapshot
+from outlay.campaign.ledger.events import Asked, Opened, Record, from_json
+from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.stores import rows, tables
 from outlay.campaign.stores.database import reading, where
 from outlay.campaign.terms import check_policy, chosen, label

@@ -44,7 +44,7 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     if out is None:
         _show(_advice(log, options), as_json)
         return
-    from outlay.advice.page import page_in, write_advice
+    from outlay.advice.telling.page import page_in, write_advice
 
     with page_in(out):  # a bad place is found before the work begins
         advice = _advice(log, options)
@@ -68,9 +68,9 @@ def _advice(log: str, options: dict[str, Any]) -> "Advice":
 
 def _show(advice: "Advice", as_json: bool) -> None:
     """Tables, sentences and code; or JSON."""
-    from outlay.advice.answer import answer
-    from outlay.advice.data import data_of
-    from outlay.advice.tables import advice_tables
+    from outlay.advice.telling.answer import answer
+    from outlay.advice.telling.data import data_of
+    from outlay.advice.telling.tables import advice_tables
 
     if as_json:
         click.echo(json.dumps(data_of(advice), ensure_ascii=False, allow_nan=False))

@@ -28,9 +28,9 @@ def bounds(problem: str, budget: float, out: Path | None) -> None:
     from rich.console import Console
 
     from outlay import report
-    from outlay.report.comparison import find_problem
+    from outlay.arms.catalogue import find
 
-    arms = find_problem(problem, "bounds")
+    arms = find(problem, "bounds")
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     console.print(report.bounds_table(report.problem_bounds(arms, budget), console.width))
     if out:

@@ -98,7 +98,7 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
 def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """One problem, without a file that says how."""
     from outlay.cli.experiment import print_json, row_objects, show_result
-    from outlay.report import comparison
+    from outlay.experiments import comparison
 
     result, written = comparison.compare(problem, names, **options)
     if as_json:

@@ -10,16 +10,16 @@ import click
 from outlay.cli.shared import say_written
 
 if TYPE_CHECKING:
-    from outlay.engine import Result
     from outlay.experiments import Experiment, Outcome
+    from outlay.results import Result
 
 
 def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, as_json: bool) -> None:
     """Run the experiment in a file, or say what that would be; mistakes in the file are the asker's."""
     from outlay import experiments
+    from outlay.checks import whole
     from outlay.cli import AskedWrongly, Interrupted
     from outlay.errors import BadFile
-    from outlay.parameters import whole
 
     try:
         experiment = experiments.read(path)
@@ -56,19 +56,20 @@ def outcome_object(outcome: "Outcome") -> dict[str, Any]:
 
 def row_objects(result: "Result") -> list[dict[str, Any]]:
     """A result's regret at the largest budget as JSON can say it."""
-    from outlay.experiments.summary import rows_of
+    from outlay.experiments.report.summary import rows_of
 
     return [row._asdict() for row in rows_of({}, result)]
 
 
 def show_result(result: "Result", title: str | None = None) -> None:
     """The regret table, the lower bound, and what else there is to say."""
-    from outlay.report import comparison, tables
+    from outlay import knowledge
+    from outlay.report.tables import regret as tables
 
     numbers = tables.regret_numbers(result, title=title)
     _console().print(tables.rich_table(numbers))
     click.echo(tables.bound_sentence(numbers.floor))
-    for note in comparison.notes(result.problem, result.labels):
+    for note in knowledge.notes(result.problem, result.labels):
         click.echo(note)
 
 
@@ -76,9 +77,9 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
     if outcome.result is not None:
         show_result(outcome.result, experiment.title)
     else:
-        from outlay.experiments.outputs import sweep_title
-        from outlay.experiments.summary import cells_of, headings_of
-        from outlay.experiments.tables import rich_table
+        from outlay.experiments.report.outputs import sweep_title
+        from outlay.experiments.report.summary import cells_of, headings_of
+        from outlay.experiments.report.tables import rich_table
 
         rows = outcome.rows
         _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
@@ -90,7 +91,7 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
     """What would be played, and how long it would take; nothing is written."""
     from outlay import experiments
     from outlay.experiments.progress import compact, duration
-    from outlay.experiments.tables import rich_table
+    from outlay.experiments.report.tables import rich_table
 
     shares = experiments.estimate(experiment, out)
     seconds = sum(share.seconds for share in shares)

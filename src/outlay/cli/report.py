@@ -28,8 +28,8 @@ def report(result: Path, out: Path, title: str | None) -> None:
     It is what `outlay compare --save`, an experiment, or `Result.save` in Python has made.
     """
     from outlay.cli.experiment import show_result
-    from outlay.engine import load
     from outlay.report import write_report
+    from outlay.results import load
 
     loaded = load(result)
     written = write_report(loaded, out, title)

@@ -1,6 +1,5 @@
-"""The simulator: policies on problems at machine speed, and what came of it."""
+"""The simulator: policies on problems at machine speed."""
 
-from outlay.engine.result import Result, load
 from outlay.engine.simulation import simulate
 
-__all__ = ["Result", "load", "simulate"]
+__all__ = ["simulate"]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from outlay.checks import Vector
+from outlay.engine.compiler.records import coerced
+from outlay.engine.compiler.world import Laws, compose
 from outlay.engine.loop import BATCH, EARNED, PASSED, PULLS, SPENT, STRAY, Outcome, Runs, play
-from outlay.engine.records import coerced
 from outlay.engine.task import Task, same_types
-from outlay.engine.world import Laws, compose
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError, RunTooLong
-from outlay.parameters import Vector
 
 _BATCH_PULLS = 200_000  # a batch holds as many runs as make about this many pulls
 
@@ -31,7 +31,7 @@ class Player:
 
 def player_of(task: Task, warn: bool = True) -> Player:
     """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
-    from outlay.engine.dispatch import CannotCompile, compiled
+    from outlay.engine.compiler.dispatch import CannotCompile, compiled
 
     memory = task.memory()
     first = memory()

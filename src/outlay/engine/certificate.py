@@ -13,7 +13,7 @@ from typing import Any
 
 from outlay.beliefs import Lead
 from outlay.engine.lazy import LEADER, UNTIL, Race
-from outlay.policies.choose import leader_of, least_excess, without_price
+from outlay.formulas.choose import leader_of, least_excess, without_price
 
 MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
 FIRST, WIDEST = 0.02, 0.5  # how far a box reaches, as a share of each number: at first, and at most

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead
-from outlay.policies.choose import log_of, number, precedes
+from outlay.formulas.choose import log_of, number, precedes
 
 FAR = 2**60  # no run makes as many pulls
 MARGIN = 1e-9

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from outlay.engine.certificate import lazy_against
 from outlay.engine.lazy import Race, forget, lazy_best
-from outlay.policies.choose import Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
 
 BATCH = 8  # runs handed to one compiled call: fewer and short runs are bound by the call, more and it compiles slowly
 

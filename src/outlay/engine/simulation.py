@@ -9,15 +9,16 @@ from numpy.typing import ArrayLike
 
 from outlay._version import __version__
 from outlay.arms.problem import Problem, checked_problem
+from outlay.checks import Vector, real, vector, whole
 from outlay.engine.loop import Outcome
 from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
-from outlay.engine.result import Result
 from outlay.engine.task import Task
 from outlay.errors import BadParameter
-from outlay.parameters import Vector, is_record, real, vector, whole
+from outlay.parameters import is_record
 from outlay.policies import Fixed
 from outlay.policies.protocol import checked_policy, told
+from outlay.results.result import Result
 
 _BACKENDS = {  # and where each is, imported when it is used
     "threads": ("threads", "run"),

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from outlay.arms.problem import Problem
+from outlay.checks import Vector
+from outlay.engine.compiler.records import shape
 from outlay.engine.loop import Outcome
-from outlay.engine.records import shape
 from outlay.errors import OutlayError
-from outlay.parameters import Vector
 from outlay.policies.protocol import checked_memory, memory_of
 
 

@@ -8,30 +8,24 @@
 Names are looked up when used, so that reading about them loads no compiler.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from outlay.lazily import lazily
 
 if TYPE_CHECKING:
     from outlay.experiments.calibrate import estimate
-    from outlay.experiments.file import Experiment, is_experiment, read
-    from outlay.experiments.plan import points_of
     from outlay.experiments.play import Outcome, results, run
+    from outlay.experiments.setup.file import Experiment, is_experiment, read
+    from outlay.experiments.setup.plan import points_of
 
 __all__ = ["Experiment", "Outcome", "estimate", "is_experiment", "points_of", "read", "results", "run"]
 
-_HOMES = {
-    "Experiment": "file",
-    "Outcome": "play",
-    "estimate": "calibrate",
-    "is_experiment": "file",
-    "points_of": "plan",
-    "read": "file",
-    "results": "play",
-    "run": "play",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "outlay.experiments.calibrate": "estimate",
+        "outlay.experiments.play": "Outcome results run",
+        "outlay.experiments.setup.file": "Experiment is_experiment read",
+        "outlay.experiments.setup.plan": "points_of",
+    },
+)

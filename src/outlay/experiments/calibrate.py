@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outlay.engine import simulate
-from outlay.experiments.file import Experiment
-from outlay.experiments.outputs import check_places
-from outlay.experiments.plan import Cell, points_of
 from outlay.experiments.play import check_memory, jobs, missing
+from outlay.experiments.report.outputs import check_places
+from outlay.experiments.setup.file import Experiment
+from outlay.experiments.setup.plan import Cell, points_of
 from outlay.files import place
 
 _LONG_ENOUGH = 0.3  # seconds that make a measurement

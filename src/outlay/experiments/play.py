@@ -9,18 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.engine import simulate
-from outlay.engine.result import Result
 from outlay.errors import BadParameter, OutlayError
 from outlay.experiments import store
-from outlay.experiments.file import Experiment
-from outlay.experiments.outputs import check_places, write_point, write_sweep
-from outlay.experiments.plan import Cell, Point, points_of
 from outlay.experiments.progress import Job, Progress
 from outlay.experiments.progress import bar as shown_bar
-from outlay.experiments.summary import Row, rows_of
-from outlay.experiments.verdict import Standing, standing
+from outlay.experiments.report.outputs import check_places, write_point, write_sweep
+from outlay.experiments.report.summary import Row, rows_of
+from outlay.experiments.report.verdict import Standing, standing
+from outlay.experiments.setup.file import Experiment
+from outlay.experiments.setup.plan import Cell, Point, points_of
 from outlay.files import place
 from outlay.report.folders import made
+from outlay.results.result import Result
 
 Say = Callable[[str], None]
 

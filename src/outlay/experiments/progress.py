@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from outlay.experiments.plan import Cell
+from outlay.experiments.setup.plan import Cell
 
 Job = tuple[str, Cell]  # a label and what is played under it
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from outlay._version import __version__
-from outlay.engine.result import Result, load
 from outlay.errors import BadFile
-from outlay.experiments.plan import Cell, Point
+from outlay.experiments.setup.plan import Cell, Point
 from outlay.files import writing
+from outlay.results.result import Result, load
 
 FOLDER = "cells"
 

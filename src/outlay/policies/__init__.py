@@ -5,10 +5,10 @@ rng)` for each arm with randomness, `excess(belief, low, high)` for each arm aga
 rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-policy.md which one to run.
 """
 
+from outlay.formulas.choose import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies import baselines
 from outlay.policies.bernstein_rate import BernsteinRate
 from outlay.policies.catoni_rate import CatoniRate
-from outlay.policies.choose import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies.fieller import Fieller
 from outlay.policies.fieller_known import FiellerKnown
 from outlay.policies.fixed import Fixed

@@ -4,8 +4,9 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, real
-from outlay.policies.fieller_limit import fieller_limit
+from outlay.checks import real
+from outlay.formulas.fieller_limit import fieller_limit
+from outlay.parameters import Record
 
 
 class _BernsteinRateFields(NamedTuple):

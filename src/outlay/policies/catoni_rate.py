@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 
 from outlay.beliefs import SampleBelief, Samples
 from outlay.beliefs.samples import LEVEL, SIZE, START
+from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.parameters import Record, Vector, real
-from outlay.policies.catoni_limit import catoni_limit
-from outlay.policies.known_moments import check_length, checked_moments, known
+from outlay.formulas.catoni_limit import catoni_limit
+from outlay.formulas.known_moments import check_length, checked_moments, known
+from outlay.parameters import Record
 
 STEPS = 4.0  # levels per unit of ℓ
 UNKNOWN = np.array([np.inf])

@@ -4,8 +4,9 @@ import math
 from typing import Any, NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, place_of, real
-from outlay.policies.fieller_limit import fieller_limit
+from outlay.checks import real, word
+from outlay.formulas.fieller_limit import fieller_limit
+from outlay.parameters import Record
 
 FORMS = ("student", "plugin")
 FEWEST = 5  # pulls before sample moments are put in the place of true ones
@@ -51,7 +52,7 @@ class Fieller(Record, _FiellerFields):
     def __new__(cls, alpha: float = 1.0, form: str = "student") -> Self:
         """Check the parameters."""
         owner = cls.__name__
-        return super().__new__(cls, real(owner, "alpha", alpha, above=0), place_of(owner, "form", form, FORMS))
+        return super().__new__(cls, real(owner, "alpha", alpha, above=0), FORMS.index(word(owner, "form", form, FORMS)))
 
     def arguments(self) -> dict[str, Any]:
         """The constructor's arguments, the form by its name."""

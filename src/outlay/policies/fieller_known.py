@@ -6,9 +6,10 @@ from typing import NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, Vector, real
-from outlay.policies.fieller_limit import fieller_limit
-from outlay.policies.known_moments import check_length, checked_moments, known
+from outlay.checks import Vector, real
+from outlay.formulas.fieller_limit import fieller_limit
+from outlay.formulas.known_moments import check_length, checked_moments, known
+from outlay.parameters import Record
 
 
 class _FiellerKnownFields(NamedTuple):

@@ -5,9 +5,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Moments
+from outlay.checks import whole
 from outlay.errors import BadParameter
-from outlay.parameters import Record, whole
-from outlay.policies.choose import Now
+from outlay.formulas.choose import Now
+from outlay.parameters import Record
 
 
 class _FixedFields(NamedTuple):

@@ -1,21 +1,14 @@
 """Frugal: the policy to run when nothing is known; KL-rate that also trusts what looks Gaussian."""
 
 import math
-from typing import Any, NamedTuple, Self
 
 from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
-from outlay.parameters import Record, real
-from outlay.policies.between_leads import are_one, largest_seen, own_spread, usual_spread
-from outlay.policies.evidence import closed_evidence, gaussian_evidence
+from outlay.formulas.between_leads import are_one, largest_seen, own_spread, usual_spread
+from outlay.formulas.evidence import closed_evidence, gaussian_evidence
+from outlay.parameters import Parameters, derived, number
 
 
-class _FrugalFields(NamedTuple):
-    slope: float
-    delay: float
-    reward_bound: float  # −∞ where it is not known
-
-
-class Frugal(Record, _FrugalFields):
+class Frugal(Parameters):
     """Pull the arm with the largest rate so far, unless too little speaks against another; needs no parameter.
 
     With r̂ the leader's rate, S_L its spend and x_L its mean cost, an arm with T pulls, the spend S and the mean cost X̄
@@ -34,8 +27,7 @@ class Frugal(Record, _FrugalFields):
     `KLRate`. Without, there is none, only the figures of docs/leaderboard.md. Scaling all costs changes no choice, nor
     does scaling all rewards, and `reward_bound` with them.
 
-    Parameters
-    ----------
+    Args:
         slope: of the evidence that is asked for; larger explores more and has fewer runs that go wrong.
         delay: how much less than l is ever enough; l seldom exceeds 12 with budgets of 10⁵ mean costs.
         reward_bound: the largest possible reward, where known and a guarantee is worth more than the mean; a larger one
@@ -47,19 +39,11 @@ class Frugal(Record, _FrugalFields):
     Reference: docs/kl-rate.md.
     """
 
-    __slots__ = ()
+    slope: float = number(default=0.3, above=0, at_most=1)
+    delay: float = number(default=7.0, at_least=0)
+    reward_bound: float | None = number(default=None, above=0)
 
-    def __new__(cls, slope: float = 0.3, delay: float = 7.0, reward_bound: float | None = None) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        slope = real(owner, "slope", slope, above=0, at_most=1)
-        delay = real(owner, "delay", delay, at_least=0)
-        bound = -math.inf if reward_bound is None else real(owner, "reward_bound", reward_bound, above=0)
-        return super().__new__(cls, slope, delay, bound)
-
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments; the bound is None where it was not given."""
-        return super().arguments() | ({} if self.reward_bound > 0.0 else {"reward_bound": None})
+    known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
 
     def memory(self, arms: int) -> Pooled:
         """Moments of each arm and of all together."""
@@ -80,13 +64,13 @@ class Frugal(Record, _FrugalFields):
         shortfall = low.rate * price - belief.mean_reward
         if not shortfall > 0.0:
             return -enough
-        bound = largest_seen(max(self.reward_bound, low.reward_max), low, high)
+        bound = largest_seen(max(self.known_bound, low.reward_max), low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
         doubt = 2.0 * usual_spread(belief, low, high) + _unpaid(belief, high) * bound * bound
         variance = own_spread(belief, low, high) + doubt / pulls
         evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
-        if not (bound > 0.0 and self.reward_bound > 0.0):
+        if not (bound > 0.0 and self.known_bound > 0.0):
             evidence = max(evidence, gaussian_evidence(shortfall, variance))
         if evidence == math.inf:
             return evidence if pulls > 1 else -enough  # one sample is not proof

@@ -1,27 +1,20 @@
 """KL-rate: pull the leader, unless the evidence against some other arm is weaker than its spend calls for."""
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Literal, get_args
 
 from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
-from outlay.parameters import Record, place_of, real
-from outlay.policies.between_leads import are_one, largest_seen, own_spread, usual_spread
-from outlay.policies.evidence import best_weight, closed_evidence, sample_evidence
+from outlay.formulas.between_leads import are_one, largest_seen, own_spread, usual_spread
+from outlay.formulas.evidence import best_weight, closed_evidence, sample_evidence
+from outlay.parameters import Parameters, choice, derived, number
 
 KEPT = 1000  # samples of an arm that are weighed one by one; an arm with more is judged by the closed form
-SCHEDULES = ("plus", "half", "one")
+Schedule = Literal["plus", "half", "one"]
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 PLUS, ONE = SCHEDULES.index("plus"), SCHEDULES.index("one")
-EVIDENCE = ("closed", "sample")
-SAMPLE = EVIDENCE.index("sample")
 
 
-class _KLRateFields(NamedTuple):
-    schedule: int  # their places in SCHEDULES and EVIDENCE: compiled code has no strings
-    evidence: int
-    reward_bound: float  # −∞ where it is not known
-
-
-class KLRate(Record, _KLRateFields):
+class KLRate(Parameters):
     """Pull the arm with the largest rate so far, unless too little speaks against one of the others.
 
     With r̂ the leader's rate and S_L its spend, an arm with T pulls and the spend S < S_L is pulled where
@@ -42,8 +35,7 @@ class KLRate(Record, _KLRateFields):
     No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs changes
     no choice, nor does scaling all rewards, and `reward_bound` with them.
 
-    Parameters
-    ----------
+    Args:
         schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.
         evidence: "closed", or "sample", which is sharper, slower, and keeps 16 kB of samples for each arm.
         reward_bound: the largest possible reward, where known; a larger one that is seen takes its place.
@@ -55,23 +47,17 @@ class KLRate(Record, _KLRateFields):
     semi-bounded rewards", Journal of Machine Learning Research 16 (2015), for rewards without costs.
     """
 
-    __slots__ = ()
+    schedule: Schedule = choice(*SCHEDULES, default="plus")
+    evidence: Literal["closed", "sample"] = choice("closed", "sample", default="closed")
+    reward_bound: float | None = number(default=None, above=0)
 
-    def __new__(cls, schedule: str = "plus", evidence: str = "closed", reward_bound: float | None = None) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        places = place_of(owner, "schedule", schedule, SCHEDULES), place_of(owner, "evidence", evidence, EVIDENCE)
-        bound = -math.inf if reward_bound is None else real(owner, "reward_bound", reward_bound, above=0)
-        return super().__new__(cls, *places, bound)
-
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments, by their names."""
-        bound = self.reward_bound if self.reward_bound > 0.0 else None
-        return {"schedule": SCHEDULES[self.schedule], "evidence": EVIDENCE[self.evidence], "reward_bound": bound}
+    pace: int = derived(lambda given: SCHEDULES.index(given.schedule))
+    by_sample: bool = derived(lambda given: given.evidence == "sample")
+    known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
 
     def memory(self, arms: int) -> Pooled:
         """Moments of each arm and of all together; the sample form keeps samples too."""
-        return Pooled.empty(arms, KEPT if self.evidence == SAMPLE else 1)
+        return Pooled.empty(arms, KEPT if self.by_sample else 1)
 
     def excess(self, belief: PooledBelief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
@@ -80,22 +66,22 @@ class KLRate(Record, _KLRateFields):
         ratio = high.spend / (pulls * price)
         if not ratio > 1.0:
             return math.inf
-        enough = _enough(self.schedule, ratio, low.arms)
+        enough = _enough(self.pace, ratio, low.arms)
         shortfall = low.rate * price - belief.mean_reward
         if not shortfall > 0.0:
             return -enough
         variance = own_spread(belief, low, high)
-        bound = largest_seen(max(self.reward_bound, low.reward_max), low, high)
+        bound = largest_seen(max(self.known_bound, low.reward_max), low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
-        if not (bound > 0.0 and self.reward_bound > 0.0):
+        if not (bound > 0.0 and self.known_bound > 0.0):
             usual = math.sqrt(pulls * ((pulls * variance + 4.0 * usual_spread(belief, low, high)) / (pulls + 4)))
             bound = min(bound, usual) if bound > 0.0 else usual
         evidence = closed_evidence(shortfall, variance, bound)
         if evidence == math.inf:
             return evidence if pulls > 1 else -enough  # one sample is not proof
         excess = pulls * evidence - enough
-        if self.evidence == SAMPLE and excess <= 0.0 and are_one(low, high) and pulls <= len(belief.pairs):
+        if self.by_sample and excess <= 0.0 and are_one(low, high) and pulls <= len(belief.pairs):
             start = best_weight(shortfall, variance, bound)
             evidence = sample_evidence(belief.pairs, pulls, low.rate, bound, start, enough / pulls)
             excess = max(excess, pulls * evidence - enough)

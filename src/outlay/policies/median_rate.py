@@ -4,7 +4,8 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import BlockBelief, Blocks, block_rate
-from outlay.parameters import Record, real
+from outlay.checks import real
+from outlay.parameters import Record
 
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of blocks
 

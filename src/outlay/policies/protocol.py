@@ -12,6 +12,16 @@ from outlay.parameters import is_record
 KINDS = ("score", "sample", "excess", "choose")
 
 
+class Rising:
+    """A mix-in for policies whose score never falls as log_n grows, but for pulls of the arm itself: lazy for free."""
+
+    __slots__ = ()
+
+    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
+        """Always 0: between pulls of the arm the score never falls."""
+        return 0
+
+
 def kind_of(policy: Any) -> str | None:
     """Which one of the four methods a policy has; None for anything that is no policy.
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from outlay.beliefs import Belief
+from outlay.checks import real, word
 from outlay.errors import BadParameter
-from outlay.parameters import place_of, real
 from outlay.policies.bernstein_rate import BernsteinRate
 from outlay.policies.catoni_rate import CatoniRate
 from outlay.policies.fieller_known import FiellerKnown
@@ -95,7 +95,7 @@ def _check(guarantee: object, costs_can_be_negative: object, second_moments: obj
         if not isinstance(flag, bool):
             raise BadParameter("recommend", name, "True or False", flag)
     if tails is not None:
-        place_of("recommend", "tails", tails, ("light", "heavy"))
+        word("recommend", "tails", tails, ("light", "heavy"))
     if second_moments is not None and not (isinstance(second_moments, Mapping) and set(second_moments) == _MOMENTS):
         raise BadParameter(
             "recommend", "second_moments", "None or a dict of var_cost, var_reward and cov", second_moments

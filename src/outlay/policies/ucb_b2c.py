@@ -4,8 +4,9 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief, residual_variance, slope
-from outlay.parameters import Record, real
-from outlay.policies.upper_rate import estimated_rate, upper_rate
+from outlay.checks import real
+from outlay.formulas.upper_rate import estimated_rate, upper_rate
+from outlay.parameters import Record
 
 
 class _UCBB2CFields(NamedTuple):

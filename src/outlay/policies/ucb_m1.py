@@ -6,9 +6,10 @@ from typing import NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import BlockBelief, Blocks, block_medians, residual_variance, slope
-from outlay.parameters import Record, Vector, real
-from outlay.policies.known_moments import check_length, checked_moments, known
-from outlay.policies.upper_rate import upper_rate
+from outlay.checks import Vector, real
+from outlay.formulas.known_moments import check_length, checked_moments, known
+from outlay.formulas.upper_rate import upper_rate
+from outlay.parameters import Record
 
 FACTOR = 2.0 * math.sqrt(2.0)
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of groups

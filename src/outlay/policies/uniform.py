@@ -5,8 +5,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Moments
+from outlay.formulas.choose import Now
 from outlay.parameters import Record
-from outlay.policies.choose import Now
 
 
 class _UniformFields(NamedTuple):

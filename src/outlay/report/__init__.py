@@ -20,11 +20,11 @@
 Names are looked up when used, so that a program that only simulates does not load matplotlib.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from outlay.lazily import lazily
 
 if TYPE_CHECKING:
-    from outlay.report.bounds import problem_bounds
     from outlay.report.figures import (
         bounds_figure,
         distribution_figure,
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
         reward_figure,
         save_figure,
     )
+    from outlay.report.figures.rate_box import rate_box_figure
+    from outlay.report.numbers.bounds import problem_bounds
     from outlay.report.page import write_page
-    from outlay.report.rate_box import rate_box_figure
-    from outlay.report.table_formats import table
-    from outlay.report.table_of_bounds import bounds_table
-    from outlay.report.tables import regret_table
+    from outlay.report.tables.bounds import bounds_table
+    from outlay.report.tables.formats import table
+    from outlay.report.tables.regret import regret_table
     from outlay.report.write import write_report
 
 __all__ = [
@@ -49,18 +50,17 @@ __all__ = [
     "save_figure", "table", "write_page", "write_report",
 ]  # fmt: skip
 
-_HOMES = {
-    "bounds_table": "table_of_bounds",
-    "problem_bounds": "bounds",
-    "rate_box_figure": "rate_box",
-    "regret_table": "tables",
-    "table": "table_formats",
-    "write_page": "page",
-    "write_report": "write",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'figures')}"), name)
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "outlay.report.figures": "bounds_figure distribution_figure heatmap_figure intervals_figure path_figure "
+        "pulls_figure regret_figure reward_figure save_figure",
+        "outlay.report.figures.rate_box": "rate_box_figure",
+        "outlay.report.numbers.bounds": "problem_bounds",
+        "outlay.report.page": "write_page",
+        "outlay.report.tables.bounds": "bounds_table",
+        "outlay.report.tables.formats": "table",
+        "outlay.report.tables.regret": "regret_table",
+        "outlay.report.write": "write_report",
+    },
+)

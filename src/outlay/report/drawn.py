@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from outlay.engine.result import Result
-from outlay.report.curves import Floor, regret_chart
 from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from outlay.report.figures.regret import draw
 from outlay.report.figures.style import sheet_of
-from outlay.report.shares import LEAST_SEEN, shares
-from outlay.report.tables import percent
+from outlay.report.numbers.curves import Floor, regret_chart
+from outlay.report.numbers.shares import LEAST_SEEN, shares
+from outlay.report.tables.regret import percent
 from outlay.report.write import FIGURES
+from outlay.results.result import Result
 
 
 class Drawn(NamedTuple):

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from outlay.engine.result import Result, checked
 from outlay.files import check_writable, place, writing
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.figures.files import inline_svg
 from outlay.report.rendering import rendered
 from outlay.report.reproduce import python_call
-from outlay.report.tables import HEADINGS, RegretTable, bound_sentence, checked_title, regret_numbers
+from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, checked_title, regret_numbers
 from outlay.report.verdict import sentences, verdict
+from outlay.results.result import Result, checked
 
 _QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160

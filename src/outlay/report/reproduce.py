@@ -6,9 +6,9 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem, catalogue
-from outlay.engine.result import Floats, Result
 from outlay.engine.simulation import usual_budgets
 from outlay.errors import BadFile
+from outlay.results.result import Floats, Result
 
 # Longer than this (an empirical law lists every sample) a problem is better kept in a file.
 _LONGEST_PROBLEM = 4000

@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from outlay.engine.result import Result
 from outlay.parameters import is_record
 from outlay.policies import Fixed
-from outlay.report.curves import Floats
-from outlay.report.distribution import regret_of_runs
-from outlay.report.tables import number, percent
+from outlay.report.numbers.curves import Floats
+from outlay.report.numbers.distribution import regret_of_runs
+from outlay.report.tables.regret import number, percent
+from outlay.results.result import Result
 
 _ERRORS = 1.96  # standard errors of a difference that runs can tell from 0, at 95 %
 _CARRIED = 2.0  # mean ÷ median

@@ -3,9 +3,9 @@
 from os import PathLike
 from pathlib import Path
 
-from outlay.engine.result import Result, checked
 from outlay.files import place, writing
 from outlay.report.folders import made
+from outlay.results.result import Result, checked
 
 _TABLES = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}
 FIGURES = ("regret", "distribution", "pulls", "reward")
@@ -28,8 +28,8 @@ def write_report(result: Result, folder: str | PathLike[str], title: str | None 
     from outlay.report.drawn import drawn
     from outlay.report.figures import save_figure
     from outlay.report.page import page_text
-    from outlay.report.table_formats import written
-    from outlay.report.tables import checked_title, regret_numbers
+    from outlay.report.tables.formats import written
+    from outlay.report.tables.regret import checked_title, regret_numbers
 
     checked("write_report", result)
     checked_title("write_report", title)

@@ -6,7 +6,7 @@ import numpy as np
 
 from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 
 class Rates(NamedTuple):

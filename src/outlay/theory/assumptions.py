@@ -66,14 +66,14 @@ def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
     _require_factor(theorem, policy)
     wanted = 0.5 if gaussian else 2.0
     if proved:
-        if policy.alpha * min(1.0, policy.variance_factor / 2.0) <= 2.0:
-            need = f"α·L > 4; α = {policy.alpha:g}, L = {policy.variance_factor:g}"
+        if policy.alpha * min(1.0, policy.chosen_factor / 2.0) <= 2.0:
+            need = f"α·L > 4; α = {policy.alpha:g}, L = {policy.chosen_factor:g}"
             raise NotCovered(f"the proof needs tails that can be summed, {need}")
         if not gaussian:
             wide = _residual_reach(problem) > 2.0 * policy.reward_bound * (1.0 + _ROUNDING)
             _require(problem, wide, "the proof needs |R − ωX − E[R − ωX]| ≤ 2·reward_bound; for {} it can be more")
-    elif policy.variance_factor != wanted:
-        raise NotCovered(f"{theorem} needs variance_factor = {wanted:g}; got {policy.variance_factor:g}")
+    elif policy.chosen_factor != wanted:
+        raise NotCovered(f"{theorem} needs variance_factor = {wanted:g}; got {policy.chosen_factor:g}")
     return theorem
 
 

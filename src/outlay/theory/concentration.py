@@ -7,8 +7,8 @@ Proposition 5 needs Var(X)/E[X]², not Var(X); Proposition 6 needs M_Z ≥ M_R +
 
 import math
 
+from outlay.checks import real, whole
 from outlay.errors import BadParameter, NotCovered
-from outlay.parameters import real, whole
 from outlay.theory.finite import finite
 from outlay.theory.rate_estimation import STRETCH
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
+from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.parameters import Vector, real
 from outlay.theory.arm_rates import rates
 from outlay.theory.lattice import Lattice, find_lattice, policy_value
 from outlay.theory.static import MOST_STATES, lattice_pulls, safe_headroom, solvable

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from outlay.arms import Moments, Problem, support_of, tails_of
 from outlay.arms.coupled import is_gaussian
 from outlay.arms.problem import checked_problem
+from outlay.checks import real, vector
 from outlay.errors import BadParameter, NotCovered
-from outlay.parameters import real, vector
 from outlay.theory.arm_rates import rates
 from outlay.theory.assumptions import require_constants
 from outlay.theory.finite import finite

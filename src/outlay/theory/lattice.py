@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.arms import AnyLaw, Bernoulli, Constant, Discrete, Empirical, Linear
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 WIDEST = 100_000  # steps between the smallest and the largest cost
 _SLOWEST = 1e-6  # decay per step; slower ones are lost in rounding, and reach too far to be of use

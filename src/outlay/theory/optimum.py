@@ -11,8 +11,8 @@ import numpy as np
 
 from outlay.arms import Moments, Problem, support_of
 from outlay.arms.problem import checked_problem
+from outlay.checks import real
 from outlay.errors import NotCovered
-from outlay.parameters import real
 from outlay.theory.arm_rates import rates
 from outlay.theory.static import Estimate, expected_reward
 

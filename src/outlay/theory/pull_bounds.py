@@ -12,8 +12,8 @@ import math
 from typing import Any, NamedTuple
 
 from outlay.arms import Problem
+from outlay.checks import whole
 from outlay.errors import NotCovered
-from outlay.parameters import whole
 from outlay.policies import UCBB1, UCBB2, UCBM1
 from outlay.policies.ucb_m1 import FACTOR
 from outlay.theory import assumptions
@@ -160,8 +160,8 @@ def _proved(policy: UCBB1 | UCBM1 | UCBB2, a: Arm) -> PullBound:
     match policy:
         case UCBB1():
             linear, residual = 2.0 / 3.0 * a.cost_bound, 2.0 / 3.0 * (a.reward_bound + weight * a.cost_bound)
-            constant = 1.0 + 8.0 * _summed(policy.alpha * min(1.0, policy.variance_factor / 2.0))
-            return PullBound(_pulls(a, policy.variance_factor, linear, residual, spread, policy.factor), constant)
+            constant = 1.0 + 8.0 * _summed(policy.alpha * min(1.0, policy.chosen_factor / 2.0))
+            return PullBound(_pulls(a, policy.chosen_factor, linear, residual, spread, policy.factor), constant)
         case UCBM1():
             coefficient = max(_pulls(a, 121.0, 0.0, 0.0, spread, FACTOR), 3.5)  # 3.5ℓ + 1 pulls fill the blocks
             return PullBound(coefficient, 2.0 + 2.0 * _summed(policy.alpha))

@@ -6,8 +6,8 @@ If |θ̂1 − θ1| ≤ η and |θ̂2 − θ2| ≤ ε with η < θ1(λ−1)/λ, t
 
 from typing import NamedTuple
 
+from outlay.checks import real
 from outlay.errors import NotCovered
-from outlay.parameters import real
 
 STRETCH = 1.28  # the paper's λ: the estimate is stable while η < 0.21875·θ1
 

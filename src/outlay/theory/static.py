@@ -11,8 +11,8 @@ import numpy as np
 
 from outlay.arms import AnyLaw, Exponential, Gaussian, Moments, support_of
 from outlay.arms.law import checked
+from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.parameters import Vector, real
 from outlay.theory.lattice import Lattice, cost_side, decay, find_lattice, policy_value
 
 MOST_STATES = 1_000_000  # of a lattice that is solved

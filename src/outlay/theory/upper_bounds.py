@@ -4,8 +4,8 @@ import math
 from typing import Any, NamedTuple
 
 from outlay.arms import Problem
+from outlay.checks import real
 from outlay.errors import NotCovered
-from outlay.parameters import real
 from outlay.theory import assumptions
 from outlay.theory.arm_rates import rates
 from outlay.theory.finite import finite

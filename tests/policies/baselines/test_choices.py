@@ -13,12 +13,12 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import CHOOSING
 
 from outlay.beliefs import Belief, Moments
-from outlay.engine.fingerprint import Reach
-from outlay.engine.records import coerced
-from outlay.engine.vocabulary import OPTIONS, learn
+from outlay.engine.compiler.fingerprint import Reach
+from outlay.engine.compiler.records import coerced
+from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.formulas.choose import log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
-from outlay.policies.choose import log_of
 from outlay.policies.protocol import memory_of
 
 

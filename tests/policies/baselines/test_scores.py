@@ -12,9 +12,9 @@ from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY
 from tests.policies.test_scores import beliefs, moments_of
 
 from outlay.beliefs import Belief
+from outlay.formulas.wilson import wilson_lower, wilson_upper
 from outlay.policies import baselines as b
 from outlay.policies.baselines.b_kl_ucb import kl_upper
-from outlay.policies.baselines.wilson import wilson_lower, wilson_upper
 
 
 def drawn(rng: np.random.Generator, m_x: float, m_r: float) -> tuple[slow.Samples, int]:

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from outlay.campaign.batch import run
 from outlay.campaign.clock import Clock
-from outlay.campaign.commands import Command, Open
-from outlay.campaign.events import Record
-from outlay.campaign.fold import apply
+from outlay.campaign.ledger.commands import Command, Open
+from outlay.campaign.ledger.events import Record
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Status, status_of
-from outlay.campaign.state import State
+from outlay.campaign.stores.batch import run
 
 
 class MemoryLedger:

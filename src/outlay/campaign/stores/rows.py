@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.compiler import compiles
 
-from outlay.campaign.commands import Amend, Ask, Command, Extend, Tell, Void
-from outlay.campaign.events import Asked, Opened, Record, from_json, to_json
-from outlay.campaign.state import Arm, Decision, State
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, Void
+from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
+from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
 from outlay.errors import StoreError
 

@@ -16,16 +16,16 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from outlay.campaign import snapshot
-from outlay.campaign.batch import Done, run
 from outlay.campaign.clock import Clock
-from outlay.campaign.commands import Command, Open
-from outlay.campaign.decide import step
-from outlay.campaign.events import Record
-from outlay.campaign.fold import apply
+from outlay.campaign.ledger import snapshot
+from outlay.campaign.ledger.commands import Command, Open
+from outlay.campaign.ledger.decide import step
+from outlay.campaign.ledger.events import Record
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.replies import Status, status_of
-from outlay.campaign.state import Arm, State
 from outlay.campaign.stores import rows, tables
+from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.database import at_one_moment, connect, is_sqlite, lost, told_plainly, where
 from outlay.campaign.stores.writer import Writer
 from outlay.errors import StoreError

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from outlay.campaign.batch import settled_first
-from outlay.campaign.commands import Command
+from outlay.campaign.ledger.commands import Command
+from outlay.campaign.stores.batch import settled_first
 from outlay.campaign.stores.database import FORKED
 from outlay.errors import NotNow, StoreError
 

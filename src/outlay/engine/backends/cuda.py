@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from outlay.engine.batch import check_finite
-from outlay.engine.device_random import key_of
+from outlay.engine.compiler.records import coerced
+from outlay.engine.compiler.world import compose
+from outlay.engine.gpu.random import key_of
 from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Outcome, decide_lazily, way_to_decide
-from outlay.engine.records import coerced
 from outlay.engine.task import Task, same_types
-from outlay.engine.world import compose
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 
 THREADS = 128  # in a block; runs are padded to a multiple
@@ -91,8 +91,8 @@ class _Plan:
 
     def __init__(self, cuda: Any, task: Task, lazy: bool = True) -> None:
         self.cuda, self.task = cuda, task
-        self.code: Any = imported("outlay.engine.device_code")
-        self.device: Any = imported("outlay.engine.device")
+        self.code: Any = imported("outlay.engine.gpu.code")
+        self.device: Any = imported("outlay.engine.gpu.kernel")
         self.first = task.memory()()
         self.lazy = lazy and task.max_pulls <= MOST_LAZY_PULLS and _may_be_lazy(task.policy)
         policy = coerced(task.policy)

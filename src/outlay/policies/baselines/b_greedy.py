@@ -5,9 +5,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.parameters import Record, real
-from outlay.policies.baselines.rates import best_rate
-from outlay.policies.choose import Now
+from outlay.checks import real
+from outlay.formulas.choose import Now
+from outlay.formulas.rates import best_rate
+from outlay.parameters import Record
 
 
 class _BGreedyFields(NamedTuple):

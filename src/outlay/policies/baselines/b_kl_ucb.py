@@ -6,9 +6,10 @@ from typing import NamedTuple, Self
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, Vector, real, vector
-from outlay.policies.baselines.unit import share
-from outlay.policies.known_moments import check_length
+from outlay.checks import Vector, real, vector
+from outlay.formulas.known_moments import check_length
+from outlay.formulas.unit import share
+from outlay.parameters import Record
 
 STEPS = 50  # more than it ever takes
 CLOSE = 1e-15

@@ -6,9 +6,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.parameters import Record, Vector
-from outlay.policies.baselines.unit import checked_bounds, share
-from outlay.policies.choose import Now, precedes
+from outlay.checks import Vector
+from outlay.formulas.choose import Now, precedes
+from outlay.formulas.unit import checked_bounds, share
+from outlay.parameters import Record
 
 ROOM = 8  # samples that can wait at first
 PULLS, REWARDS, COSTS = range(3)  # columns of `Coins.counts`

@@ -4,8 +4,9 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, real
-from outlay.policies.baselines.unit import checked_bounds, share
+from outlay.checks import real
+from outlay.formulas.unit import checked_bounds, share
+from outlay.parameters import Record
 
 
 class _CUCBFields(NamedTuple):

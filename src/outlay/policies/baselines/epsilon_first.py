@@ -5,10 +5,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.parameters import real
-from outlay.policies.baselines.rates import best_rate
+from outlay.checks import real
+from outlay.formulas.choose import Now
+from outlay.formulas.rates import best_rate
 from outlay.policies.baselines.told_budget import TellsBudget, told_budget
-from outlay.policies.choose import Now
 
 
 class _EpsilonFirstFields(NamedTuple):

@@ -4,9 +4,10 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, real
-from outlay.policies.baselines.log_time import log_after
-from outlay.policies.baselines.unit import share
+from outlay.checks import real
+from outlay.formulas.log_time import log_after
+from outlay.formulas.unit import share
+from outlay.parameters import Record
 
 
 class _FractionalKUBEFields(NamedTuple):

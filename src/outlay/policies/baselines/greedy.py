@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
+from outlay.formulas.rates import observed_rate
 from outlay.parameters import Record
-from outlay.policies.baselines.rates import observed_rate
 
 
 class _GreedyFields(NamedTuple):

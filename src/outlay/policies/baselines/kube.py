@@ -6,11 +6,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.parameters import real
+from outlay.checks import real
+from outlay.formulas.choose import Now, precedes
+from outlay.formulas.log_time import log_after
 from outlay.policies.baselines.fractional_kube import density
-from outlay.policies.baselines.log_time import log_after
 from outlay.policies.baselines.told_budget import TellsBudget, told_budget
-from outlay.policies.choose import Now, precedes
 
 MOST = 1e300  # times that an arm can fit
 

@@ -4,10 +4,11 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.parameters import Record, real
-from outlay.policies.baselines.log_time import log_after
-from outlay.policies.baselines.unit import checked_bounds, share
-from outlay.policies.baselines.wilson import wilson_lower, wilson_upper
+from outlay.checks import real
+from outlay.formulas.log_time import log_after
+from outlay.formulas.unit import checked_bounds, share
+from outlay.formulas.wilson import wilson_lower, wilson_upper
+from outlay.parameters import Record
 
 
 class _OmegaUCBFields(NamedTuple):

@@ -6,11 +6,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.parameters import real
-from outlay.policies.baselines.rates import upper_over_lower
+from outlay.checks import real
+from outlay.formulas.choose import Now, precedes
+from outlay.formulas.rates import upper_over_lower
+from outlay.formulas.unit import checked_bounds, share
 from outlay.policies.baselines.told_budget import TellsBudget, told_budget
-from outlay.policies.baselines.unit import checked_bounds, share
-from outlay.policies.choose import Now, precedes
 
 
 class _PDBwKFields(NamedTuple):

@@ -4,8 +4,9 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import BlockBelief, Blocks, block_medians
-from outlay.parameters import Record, real
-from outlay.policies.baselines.rates import upper_over_lower
+from outlay.checks import real
+from outlay.formulas.rates import upper_over_lower
+from outlay.parameters import Record
 
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of groups
 ALONE = 2.0**600  # a least cost that makes the rate of a block its reward, in an exact unit of its own

@@ -5,8 +5,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from outlay.parameters import Record, Vector, real
-from outlay.policies.baselines.rates import upper_over_lower
+from outlay.checks import Vector, real
+from outlay.formulas.rates import upper_over_lower
+from outlay.parameters import Record
 
 # Columns of `Truncated.stats`, and entries of `Truncated.told`.
 PULLS, COST, REWARD = range(3)

@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from outlay.parameters import Record, real
+from outlay.checks import real
+from outlay.parameters import Record
 
 
 class TellsBudget(Record):

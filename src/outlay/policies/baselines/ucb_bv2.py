@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay.beliefs import Belief, Moments
+from outlay.formulas.choose import Now, precedes
+from outlay.formulas.unit import checked_bounds, share
 from outlay.parameters import Record
-from outlay.policies.baselines.unit import checked_bounds, share
-from outlay.policies.choose import Now, precedes
 
 
 class _UCBBV2Fields(NamedTuple):

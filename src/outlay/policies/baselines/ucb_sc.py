@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
+from outlay.formulas.log_time import log_after
+from outlay.formulas.unit import checked_bounds, share
 from outlay.parameters import Record
-from outlay.policies.baselines.log_time import log_after
-from outlay.policies.baselines.unit import checked_bounds, share
 
 
 class _UCBSCPlusFields(NamedTuple):

@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from outlay.engine.result import Result, checked
-from outlay.report.distribution import distribution
 from outlay.report.figures.style import INK, SOFT, blank, compact, frame, legend, look, set_scale, sheet_of, stacked
+from outlay.report.numbers.distribution import distribution
+from outlay.results.result import Result, checked
 
 
 def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "page") -> Figure:

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from outlay.engine.result import Result, checked
-from outlay.report.earnings import earnings
 from outlay.report.figures.shares import arm_colours
 from outlay.report.figures.style import INK, blank, compact, frame, legend, set_scale, sheet_of, stacked
+from outlay.report.numbers.earnings import earnings
+from outlay.results.result import Result, checked
 
 
 def reward_figure(result: Result, *, width: str = "page") -> Figure:

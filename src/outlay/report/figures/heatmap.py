@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from outlay.engine.result import Result
 from outlay.report.figures.style import INK, PALETTE, blank, frame, sheet_of, stacked
-from outlay.report.heat import heat_map
+from outlay.report.numbers.heat import heat_map
+from outlay.results.result import Result
 
 _DARKEST = 0.65  # what ink is still read on
 

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from outlay.arms import Problem
 from outlay.report.figures.style import ARMS, INK, blank, frame, legend, set_scale, sheet_of
-from outlay.report.intervals import intervals
+from outlay.report.numbers.intervals import intervals
 
 _TRUE = (0, (5.0, 3.0))
 

@@ -3,11 +3,11 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from outlay.engine.result import Result, checked
-from outlay.report.curves import shortened
 from outlay.report.figures.shares import arm_colours
 from outlay.report.figures.style import INK, PALETTE, blank, frame, legend, set_scale, sheet_of
-from outlay.report.paths import path
+from outlay.report.numbers.paths import path
+from outlay.results.result import Result, checked
+from outlay.words import shortened
 
 
 def path_figure(result: Result, policy: str | None = None, run: int = 0, *, width: str = "page") -> Figure:

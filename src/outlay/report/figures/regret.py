@@ -6,11 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from outlay.arms import Problem
-from outlay.engine.result import Result, checked
-from outlay.parameters import place_of
-from outlay.report.bounds import bounds_chart
-from outlay.report.curves import SCALES, Chart, Curve, Line, regret_chart
+from outlay.checks import word
 from outlay.report.figures.style import INK, PALETTE, Sheet, band, blank, frame, legend, look, note, set_scale, sheet_of
+from outlay.report.numbers.bounds import bounds_chart
+from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, regret_chart
+from outlay.results.result import Result, checked
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
 _FEW = 8  # budgets, up to which each has its mark
@@ -40,7 +40,7 @@ def regret_figure(
         budget_scale: "log" or "linear".
         width: "page", or "column" for a column of a two-column paper, 3.3 inches.
     """
-    place_of("regret_figure", "budget_scale", budget_scale, SCALES)
+    word("regret_figure", "budget_scale", budget_scale, SCALES)
     sheet = sheet_of("regret_figure", width)
     return draw(regret_chart(checked("regret_figure", result), bounds, kind, scale), sheet, budget_scale)
 

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from outlay.engine.result import Result, checked
-from outlay.report.curves import cut
 from outlay.report.figures.style import ARMS, REST, blank, frame, legend, set_scale, sheet_of
-from outlay.report.shares import Grouping, shares
+from outlay.report.numbers.shares import Grouping, shares
+from outlay.results.result import Result, checked
+from outlay.words import cut
 
 
 def pulls_figure(result: Result, *, width: str = "page") -> Figure:

@@ -12,8 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from outlay.parameters import place_of
-from outlay.report.curves import Curve, cut
+from outlay.checks import word
+from outlay.report.numbers.curves import Curve
+from outlay.words import cut
 
 # Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
 # apart with every common colour blindness, and no arm looks like a policy.
@@ -50,7 +51,7 @@ def sheet_of(owner: str, width: str) -> Sheet:
     >>> sheet_of("regret_figure", "column").inches
     3.3
     """
-    return _SHEETS[place_of(owner, "width", width, WIDTHS)]
+    return _SHEETS[WIDTHS.index(word(owner, "width", width, WIDTHS))]
 
 
 def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:

@@ -7,7 +7,7 @@ import numpy as np
 from outlay.arms import Bernoulli, Beta, Constant, Discrete, Empirical, Uniform
 from outlay.arms.beta_table import beta_quantile
 from outlay.arms.law import Law
-from outlay.parameters import Vector
+from outlay.checks import Vector
 from outlay.theory.divergences.known_support import Edge, Points, nearest
 
 _REACH = 8.5  # standard normals beyond this have probability 2e-17

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from outlay.checks import Vector, real, vector
 from outlay.errors import BadParameter, NotCovered
-from outlay.parameters import Vector, real, vector
 
 RATES = {"at_least": -1e100, "at_most": 1e100}  # beyond them squares of the means may overflow
 _STEPS = 10  # rates on the way from the arm's own to the one asked for; each solution starts the next search

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.arms import AnyLaw
-from outlay.parameters import Vector
+from outlay.checks import Vector
 from outlay.theory.divergences.log_remainder import log_remainder
 
 _TINY = 1e-300

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.parameters import Vector
+from outlay.checks import Vector
 
 _CLOSE = 0.02  # nearer to 0 the series is exact, and the difference is not
 _POWERS = range(10, 1, -1)

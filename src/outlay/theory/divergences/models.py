@@ -11,8 +11,8 @@ from outlay import arms
 from outlay.arms import AnyLaw
 from outlay.arms.coupled import is_gaussian
 from outlay.arms.law import checked
+from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered
-from outlay.parameters import real
 from outlay.theory.divergences.bernoulli import independent
 from outlay.theory.divergences.bounded import on_its_box, on_its_outcomes
 from outlay.theory.divergences.families import RATES

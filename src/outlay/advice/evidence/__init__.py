@@ -1,0 +1,1 @@
+"""What a log says of its arms: tallies, rates with intervals, tails, drift."""

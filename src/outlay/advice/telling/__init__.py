@@ -1,0 +1,1 @@
+"""An advice as text, JSON, figures and a page."""

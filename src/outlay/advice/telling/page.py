@@ -1,0 +1,89 @@
+"""Advice as one self-contained HTML page, in the look of every report: nothing to load from elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from outlay._version import __version__
+from outlay.advice.records import Advice
+from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.telling import tables
+from outlay.advice.telling.answer import answer
+from outlay.advice.telling.charts import Dots, rate_dots, reward_dots
+from outlay.advice.telling.code import call
+from outlay.advice.telling.figures import dots_figure
+from outlay.advice.telling.words import number
+from outlay.files import check_writable, place, writing
+from outlay.report.figures.files import inline_svg, svg_text
+from outlay.report.folders import made
+from outlay.report.rendering import rendered
+from outlay.words import capital, counted
+
+
+@contextmanager
+def page_in(folder: Any) -> Iterator[Path]:
+    """The file of the page in a folder, which is made, and gone again where the work fails; BadFile for a bad place."""
+    target = place("write_advice", folder) / "advice.html"
+    with made(target.parent):
+        check_writable(target)
+        yield target
+
+
+def write_advice(advice: Advice, folder: Any) -> Path:
+    """Write the page into a folder; its path."""
+    with page_in(folder) as target:
+        text = page_text(advice)
+        with writing(target):
+            target.write_text(text, encoding="utf-8")
+    return target
+
+
+def page_text(advice: Advice) -> str:
+    """The page as text."""
+    played = advice.rehearsal
+    return rendered(
+        "outlay.advice",
+        "advice.html.j2",
+        title=f"How to spend {number(advice.budget)}, by {Path(advice.log).name}",
+        summary=tables.heading(advice),
+        answer=answer(advice),
+        code=advice.code,
+        cautions=advice.cautions,
+        rates=_drawings(rate_dots(advice), "rates"),
+        arm_headings=tables.ARMS,
+        arm_rows=tables.arm_rows(advice),
+        arm_note=capital("; ".join(tables.arm_notes(advice).values())),
+        rewards=None if played is None else _drawings(reward_dots(played), "rewards"),
+        policy_headings=tables.POLICIES,
+        policy_rows=[] if played is None else tables.policy_rows(played),
+        policy_note="" if played is None else _policy_note(played),
+        calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
+        settings=settings(advice, played),
+    )
+
+
+def settings(advice: Advice, played: Rehearsal | None) -> dict[str, str]:
+    """How the advice was made."""
+    made = {
+        "log": advice.log,
+        "rows": f"{advice.rows:,}, {counted(advice.left_out, 'row')} left out",
+        "intervals": f"Fieller's, Student's quantiles; {advice.confidence:.0%} for all arms together (Bonferroni)",
+        "tail": "Hill's estimate from the tenth of the rows with the largest costs, 10,000 at most",
+        "drift": "summed ranks of block means against a Brownian bridge, for each arm's cost and reward (Bonferroni)",
+    }
+    if played is not None:
+        made["rehearsal"] = f"{counted(played.runs, 'run')}, seed {played.seed}: the same seed gives the same numbers"
+    return made | {"outlay": __version__}
+
+
+def _policy_note(played: Rehearsal) -> str:
+    return "; ".join([tables.rehearsal_caption(played), *tables.policy_notes(played).values()])
+
+
+def _drawings(chart: Dots, name: str) -> list[Markup]:
+    """SVG for a page and for a phone, whose labels matplotlib has escaped."""
+    texts = {width: svg_text(dots_figure(chart, width)) for width in ("page", "column")}
+    return [Markup(inline_svg(text, f"{name}-{width}", chart.title)) for width, text in texts.items()]  # noqa: S704

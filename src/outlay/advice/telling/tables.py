@@ -1,0 +1,150 @@
+"""Advice in a terminal: rows of text, then rich tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from outlay.advice.records import Advice, ArmAdvice
+from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.telling.words import ANY, measured, number, span
+from outlay.policies import Uniform
+from outlay.words import counted, listed
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod, RenderableType
+    from rich.table import Table
+
+MOST_ROWS = 24
+ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
+POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
+_NAMES, _TEXT = ("arm", "policy"), ("arm", "policy", "verdict")
+_NAME = 20  # characters of a line that a name is not denied; longer ones are folded
+# What a narrow terminal goes without, from the first to the last.
+_SPARED = ("corr.", "tail", "1 in 10 loses", "mean reward", "mean cost", "rows", "of best arm", "interval")
+
+
+def heading(advice: Advice) -> str:
+    """What was read."""
+    found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
+    return f"{advice.log}: {found}; {number(advice.budget)} to spend"
+
+
+def arm_rows(advice: Advice) -> list[tuple[str, ...]]:
+    """A row of text for each arm, the best rate first; of many only the first."""
+    ranked = sorted(advice.arms, key=_rank)
+    rows = [_cells(arm) for arm in ranked[:MOST_ROWS]]
+    if len(ranked) > MOST_ROWS:
+        rows.append((counted(len(ranked) - MOST_ROWS, "more arm"), *[""] * (len(ARMS) - 1)))
+    return rows
+
+
+def policy_rows(played: Rehearsal) -> list[tuple[str, ...]]:
+    """A row of text for each candidate, after that of the best arm alone."""
+    first: tuple[str, ...] = (
+        f"{played.best} alone",
+        measured(played.best_reward, played.best_stderr),
+        "100.0%",
+        "–",
+        "–",
+    )
+    return [first] + [
+        (
+            one.label,
+            measured(one.reward, one.stderr),
+            "–" if one.share != one.share else f"{one.share:.1%}",
+            measured(one.regret, one.regret_stderr),
+            number(one.bad_regret),
+        )
+        for one in played.candidates
+    ]
+
+
+def rehearsal_caption(played: Rehearsal) -> str:
+    """What the table of policies shows."""
+    runs = f"{counted(played.runs, 'run')}, seed {played.seed}"
+    return f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})"
+
+
+def arm_notes(advice: Advice) -> dict[str, str]:
+    """What the columns of the table of arms mean."""
+    interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
+    if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
+        interval += f" ({ANY}: too few rows, or costs that vary too much, to bound it)"
+    tail = "tail: index of the costs, below 2 the variance looks infinite"
+    if any(arm.tail.limit is not None for arm in advice.arms):
+        tail += ", or would without the limit"
+    return {"interval": interval, "corr.": "corr.: of cost and reward", "tail": tail}
+
+
+def policy_notes(played: Rehearsal) -> dict[str, str]:
+    """What the columns of the table of policies mean, and which policies had learned nothing yet."""
+    lost = {
+        "lost ± stderr": "lost: to arms of lesser rates, on average",
+        "1 in 10 loses": "1 in 10 loses: that much or more",
+    }
+    if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, Uniform)]:
+        were = "was" if len(turns) == 1 else "were"
+        lost["policy"] = f"{listed(turns)} {were} still trying every arm in turn at this budget, as Uniform does"
+    return lost
+
+
+def advice_tables(advice: Advice, width: int) -> "RenderableType":
+    """Everything but the code, for `rich.print` on a terminal of so many characters a line."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(heading(advice), "bold")]
+    parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
+    if advice.rehearsal is not None:
+        parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
+        parts += _table(POLICIES, policy_rows(advice.rehearsal), policy_notes(advice.rehearsal), width)
+    return Group(*parts, Text("What to mind", "bold"), _two_columns(advice.cautions))
+
+
+def _table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Mapping[str, str], width: int
+) -> list["RenderableType"]:
+    """A table of as many columns as there is room for, what is to be said of them, and an empty line."""
+    from rich import box
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    room = {name: max(map(cell_len, cells)) for name, *cells in zip(headings, headings, *rows, strict=True)}
+    room = {name: min(wide, _NAME) if name in _NAMES else wide for name, wide in room.items()}
+    spared = []
+    for name in _SPARED:
+        if name in room and sum(room.values()) + 3 * len(room) + 1 > width:
+            del room[name]
+            spared.append(name)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for name, wide in room.items():
+        justify: JustifyMethod = "left" if name in _TEXT else "right"
+        table.add_column(name, justify=justify, no_wrap=name not in _NAMES, overflow="fold", min_width=wide)
+    for row in rows:
+        table.add_row(*(Text(cell) for name, cell in zip(headings, row, strict=True) if name in room))
+    words = [note for name, note in notes.items() if name in room]
+    words += [f"no room for {', '.join(spared)}"] * bool(spared)
+    return [table, Text("; ".join(words), "dim"), Text()]
+
+
+def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def _rank(arm: ArmAdvice) -> tuple[float, str]:
+    return (float("inf") if arm.rate is None else -arm.rate, arm.name)
+
+
+def _cells(arm: ArmAdvice) -> tuple[str, ...]:
+    interval = "–" if arm.rate is None else span(*arm.interval)
+    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(arm.rate))
+    correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
+    return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict

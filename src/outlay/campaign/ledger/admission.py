@@ -1,0 +1,61 @@
+"""Which arms may be named, what is set aside for them, and which one the policy names."""
+
+from outlay.campaign.ledger.learner import Learner, Stream
+from outlay.campaign.ledger.state import Arm, State
+from outlay.errors import OutlayError
+
+
+def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float | None:
+    """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
+    draws, learner = state.terms.propensity_draws, state.learner
+    if not draws or learner is None:
+        return None
+    in_flight, spent = [each.in_flight for each in state.arms], state.unit.amount(state.spent)
+    streams = (Stream(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
+    agreed = sum(learner.choose(open_arms, in_flight, spent, stream) == arm for stream in streams)
+    return (1 + agreed) / (1 + draws)
+
+
+def choose(state: State, open_arms: list[int], seq: int) -> tuple[int, bool]:
+    """The arm that the policy names in the event `seq`, and whether chance had a part in it."""
+    stream = Stream(state.terms.seed, seq)
+    in_flight = [arm.in_flight for arm in state.arms]
+    return learner_of(state).choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
+
+
+def admissible(state: State) -> list[int]:
+    """The arms that may be named: enabled and, in hard mode, affordable at their dearest."""
+    return [i for i in affordable(state) if state.arms[i].enabled]
+
+
+def affordable(state: State) -> list[int]:
+    """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
+    if state.terms.mode != "hard":
+        return list(range(len(state.arms)))
+    left = state.budget - state.spent - state.reserved
+    return [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
+
+
+def reservation(state: State, arm: Arm) -> int:
+    """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
+
+    The estimate is the dearest of T costs told and a T-th more, which is unbiased for the maximum of uniform ones. With
+    nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
+    """
+    if arm.max_cost is not None:
+        return arm.max_cost
+    if arm.heard:
+        return arm.dearest + -(-arm.dearest // arm.heard)
+    if state.terms.reservation is not None:
+        return state.terms.reservation
+    if state.terms.mode == "hard":
+        return max(1, state.budget - state.spent - state.reserved)
+    return max(other.dearest for other in state.arms)
+
+
+def learner_of(state: State) -> Learner:
+    """The policy at work, where it is at hand."""
+    if state.learner is None:
+        name = state.terms.policy["name"]
+        raise OutlayError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
+    return state.learner

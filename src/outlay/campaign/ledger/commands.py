@@ -1,0 +1,109 @@
+"""What can be asked of a campaign: plain records, already checked and in units, for `decide`."""
+
+from typing import NamedTuple
+
+from outlay.campaign.ledger.events import ArmTerms, Terms
+
+
+class Open(NamedTuple):
+    """Open the campaign."""
+
+    name: str
+    arms: tuple[ArmTerms, ...]
+    budget: int
+    terms: Terms
+
+
+class Ask(NamedTuple):
+    """Name an arm; the same key gives the same decision."""
+
+    key: str | None = None
+    ttl: int | None = None
+
+
+class Tell(NamedTuple):
+    """Settle what a decision cost and gave; `arm`, where the teller knows it, must be the decision's."""
+
+    decision: int
+    cost: int
+    reward: float
+    arm: str | None = None
+
+
+class Void(NamedTuple):
+    """Say that the pull was never made."""
+
+    decision: int
+    reason: str = ""
+
+
+class Extend(NamedTuple):
+    """Give a decision more time, from now."""
+
+    decision: int
+    ttl: int
+
+
+class Amend(NamedTuple):
+    """Correct what was told."""
+
+    decision: int
+    cost: int
+    reward: float
+    reason: str = ""
+
+
+class SetBudget(NamedTuple):
+    """Set the budget anew."""
+
+    budget: int
+
+
+class AddArm(NamedTuple):
+    """Open another arm."""
+
+    arm: ArmTerms
+
+
+class DisableArm(NamedTuple):
+    """Stop pulling an arm."""
+
+    arm: str
+
+
+class EnableArm(NamedTuple):
+    """Pull a disabled arm again."""
+
+    arm: str
+
+
+class Warm(NamedTuple):
+    """Learn from samples made elsewhere."""
+
+    arms: tuple[str, ...]
+    costs: tuple[float, ...]
+    rewards: tuple[float, ...]
+    key: str
+    source: str = ""
+
+
+class Pause(NamedTuple):
+    """Name no arm until further notice."""
+
+
+class Resume(NamedTuple):
+    """Name arms again."""
+
+
+class Close(NamedTuple):
+    """Name no arm any more."""
+
+
+class Sweep(NamedTuple):
+    """Let what is overdue expire."""
+
+
+Command = (
+    Open | Ask | Tell | Void | Extend | Amend | SetBudget | AddArm | DisableArm | EnableArm | Warm
+    | Pause | Resume | Close | Sweep
+)  # fmt: skip

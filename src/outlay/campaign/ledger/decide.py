@@ -1,0 +1,277 @@
+"""`decide`: what a command comes to. No clock, no input or output, no chance but what the seed and the ledger fix.
+
+Each rule reads the state and returns the events that follow with the reply, or raises, and then nothing happened.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from outlay._version import __version__
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.admission import admissible, affordable, choose, learner_of, propensity, reservation
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import Decision, State
+from outlay.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
+
+MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
+MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
+A_WHILE = 1.0  # seconds after which to ask again, at most
+MOST_ARMS = 10_000
+MOST_NAMED = 20  # arms in a message
+
+Outcome = tuple[list[e.AnyEvent], Any]
+
+
+def decide(state: State | None, command: c.Command, now: int) -> Outcome:
+    """The events that a command causes at the time `now`, and the reply."""
+    if isinstance(command, c.Open):
+        return _open(state, command)
+    if state is None:
+        raise ValueError("the first command of a campaign opens it")
+    return _RULES[type(command)](state, command, now)
+
+
+def step(state: State | None, command: c.Command, now: int, policy: Any = None) -> tuple[State, list[e.Record], Any]:
+    """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event."""
+    now = now if state is None else max(now, state.at)
+    events, reply = decide(state, command, now)
+    records = []
+    for event in events:
+        records.append(e.Record(1 if state is None else state.seq + 1, now, event))
+        state = apply(state, records[-1], policy)
+    assert state is not None  # noqa: S101 (the first command opens)
+    return state, records, reply
+
+
+def _open(state: State | None, command: c.Open) -> Outcome:
+    if state is not None:
+        return [], None
+    return [e.Opened(command.name, command.arms, command.budget, command.terms)], None
+
+
+def _ask(state: State, command: c.Ask, now: int) -> Outcome:
+    if command.key is not None and command.key in state.keys:
+        decision = state.decisions[state.keys[command.key]]
+        if decision.ttl != command.ttl:
+            raise CampaignConflict(f"key {command.key!r} was used with another ttl, for decision {decision.number}")
+        return [], decision.number
+    if state.ended:
+        return [], None
+    _refuse_for_now(state, now)
+    arms = admissible(state)
+    if not arms and state.pending:
+        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+    if not arms and affordable(state):
+        raise _not_now(state, now, "only disabled arms fit what is left of the budget")
+    if not arms:
+        return [e.Exhausted()], None
+    seq = state.seq + 1
+    arm, by_chance = choose(state, arms, seq)
+    ttl = state.terms.ttl if command.ttl is None else command.ttl
+    event = e.Asked(
+        arm,
+        reservation(state, state.arms[arm]),
+        f"{state.terms.policy['name']}@{__version__}",
+        command.key,
+        command.ttl,
+        None if ttl is None else now + ttl,
+        propensity(state, arm, arms, seq) if by_chance else None,
+    )
+    return [event], seq
+
+
+def _refuse_for_now(state: State, now: int) -> None:
+    """Raise NotNow where the campaign has not ended and yet no arm can be named."""
+    under_way, most = len(state.pending), state.terms.max_in_flight
+    if state.paused:
+        raise _not_now(state, now, f"campaign {state.name!r} is paused")
+    if not any(arm.enabled for arm in state.arms):
+        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
+    if most is not None and under_way >= most:
+        raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
+    if state.spent + state.reserved > state.budget:
+        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+
+
+def _not_now(state: State, now: int, reason: str) -> NotNow:
+    first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
+    return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
+
+
+def _tell(state: State, command: c.Tell, now: int) -> Outcome:  # noqa: ARG001
+    decision = _find(state, command.decision)
+    name = state.arms[decision.arm].name
+    if command.arm not in (None, name):
+        raise CampaignConflict(f"decision {decision.number} is a pull of {name!r}, not of {command.arm!r}")
+    outcome = command.cost, command.reward
+    if decision.standing == "told":
+        if outcome not in ((decision.told_cost, decision.told_reward), (decision.cost, decision.reward)):
+            said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
+            raise CampaignConflict(f"decision {decision.number} was told with {said}, which stands; amend corrects it")
+        return [], True
+    _check_cost(state, "tell", decision, command.cost)
+    _check_reward("tell", command.reward)
+    event = e.Told(
+        *(command.decision, decision.arm, command.cost, command.reward),
+        late=decision.standing != "pending",
+        overrun=_overruns(state, decision, command.cost),
+        instead=_counted(decision),
+    )
+    return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
+
+
+def _void(state: State, command: c.Void, now: int) -> Outcome:  # noqa: ARG001
+    decision = _find(state, command.decision)
+    if decision.standing == "voided":
+        return [], None
+    _check_pending(decision, "be voided")
+    return [e.Voided(command.decision, command.reason)], None
+
+
+def _extend(state: State, command: c.Extend, now: int) -> Outcome:
+    _check_pending(_find(state, command.decision), "be extended")
+    return [e.Extended(command.decision, now + command.ttl)], None
+
+
+def _amend(state: State, command: c.Amend, now: int) -> Outcome:  # noqa: ARG001
+    decision = _find(state, command.decision)
+    if decision.standing != "told":
+        raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
+    if (decision.cost, decision.reward) == (command.cost, command.reward):
+        return [], None
+    _check_cost(state, "amend", decision, command.cost)
+    _check_reward("amend", command.reward)
+    instead = _counted(decision)
+    assert instead is not None  # noqa: S101 (it was told)
+    event = e.Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
+    return [event, *_crossing(state, command.cost - instead.cost)], None
+
+
+def _set_budget(state: State, command: c.SetBudget, now: int) -> Outcome:  # noqa: ARG001
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
+    if command.budget == state.budget:
+        return [], None
+    ends = not state.ended and state.spent > command.budget
+    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
+
+
+def _add_arm(state: State, command: c.AddArm, now: int) -> Outcome:  # noqa: ARG001
+    index = state.index(command.arm.name)
+    if index is not None:
+        if state.arms[index].terms == command.arm:
+            return [], None
+        raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
+    if len(state.arms) >= MOST_ARMS:
+        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
+    learner_of(state).check_wider()
+    return [e.Added(command.arm)], None
+
+
+def _disable(state: State, command: c.DisableArm, now: int) -> Outcome:  # noqa: ARG001
+    index = _arm(state, "disable_arm", command.arm)
+    return [e.Disabled(index)] if state.arms[index].enabled else [], None
+
+
+def _enable(state: State, command: c.EnableArm, now: int) -> Outcome:  # noqa: ARG001
+    index = _arm(state, "enable_arm", command.arm)
+    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
+
+
+def _warm(state: State, command: c.Warm, now: int) -> Outcome:  # noqa: ARG001
+    if command.key in state.warmed:
+        return [], 0
+    arms = {name: _arm(state, "warm_start", name) for name in set(command.arms)}
+    for reward in command.rewards:
+        _check_reward("warm_start", reward)
+    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
+
+
+def _pause(state: State, command: c.Pause, now: int) -> Outcome:  # noqa: ARG001
+    return [] if state.paused else [e.Paused()], None
+
+
+def _resume(state: State, command: c.Resume, now: int) -> Outcome:  # noqa: ARG001
+    return [e.Resumed()] if state.paused else [], None
+
+
+def _close(state: State, command: c.Close, now: int) -> Outcome:  # noqa: ARG001
+    return [] if state.ended == "closed" else [e.Closed()], None
+
+
+def _sweep(state: State, command: c.Sweep, now: int) -> Outcome:  # noqa: ARG001
+    if state.due is None or now < state.due:
+        return [], None
+    by_time = sorted((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
+    overdue = [entry for entry in by_time if entry[0] <= now]
+    state.due = by_time[len(overdue)][0] if len(overdue) < len(by_time) else None
+    if state.terms.expiry == "release":
+        return [e.Expired(number) for _, number, _ in overdue], None
+    events: list[e.AnyEvent] = [e.Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
+    return events + _crossing(state, sum(held for _, _, held in overdue)), None
+
+
+def _counted(decision: Decision) -> e.Counted | None:
+    """What it counts for so far, if it does."""
+    if decision.cost is None or decision.reward is None or decision.place is None:
+        return None
+    return e.Counted(decision.cost, decision.reward, decision.place)
+
+
+def _overruns(state: State, decision: Decision, cost: int) -> bool:
+    """Whether it cost more than was set aside; for a voided pull nothing is.
+
+    Only in hard mode is it a promise that an arm of which nothing is known needs nothing.
+    """
+    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or state.terms.mode == "hard"
+    return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
+
+
+def _crossing(state: State, more: int) -> list[e.AnyEvent]:
+    """Exhausted, where this much more spending crosses the budget."""
+    return [e.Exhausted()] if not state.ended and state.spent + more > state.budget else []
+
+
+def _find(state: State, number: int) -> Decision:
+    decision = state.decisions.get(number)
+    if decision is None:
+        raise UnknownDecision(state.name, number)
+    return decision
+
+
+def _check_pending(decision: Decision, verb: str) -> None:
+    if decision.standing != "pending":
+        raise CampaignConflict(f"decision {decision.number} is {decision.standing} and cannot {verb}")
+
+
+def _check_cost(state: State, owner: str, decision: Decision, cost: int) -> None:
+    if cost < 0 and not state.terms.negative_costs:
+        raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
+    if max(abs(state.spent), abs(state.arms[decision.arm].spent)) + abs(cost) > MOST_SPENT:
+        raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
+
+
+def _check_reward(owner: str, reward: float) -> None:
+    if not abs(reward) <= MOST_REWARD:
+        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
+
+
+def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
+    """What to raise where there is no such arm."""
+    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
+    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
+
+
+def _arm(state: State, owner: str, name: str) -> int:
+    index = state.index(name)
+    if index is None:
+        raise unknown_arm(state, owner, name)
+    return index
+
+
+_RULES: dict[type, Callable[[State, Any, int], Outcome]] = {
+    c.Ask: _ask, c.Tell: _tell, c.Void: _void, c.Extend: _extend, c.Amend: _amend, c.SetBudget: _set_budget,
+    c.AddArm: _add_arm, c.DisableArm: _disable, c.EnableArm: _enable, c.Warm: _warm, c.Pause: _pause,
+    c.Resume: _resume, c.Close: _close, c.Sweep: _sweep,
+}  # fmt: skip

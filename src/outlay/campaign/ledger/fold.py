@@ -1,0 +1,187 @@
+"""`apply`: what an event does to a campaign. No clock, no input or output, no chance: truth is the fold of the events.
+
+The state is changed in place and returned: copying it would make each event cost as much as the campaign is large.
+"""
+
+from typing import Any
+
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.learner import Learner, Stream
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.state import Arm, Decision, State
+from outlay.policies import BY_NAME
+
+
+def apply(state: State | None, record: e.Record, policy: Any = None) -> State:
+    """The state after an event; `policy` stands in for one that is not built in, when the campaign is opened."""
+    event = record.event
+    if isinstance(event, e.Opened):
+        state = _opened(event, policy)
+    elif state is None:
+        raise ValueError("the first event of a campaign opens it")
+    else:
+        _RULES[type(event)](state, event, record)
+    state.seq, state.at = record.seq, record.at
+    return state
+
+
+def policy_of(terms: Any) -> Any:
+    """The policy that was agreed, where outlay has it."""
+    kind = BY_NAME.get(terms.policy["name"])
+    return None if kind is None else kind(**terms.policy["parameters"])
+
+
+def _opened(event: e.Opened, policy: Any) -> State:
+    arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
+    policy = policy_of(event.terms) if policy is None else policy
+    budget = Unit.named(event.terms.unit).amount(event.budget)
+    return State(event, arms, None if policy is None else Learner(policy, len(arms), budget))
+
+
+def _asked(state: State, event: e.Asked, record: e.Record) -> None:
+    decision = Decision(
+        record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity
+    )
+    state.hold(decision)
+    state.pending[record.seq] = decision
+    arm = state.arms[event.arm]
+    arm.in_flight += 1
+    arm.reserved += event.reserved
+    _note_due(state, event.expires)
+
+
+def _told(state: State, event: e.Told, record: e.Record) -> None:
+    place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _hear(state.arms[event.arm], event.cost)
+    _land(state, event.decision)
+    decision = state.decisions.get(event.decision)
+    if decision is not None:
+        decision.standing, decision.late, decision.overrun = "told", event.late, event.overrun
+        decision.told_cost, decision.told_reward = event.cost, event.reward
+        decision.cost, decision.reward, decision.place = event.cost, event.reward, place
+
+
+def _expired(state: State, event: e.Expired, record: e.Record) -> None:
+    decision = state.decisions[event.decision]
+    _land(state, event.decision)
+    decision.standing = "expired"
+    if event.charged is not None:
+        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record)
+        decision.cost, decision.reward = event.charged, event.reward
+
+
+def _voided(state: State, event: e.Voided, _: e.Record) -> None:
+    _land(state, event.decision)
+    state.decisions[event.decision].standing = "voided"
+
+
+def _extended(state: State, event: e.Extended, _: e.Record) -> None:
+    state.decisions[event.decision].expires = event.expires
+    _note_due(state, event.expires)
+
+
+def _amended(state: State, event: e.Amended, record: e.Record) -> None:
+    _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _hear(state.arms[event.arm], event.cost)
+    decision = state.decisions.get(event.decision)
+    if decision is not None:
+        decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
+
+
+def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
+    if state.learner:
+        state.learner.set_budget(state.unit.amount(event.budget))
+    if state.ended == "exhausted" and event.budget > state.budget and state.spent <= event.budget:
+        state.ended = None
+    state.budget = event.budget
+
+
+def _added(state: State, event: e.Added, _: e.Record) -> None:
+    if state.learner:
+        state.learner.widen()
+    state.arms.append(Arm(event.arm.name, event.arm.max_cost))
+
+
+def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
+    state.arms[event.arm].enabled = False
+
+
+def _enabled(state: State, event: e.Enabled, _: e.Record) -> None:
+    state.arms[event.arm].enabled = True
+
+
+def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
+    if state.learner:
+        samples = zip(event.arms, event.costs, event.rewards, strict=True)
+        state.learner.observe_all(samples, Stream(state.terms.seed, record.seq))
+    for index, cost in zip(event.arms, event.costs, strict=True):
+        arm = state.arms[index]
+        arm.samples += 1
+        _hear(arm, state.unit.units("warm_start", "cost", cost))
+    state.warmed.append(event.key)
+
+
+def _paused(state: State, event: e.Paused, _: e.Record) -> None:  # noqa: ARG001
+    state.paused = True
+
+
+def _resumed(state: State, event: e.Resumed, _: e.Record) -> None:  # noqa: ARG001
+    state.paused = False
+
+
+def _exhausted(state: State, event: e.Exhausted, _: e.Record) -> None:  # noqa: ARG001
+    state.ended = "exhausted"
+
+
+def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
+    state.ended = "closed"
+
+
+def _count(state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record) -> int:
+    """Let a pull count, in the place of what it counted before, if it did; return the place of its sample.
+
+    It is learned first: where a user's memory raises, no sum has changed.
+    """
+    arm, unit, learner = state.arms[index], state.unit, state.learner
+    if instead is not None:
+        if learner:
+            old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
+            learner.revise(index, instead.place, old, new)
+        arm.spent += cost - instead.cost
+        arm.reward += reward - instead.reward
+        return instead.place
+    if learner:
+        learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
+    arm.samples += 1
+    arm.pulls += 1
+    arm.spent += cost
+    arm.reward += reward
+    return arm.samples - 1
+
+
+def _hear(arm: Arm, cost: int) -> None:
+    """Remember a cost that somebody told: what was charged for an expired pull is none."""
+    arm.heard += 1
+    arm.dearest = max(arm.dearest, cost)
+
+
+def _land(state: State, number: int) -> None:
+    """A decision is under way no longer, if it was."""
+    decision = state.pending.pop(number, None)
+    if decision is not None:
+        arm = state.arms[decision.arm]
+        arm.in_flight -= 1
+        arm.reserved -= decision.reserved
+
+
+def _note_due(state: State, expires: int | None) -> None:
+    """Look for what is overdue from then on, if not sooner."""
+    if expires is not None:
+        state.due = expires if state.due is None else min(state.due, expires)
+
+
+_RULES: dict[type, Any] = {
+    e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
+    e.Amended: _amended, e.Budgeted: _budgeted, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled,
+    e.Warmed: _warmed, e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
+}  # fmt: skip

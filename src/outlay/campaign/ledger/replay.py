@@ -1,0 +1,154 @@
+"""Every event decided again: which command it came from, and what the rules make of that command in its place."""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from outlay._version import __version__
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.decide import decide
+from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.state import State
+from outlay.errors import OutlayError
+
+
+class Replay:
+    """Walks along a ledger; `version` is that of the outlay that wrote the last event which tells.
+
+    With `choosing`, the policy chooses again where the campaign has it; otherwise arms are taken as given. A propensity
+    is an estimate from a hundred choices more: it is not made again.
+    """
+
+    def __init__(self, choosing: bool = True) -> None:
+        self.version = __version__
+        self._choosing = choosing
+        self._due: deque[e.AnyEvent] = deque()  # what must come next
+
+    def fold(self, state: State | None, record: e.Record, policy: Any = None) -> tuple[State, str | None]:
+        """The state after the next event, and what is wrong with that event, if something is.
+
+        Raises ValueError, in a sentence, where it cannot be folded.
+        """
+        seq, event = record.seq, record.event
+        title = f"event {seq} ({_kind(event)})"
+        if seq != (wanted := state.seq + 1 if state else 1):
+            raise ValueError(f"event {wanted} is missing")
+        if isinstance(event, e.Opened) != (state is None):
+            raise ValueError(f"{title} is out of place: the first event opens a campaign, and no other")
+        self.version = _version(event) or self.version
+        doubt = None
+        try:
+            doubt = None if state is None else self._doubt(state, record)
+            return apply(state, record, policy), doubt and f"{title} {doubt}"
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{title} {doubt or f'cannot be folded: {type(error).__name__} {error}'}") from error
+
+    def _doubt(self, state: State, record: e.Record) -> str | None:
+        event = record.event
+        if record.at < state.at:
+            return "is dated before the one it follows"
+        try:
+            wanted = self._wanted(state, event, record.at)
+        except OutlayError as error:
+            self._due.clear()
+            return f"could not happen: {error}"
+        said = _difference(event, wanted)
+        if said:
+            self._due.clear()
+        return said
+
+    def _wanted(self, state: State, event: e.AnyEvent, at: int) -> e.AnyEvent | None:
+        """What belongs here: the rest of what the last command came to, what is overdue, or what this one comes to."""
+        if not self._due:
+            self._due.extend(decide(state, c.Sweep(), at)[0])
+        if not self._due:
+            learner = state.learner
+            if isinstance(event, (e.Asked, e.Exhausted, e.Added)) and not (self._choosing and learner):
+                state.learner = _Given(event)  # type: ignore[assignment]
+            try:
+                self._due.extend(decide(state, _command(state, event, at), at)[0])
+            finally:
+                state.learner = learner
+        return self._due.popleft() if self._due else None
+
+
+class _Given:
+    """Stands in for a learner: it chooses what was chosen, and takes the arms that were added."""
+
+    def __init__(self, event: e.Asked | e.Exhausted | e.Added) -> None:
+        self._event = event
+
+    def choose(self, open_arms: Sequence[int], *_: Any) -> int:
+        if isinstance(self._event, e.Asked) and self._event.arm not in open_arms:
+            raise OutlayError("its arm is disabled, or costs more than is left")
+        return self._event.arm if isinstance(self._event, e.Asked) else open_arms[0]
+
+    def check_wider(self) -> None:
+        pass
+
+
+def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
+    """The command that an event says it came from."""
+    match event:
+        case e.Asked():
+            return c.Ask(event.key, event.ttl)
+        case e.Told():
+            return c.Tell(event.decision, event.cost, event.reward)
+        case e.Voided():
+            return c.Void(event.decision, event.reason)
+        case e.Extended():
+            return c.Extend(event.decision, event.expires - at)
+        case e.Amended():
+            return c.Amend(event.decision, event.cost, event.reward, event.reason)
+        case e.Budgeted():
+            return c.SetBudget(event.budget)
+        case e.Added():
+            return c.AddArm(event.arm)
+        case e.Disabled():
+            return c.DisableArm(state.arms[event.arm].name)
+        case e.Enabled():
+            return c.EnableArm(state.arms[event.arm].name)
+        case e.Warmed():
+            names = tuple(state.arms[arm].name for arm in event.arms)
+            return c.Warm(names, event.costs, event.rewards, event.key, event.source)
+        case e.Paused():
+            return c.Pause()
+        case e.Resumed():
+            return c.Resume()
+        case e.Closed():
+            return c.Close()
+        case e.Exhausted():
+            return c.Ask()  # which found that no arm fits; all else that exhausts is in what is due
+    return c.Sweep()  # Opened comes first, Expired with what is overdue
+
+
+def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:
+    if wanted is None:
+        return "changes nothing"
+    if type(event) is not type(wanted):
+        return f"comes where the rules say {_kind(wanted)}"
+    if isinstance(event, e.Asked) and isinstance(wanted, e.Asked):
+        policy = f"{wanted.policy.rpartition('@')[0]}@{_version(event)}"
+        wanted = msgspec.structs.replace(wanted, policy=policy, propensity=event.propensity)
+    for field in event.__struct_fields__:
+        got, want = getattr(event, field), getattr(wanted, field)
+        if repr(got) != repr(want):
+            return f"has {field} {_shown(got)}, and the rules say {_shown(want)}"
+    return None
+
+
+def _version(event: e.AnyEvent) -> str | None:
+    if isinstance(event, e.Opened):
+        return event.terms.version
+    return event.policy.rpartition("@")[2] if isinstance(event, e.Asked) else None
+
+
+def _kind(event: e.AnyEvent) -> str:
+    return str(event.__struct_config__.tag)
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)

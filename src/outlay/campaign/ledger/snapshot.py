@@ -1,0 +1,118 @@
+"""A state as bytes and back: so that opening a campaign reads its last few events, not all of them.
+
+MessagePack keeps floats bit for bit, and nothing is pickled. A snapshot is never the truth, only a shortcut to it: one
+that cannot be read, or was written by another version, is passed over and the events are folded from the start.
+"""
+
+from typing import Any
+from zlib import crc32
+
+import msgspec
+import numpy as np
+
+from outlay._version import __version__
+from outlay.campaign.ledger.events import Opened
+from outlay.campaign.ledger.fold import policy_of
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.state import Arm, Decision, State
+
+SUM = 4  # bytes of a checksum, before the snapshot
+
+
+class _Array(msgspec.Struct, array_like=True):
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class _Knowledge(msgspec.Struct):
+    memory: list[_Array]
+    pulls: list[int]
+    totals: list[list[float]]
+
+
+class _Writer(msgspec.Struct):
+    version: str
+
+
+class _Snapshot(msgspec.Struct):
+    version: str
+    seq: int
+    at: int
+    budget: int
+    paused: bool
+    ended: str | None
+    warmed: list[str]
+    opened: Opened
+    arms: list[Arm]
+    pending: list[Decision]
+    knowledge: _Knowledge
+
+
+def dump(state: State) -> bytes | None:
+    """The state as bytes; None where it has no learner, or one whose memory is not made of arrays of numbers."""
+    learner = state.learner
+    if learner is None or not all(map(_is_plain, learner.memory)):
+        return None
+    known = learner.memory.bare() if hasattr(learner.memory, "bare") else learner.memory
+    memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in known]
+    body = msgspec.msgpack.encode(
+        _Snapshot(
+            *(__version__, state.seq, state.at, state.budget, state.paused, state.ended, state.warmed),
+            *(state.opened, state.arms, list(state.pending.values())),
+            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist()),
+        )
+    )
+    return _sum(body) + body
+
+
+def load(body: bytes, policy: Any = None) -> State | None:
+    """The state again, or None where the bytes are of no use to this version."""
+    if body[:SUM] != _sum(body[SUM:]):
+        return None
+    try:
+        kept = msgspec.msgpack.decode(body[SUM:], type=_Snapshot)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None
+    if kept.version != __version__:
+        return None
+    policy = policy_of(kept.opened.terms) if policy is None else policy
+    state = State(kept.opened, kept.arms, None)
+    state.seq, state.at, state.budget = kept.seq, kept.at, kept.budget
+    state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed  # type: ignore[assignment]
+    for decision in kept.pending:
+        state.hold(decision)
+        state.pending[decision.number] = decision
+    times = [decision.expires for decision in kept.pending if decision.expires is not None]
+    state.due = min(times, default=None)
+    if policy is not None:
+        state.learner = _learner(policy, kept, state)
+    return state
+
+
+def version_of(body: bytes) -> str | None:
+    """The version that wrote a snapshot, if it is one."""
+    try:
+        return msgspec.msgpack.decode(body[SUM:], type=_Writer).version
+    except msgspec.DecodeError:
+        return None
+
+
+def _learner(policy: Any, kept: _Snapshot, state: State) -> Learner:
+    known = kept.knowledge
+    learner = Learner(policy, len(kept.arms), state.unit.amount(kept.budget))
+    arrays = (np.frombuffer(array.data, array.dtype).reshape(array.shape).copy() for array in known.memory)
+    learner.memory = tuple.__new__(type(learner.memory), arrays)
+    learner.pulls = np.array(known.pulls, np.int64)
+    learner.totals = np.array(known.totals).reshape(-1, 2)
+    return learner
+
+
+def _is_plain(field: Any) -> bool:
+    """Whether its bytes are all there is to it."""
+    return isinstance(field, np.ndarray) and field.dtype.kind in "biufc"
+
+
+def _sum(body: bytes) -> bytes:
+    """What shows that no bit of a snapshot has changed."""
+    return crc32(body).to_bytes(SUM, "big")

@@ -1,0 +1,108 @@
+"""Where a campaign stands: the fold of its events."""
+
+from typing import Literal
+
+import msgspec
+
+from outlay.campaign.ledger.events import ArmTerms, Opened
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.money import Unit
+
+Standing = Literal["pending", "told", "expired", "voided"]
+Ending = Literal["exhausted", "closed"]
+
+
+class Decision(msgspec.Struct):
+    """One ask and what became of it; the fields are the columns of its row."""
+
+    number: int  # the sequence number of its event
+    arm: int
+    reserved: int
+    asked: int  # when, in microseconds
+    key: str | None = None
+    ttl: int | None = None
+    expires: int | None = None
+    propensity: float | None = None
+    standing: Standing = "pending"
+    cost: int | None = None  # as it counts now: told, charged or amended
+    reward: float | None = None
+    told_cost: int | None = None  # as it was told first
+    told_reward: float | None = None
+    place: int | None = None  # of its sample among those of its arm
+    late: bool = False
+    overrun: bool = False
+    amended: bool = False
+
+
+class Arm(msgspec.Struct):
+    """An arm and its sums."""
+
+    name: str
+    max_cost: int | None = None
+    enabled: bool = True
+    pulls: int = 0  # that count: told, or charged when they expired
+    in_flight: int = 0
+    spent: int = 0
+    reserved: int = 0
+    reward: float = 0.0
+    samples: int = 0  # that were learned from, here or elsewhere
+    heard: int = 0  # costs that somebody told, here or elsewhere, corrections included
+    dearest: int = 0  # the largest of them
+
+    @property
+    def terms(self) -> ArmTerms:
+        """What was agreed about it."""
+        return ArmTerms(self.name, self.max_cost)
+
+
+class State:
+    """A campaign after its first `seq` events.
+
+    `decisions` holds those that are pending, and of the others as many as somebody wanted to keep or look up: the
+    rules never read one that is neither pending nor named in the command.
+    """
+
+    def __init__(self, opened: Opened, arms: list[Arm], learner: Learner | None) -> None:
+        self.opened, self.arms = opened, arms
+        self.learner = learner  # None where the policy is not built in and was not given: then nothing can be asked
+        self.name, self.terms, self.budget = opened.name, opened.terms, opened.budget
+        self.unit = Unit.named(opened.terms.unit)
+        self.seq = 0
+        self.at = 0
+        self.paused = False
+        self.ended: Ending | None = None
+        self.warmed: list[str] = []
+        self.decisions: dict[int, Decision] = {}
+        self.pending: dict[int, Decision] = {}
+        self.keys: dict[str, int] = {}
+        self.due: int | None = None  # nothing expires before: a note that saves looking, not a fact
+
+    @property
+    def spent(self) -> int:
+        """What all arms have cost."""
+        return sum(arm.spent for arm in self.arms)
+
+    @property
+    def reserved(self) -> int:
+        """What is set aside for pulls under way."""
+        return sum(arm.reserved for arm in self.arms)
+
+    @property
+    def reward(self) -> float:
+        """What all arms have given."""
+        return sum(arm.reward for arm in self.arms)
+
+    def index(self, name: str) -> int | None:
+        """The arm of this name."""
+        return next((i for i, arm in enumerate(self.arms) if arm.name == name), None)
+
+    def hold(self, decision: Decision) -> None:
+        """Keep a decision at hand."""
+        self.decisions[decision.number] = decision
+        if decision.key is not None:
+            self.keys[decision.key] = decision.number
+
+    def forget_settled(self) -> None:
+        """Keep only what is pending."""
+        self.decisions = dict(self.pending)
+        self.keys = {d.key: d.number for d in self.pending.values() if d.key is not None}

@@ -1,0 +1,49 @@
+"""A batch of commands, one after the other: what every store does between reading the ledger and writing it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from outlay.campaign.ledger.commands import Ask, Command, Sweep, Tell
+from outlay.campaign.ledger.decide import step
+from outlay.campaign.ledger.events import Record
+from outlay.campaign.ledger.state import State
+from outlay.campaign.replies import pull_of, receipt_of
+
+
+class Done(NamedTuple):
+    """The state after a batch, what is to be written, and for each command its reply or the error it met."""
+
+    state: State | None
+    records: list[Record]
+    replies: list[Any]
+
+
+def run(state: State | None, commands: Sequence[Command], now: int, policy: Any = None) -> Done:
+    """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing."""
+    records: list[Record] = []
+    replies: list[Any] = []
+    for command in commands:
+        if state is not None:
+            state, more, _ = step(state, Sweep(), now)
+            records += more
+        try:
+            state, more, reply = step(state, command, now, policy)
+        except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
+            replies.append(error)
+        else:
+            records += more
+            replies.append(_shown(state, command, reply))
+    return Done(state, records, replies)
+
+
+def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
+    """The order to take groups of commands in that came at the same time: who asks last knows most."""
+    return sorted(range(len(groups)), key=lambda i: isinstance(groups[i][0], Ask))
+
+
+def _shown(state: State, command: Command, reply: Any) -> Any:
+    if isinstance(command, Ask) and reply is not None:
+        return pull_of(state, reply)
+    if isinstance(command, Tell):
+        return receipt_of(state, command.decision, duplicate=reply)
+    return reply

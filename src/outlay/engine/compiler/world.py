@@ -1,0 +1,115 @@
+"""The arms of a problem as one value that the compiled loop can draw from.
+
+Compilation must depend on types only, never on how many arms there are. So arms of one law are the rows of a table
+(`Rows`), a mix of laws composes such tables (`Split`, nested), and `World` finds an arm's place in them.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.engine.compiler.records import coerced, described, shape
+from outlay.parameters import is_record
+
+
+class Laws(NamedTuple):
+    """The arms as they are: the interpreter's world, and the slow twin of `World`."""
+
+    laws: tuple[Any, ...]
+
+    def pull(self, arm: int, rng: Any) -> tuple[float, float]:
+        """Draw an arm's cost and reward."""
+        cost, reward = self.laws[arm].draw(rng)
+        return cost, reward
+
+
+class Rows(NamedTuple):
+    """Arms of one law: its numbers are a row of a table, its arrays a stretch of longer ones."""
+
+    law: Any  # one of them, for its type
+    numbers: NDArray[np.float64]  # [arm, number]
+    arrays: tuple[NDArray[np.float64], ...]  # each array field of all arms, end to end
+    starts: NDArray[np.int64]  # [arm + 1, array]: arm i's stretch is starts[i] to starts[i + 1]
+
+    def pull(self, place: int, rng: Any) -> Any:
+        """Draw from the law in a row."""
+        return law_at(self, place).draw(rng)
+
+
+class Split(NamedTuple):
+    """Places below `cut` on the left, the others on the right."""
+
+    left: Any
+    right: Any
+    cut: int
+
+    def pull(self, place: int, rng: Any) -> Any:
+        """Draw from whichever side holds the place."""
+        if place < self.cut:
+            return self.left.pull(place, rng)
+        return self.right.pull(place - self.cut, rng)
+
+
+class World(NamedTuple):
+    """The arms, grouped by law, in the problem's order."""
+
+    groups: Any
+    places: NDArray[np.int64]
+
+    def pull(self, arm: int, rng: Any) -> Any:
+        """Draw an arm's cost and reward."""
+        return self.groups.pull(self.places[arm], rng)
+
+
+def law_at(rows: Rows, place: int) -> Any:
+    """The law in a row; the compiler's version is made from the law's type in `vocabulary`."""
+    raise NotImplementedError("only compiled code reads a table of laws; the interpreter draws from Laws")
+
+
+def compose(laws: Sequence[Any]) -> World:
+    """Group laws by shape into tables: the world of the compiled loop.
+
+    Raises TypeError where a law has a field that is neither a number, nor an array, nor such a law.
+    """
+    laws = [coerced(law) for law in laws]
+    members: dict[Any, list[int]] = {}
+    for arm, law in enumerate(laws):
+        members.setdefault(shape(law), []).append(arm)
+    kinds = sorted(members, key=described)  # so that the order of the arms does not matter to the compiler
+    places = np.empty(len(laws), np.int64)
+    places[[arm for kind in kinds for arm in members[kind]]] = np.arange(len(laws))
+    tables = [_rows([laws[arm] for arm in members[kind]]) for kind in kinds]
+    groups: Any = tables.pop()
+    while tables:
+        rows = tables.pop()
+        groups = Split(rows, groups, len(rows.numbers))
+    return World(groups, places)
+
+
+def _rows(laws: list[Any]) -> Rows:
+    parts = [_flat(law) for law in laws]
+    arrays = tuple(np.concatenate(stretch) for stretch in zip(*(part[1] for part in parts), strict=True))
+    lengths = np.array([[len(array) for array in part[1]] for part in parts], np.int64).reshape(len(laws), len(arrays))
+    starts = np.zeros((len(laws) + 1, len(arrays)), np.int64)
+    np.cumsum(lengths, axis=0, out=starts[1:])
+    return Rows(laws[0], np.array([part[0] for part in parts], np.float64).reshape(len(laws), -1), arrays, starts)
+
+
+def _flat(law: Any) -> tuple[list[float], list[NDArray[np.float64]]]:
+    """A law's numbers and arrays, nested laws in their place."""
+    numbers: list[float] = []
+    arrays: list[NDArray[np.float64]] = []
+    for value in law:
+        if is_record(value):
+            inner = _flat(value)
+            numbers += inner[0]
+            arrays += inner[1]
+        elif isinstance(value, np.ndarray) and value.ndim == 1:
+            arrays.append(value)
+        elif isinstance(value, float) or (isinstance(value, int) and float(value) == value):
+            numbers.append(float(value))
+        else:
+            raise TypeError(f"{type(law).__name__} has a field that is not a number, a 1-D array or a law: {value!r}")
+    return numbers, arrays

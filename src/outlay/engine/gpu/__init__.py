@@ -1,0 +1,1 @@
+"""The loop on a GPU: the kernel, its compilation, its random numbers."""

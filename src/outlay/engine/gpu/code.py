@@ -1,0 +1,253 @@
+"""What the compiler for GPUs is told, and what it makes: the counterpart of `vocabulary` and `dispatch`.
+
+The same methods of the same classes are compiled, by the same trick. Each compilation is for copies of the classes and
+of the functions they reach, which nothing has compiled before: what runs is never older than what is written.
+"""
+
+import inspect
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda, types
+from numba.core.errors import NumbaError
+from numba.cuda import cgutils, libdevice
+from numba.cuda.cudadecl import registry
+from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
+from numba.cuda.typing.templates import AttributeTemplate
+
+from outlay.beliefs import Moments
+from outlay.engine import loop
+from outlay.engine.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
+from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine.compiler.vocabulary import row_source
+from outlay.engine.compiler.world import law_at
+from outlay.engine.gpu import kernel as device
+from outlay.engine.gpu import random as device_random
+from outlay.engine.gpu.random import VERBS, Stream
+from outlay.parameters import is_record
+
+Kernel = Any
+REGISTERS = 128  # of a lazy thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
+OPTIONS = {"forceinline": True}  # local arrays become registers only in one function
+
+_lock = threading.RLock()
+_kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
+_learnt: set[Any] = {law_at}
+
+
+def kernel_for(arguments: tuple[Any, ...], lazy: bool) -> Kernel:
+    """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
+
+    Raises CannotCompile with the reason, in one line, where numba refuses.
+    """
+    with _lock:
+        try:
+            reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
+            key = (signature(arguments, lambda cls: cls), reach.digest, lazy)
+            if key not in _kernels:
+                _kernels[key] = _made_for(arguments, lazy, reach), reach
+        except CannotCompile:
+            raise
+        except Exception as error:  # numba fails in many ways on what it does not know
+            raise CannotCompile(_why(error)) from error
+        return _kernels[key][0]
+
+
+def _made_for(arguments: tuple[Any, ...], lazy: bool, reach: Reach) -> Kernel:
+    copies = StandIns(reach)
+    for function in copies.functions:
+        learn(function)
+    play = device.play_lazily if lazy else device.play_plainly
+    registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
+    return _compile(play, signature(arguments, copies.of), registers)
+
+
+def _compile(play: Any, argument_types: Any, registers: int | None) -> Kernel:
+    return cuda.jit(types.void(*argument_types), max_registers=registers)(play)
+
+
+def signature(arguments: tuple[Any, ...], stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """The numba types of the arguments; any array, of the host or the device, is one of the device.
+
+    Raises CannotCompile where one holds neither numbers nor arrays of them.
+    """
+
+    def type_of(value: Any) -> Any:
+        if is_record(value):
+            return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
+        if isinstance(value, tuple):
+            return types.BaseTuple.from_types([type_of(item) for item in value])
+        if getattr(value, "ndim", 0) > 0 and np.dtype(value.dtype) in types_of:
+            return types.Array(types_of[np.dtype(value.dtype)], value.ndim, "C")
+        if isinstance(value, np.uint64):
+            return types.uint64
+        if isinstance(value, (bool, np.bool_)):
+            return types.boolean
+        if isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63:
+            return types.int64
+        if isinstance(value, (float, np.floating)):
+            return types.float64
+        kind = f"an array of {value.dtype}" if getattr(value, "ndim", 0) > 0 else repr(value)
+        raise CannotCompile(f"a field is {kind}, not a number of 64 bits or an array of such")
+
+    return tuple(map(type_of, arguments))
+
+
+types_of = {
+    np.dtype(name): getattr(types, "boolean" if name == "bool" else name)
+    for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+}
+
+
+def learn(function: Any) -> None:
+    """Let device code call a plain Python function."""
+    if function not in _learnt:
+        _learnt.add(function)
+        register_jitable(**OPTIONS)(function)
+
+
+def _learn_method(name: str, arguments: str) -> None:
+    """Let `x.name(…)` on a tuple be the method of its class; numba reads the signature of what finds the method."""
+    space: dict[str, Any] = {}
+    source = f"def {name}(self, {arguments}): return getattr(getattr(self, 'instance_class', None), {name!r}, None)"
+    exec(source, space)  # noqa: S102
+    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(space[name])
+
+
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    """A field comes before a method of the same name."""
+
+    key, metadata = types.NamedTuple, {"target": "cuda"}
+
+    def generic_resolve(self, record: Any, name: str) -> Any:
+        return record[record.fields.index(name)] if name in record.fields else None
+
+
+class _UniFields(_Fields):
+    key = types.NamedUniTuple
+
+
+def _why(error: Exception) -> str:
+    """One line for a refusal; a function of numpy's or a verb that the stream does not have is the likeliest."""
+    if isinstance(error, KeyError) and isinstance(error.args[0], np.ufunc):
+        return f"on a GPU there is no np.{error.args[0].__name__}(), only the functions of math"
+    if not isinstance(error, NumbaError):
+        return f"{type(error).__name__}: {error}"
+    report = str(error)
+    missing = re.search(r"Unknown attribute '(\w+)' of type Stream", report)
+    if missing:
+        return f"on a GPU rng has no {missing[1]}(), only {', '.join(VERBS)}"
+    reason = reason_of(report)
+    calls = re.findall(r">>> (.*)", report)  # that it could not resolve, the innermost last
+    if calls and "nothing helpful" in reason:
+        return f"numba knows no {re.sub(r'Stream[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
+    return reason
+
+
+def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
+    ways = {
+        loop.decide_lazily: device.decide_by_score,
+        loop.decide_by_score: device.decide_by_score,
+        loop.decide_by_sample: device.decide_by_sample,
+        loop.decide_by_excess: device.decide_by_excess,
+        loop.decide_by_choose: device.decide_by_choose,
+    }
+    return ways[loop.way_to_decide(policy.instance_class)]
+
+
+def _made(expression: str, arguments: str, **names: Any) -> Any:
+    space: dict[str, Any] = {"rebuilt": _rebuilt, **names}
+    exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
+    return space["made"]
+
+
+def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
+    return _made(row_source(rows.types[0], "rows.law"), "rows, place")
+
+
+def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001
+    def part(path: str, kind: Any) -> str:
+        if isinstance(kind, types.Array):
+            return f"{path}[{':, ' * (kind.ndim - 1)}run]"
+        if not isinstance(kind, types.BaseTuple) or not len(kind):
+            return path
+        parts = f"({', '.join(part(f'{path}[{i}]', item) for i, item in enumerate(kind))},)"
+        return f"rebuilt({path}, {parts})" if isinstance(kind, types.BaseNamedTuple) else parts
+
+    return _made(part("memories", memories), "memories, run")
+
+
+def _of_row(memory: Any, row: Any) -> Any:  # noqa: ARG001
+    return lambda memory, row: _rebuilt(memory, (row,))
+
+
+def _of_arm(belief: Any, arm: Any) -> Any:  # noqa: ARG001
+    rest = ", ".join(f"belief[{i}]" for i in range(1, len(belief.types)))
+    return _made(f"rebuilt(belief, (arm, {rest}))", "belief, arm")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _rebuilt(_context: Any, like: Any, values: Any) -> Any:
+    """A tuple of the class of `like`, with these values."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_tuple(builder, signature.return_type, cgutils.unpack_tuple(builder, arguments[1]))
+
+    return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
+
+
+def has_moments(cls: type) -> bool:
+    """Whether a memory is `Moments`, or something that differs from it in name alone."""
+    ours = [getattr(Moments, name).__code__ for name in ("observe", "belief", "full")]
+    theirs = [getattr(getattr(cls, name, None), "__code__", None) for name in ("observe", "belief", "full")]
+    return ours == theirs and issubclass(cls, Moments)
+
+
+def _by_memory(held: Any, there: Any) -> Any:
+    return lambda memory, *_: held if has_moments(memory.instance_class) else there
+
+
+def _turns(half_turns: Any) -> Any:  # noqa: ARG001
+    return _turn
+
+
+def _turn(half_turns: float) -> tuple[float, float]:
+    sine, cosine = libdevice.sincospi(half_turns)
+    return cosine, sine
+
+
+registry.register_attr(_Fields)
+registry.register_attr(_UniFields)
+for _name, _arity in PROTOCOL.items():
+    _learn_method(_name, ", ".join("abc"[:_arity]))
+for _name in VERBS:
+    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Stream, _name)).parameters.values()][1:])))
+overload(device.decide, strict=False, jit_options=OPTIONS)(_decide)
+overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
+overload(device.of_run, strict=False, jit_options=OPTIONS)(_of_run)
+overload(device.of_row, strict=False, jit_options=OPTIONS)(_of_row)
+overload(device.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
+overload(device_random.turn, strict=False, jit_options=OPTIONS)(_turns)
+for _held, _there in (
+    (device.pick_up, device.leave),
+    (device.put_down, device.leave),
+    (device.take_in, device.take_in_there),
+    (device.known_of, device.known_of_there),
+):
+    overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there))
+    _learnt.add(_held)
+_learnt |= {device.decide, device.of_run, device.of_row, device.of_arm, device_random.turn}
+for _function in Reach(
+    device.play_plainly,
+    device.play_lazily,
+    device.decide_by_score,
+    device.decide_by_sample,
+    device.decide_by_excess,
+    device.decide_by_choose,
+    Stream.standard_normal,
+    Stream.random,
+).functions:
+    learn(_function)

@@ -1,0 +1,45 @@
+"""One run in the interpreter, pull by pull: for whoever wants to watch what `simulate` plays."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from outlay.arms.problem import Problem
+from outlay.engine.lazy import Race, forget
+from outlay.engine.loop import decide
+from outlay.policies.protocol import checked_memory, told
+
+
+class Step(NamedTuple):
+    """One pull and what it brought; `spent` counts it."""
+
+    arm: int
+    cost: float
+    reward: float
+    spent: float
+
+
+def trace(problem: Problem, policy: Any, budget: float, seed: int = 0, run: int = 0) -> Iterator[Step]:
+    """The pulls of a run of `simulate(problem, policy, [budget], seed=seed)`, draw for draw, until the budget is spent.
+
+    >>> from outlay import Problem, arms, policies
+    >>> problem = Problem([arms.Constant(1.0, 0.5), arms.Constant(2.0, 0.5)])
+    >>> [step.arm for step in trace(problem, policies.Uniform(), budget=5.0)]
+    [0, 1, 0, 1]
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
+    policy, memory = told(policy, budget), checked_memory("trace", policy, len(problem))
+    pulls, race = np.zeros(len(problem), np.int64), Race.start(len(problem))
+    forget(race)
+    spent, n = 0.0, 0
+    while spent <= budget:
+        if memory.full():
+            memory = memory.grown()
+        arm = decide(policy, memory, pulls, spent, n, race, rng)
+        cost, reward = problem.arms[arm].draw(rng)
+        memory.observe(arm, cost, reward)
+        pulls[arm] += 1
+        n += 1
+        spent += cost
+        yield Step(arm, cost, reward, spent)

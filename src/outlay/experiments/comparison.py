@@ -1,0 +1,40 @@
+"""A comparison from a problem's name to the files of its report: what `outlay compare` does, as a function."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from outlay.arms import catalogue
+from outlay.engine import simulate
+from outlay.files import check_writable
+from outlay.knowledge import named_policies, usual_policies
+from outlay.report.folders import made
+from outlay.report.write import report_files, write_report
+from outlay.results.result import Result
+
+
+def compare(
+    problem: str,
+    names: Sequence[str] = (),
+    *,
+    budget: float,
+    runs: int,
+    seed: int = 0,
+    workers: int | None = None,
+    out: Path,
+    save: Path | None = None,
+) -> tuple[Result, list[Path]]:
+    """Play the policies called `names` (else the usual ones) on a problem, write the report: the result, the files.
+
+    Bad places for the files are found before the work begins, and what fails leaves no folder behind.
+    """
+    arms = catalogue.find(problem)
+    chosen = named_policies(arms, names) if names else usual_policies(arms)
+    with made(out):
+        for path in (*report_files(out), *([save] if save else [])):
+            check_writable(path)
+        result = simulate(arms, chosen, budget=budget, runs=runs, seed=seed, workers=workers)
+        written = write_report(result, out)
+    if save:
+        result.save(save)
+        written.append(save)
+    return result, written

@@ -1,0 +1,1 @@
+"""What came of an experiment: summary, verdict, tables, figure and page."""

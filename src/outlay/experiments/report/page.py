@@ -1,0 +1,107 @@
+"""One self-contained HTML page about a sweep, in the look of every report; it leads to the report of each point."""
+
+import shlex
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from outlay._version import __version__
+from outlay.experiments.report.chart import SweepChart
+from outlay.experiments.report.verdict import Standing, sentences
+from outlay.experiments.setup.file import Experiment, printable
+from outlay.experiments.setup.plan import folder_of, shown
+from outlay.experiments.setup.players import Player
+from outlay.report.figures.files import inline_svg
+from outlay.report.rendering import rendered
+
+_WORDS = (
+    "Lower is better. Each policy at each value, at the largest budget; bands and bars are 95 % intervals of the mean. "
+    "Dashes: the lower bound."
+)
+_UNBOUNDED = " Where the lower bound is far above all regrets it is left out: it is for larger budgets than this one."
+
+
+def page_text(
+    experiment: Experiment,
+    standings: Sequence[Standing],
+    table: tuple[str, list[str], list[list[str]]],
+    chart: SweepChart,
+    svgs: tuple[str, str],
+) -> str:
+    """The page as text; `svgs` are the chart for a page and for a phone."""
+    caption, headings, lines = table
+    source = printable(experiment.source.name)
+    page, column = (
+        Markup(inline_svg(text, f"sweep-{width}", chart.title))  # noqa: S704 (labels are escaped)
+        for text, width in zip(svgs, ("page", "column"), strict=True)
+    )
+    folders = [folder_of(one.values) for one in standings]
+    return rendered(
+        "outlay.experiments",
+        "sweep.html.j2",
+        title=experiment.title,
+        summary=_summary(experiment, len(standings)),
+        verdict=[" ".join([*sentences(standings, experiment.runs), *_unranked(experiment, standings)])],
+        words=_WORDS + _UNBOUNDED * chart.unbounded,
+        page=page,
+        column=column,
+        headings=headings,
+        rows=[[_link(folder, first), *rest] for folder, (first, *rest) in zip(folders, lines, strict=True)],
+        caption=caption,
+        settings=settings(experiment),
+        command=f"outlay compare {shlex.quote(source)} --out FOLDER",
+        call=_CALL.format(repr(source)),
+    )
+
+
+def settings(experiment: Experiment) -> dict[str, str]:
+    """What the file says."""
+    swept = {
+        f"sweep: {sweep.name}": f"{', '.join(sweep.over)} = {', '.join(map(shown, sweep.values))}"
+        for sweep in experiment.sweeps
+    }
+    budgets = [f"{budget:,.6g}" for budget in experiment.budgets]
+    return {
+        "file": printable(experiment.source.name),
+        **swept,
+        "policies": "; ".join(map(_player, experiment.players)),
+        "problem": f"{len(experiment.problem):,} arms before the sweep",
+        "budgets": budgets[0] if len(budgets) == 1 else f"{len(budgets)} from {budgets[0]} to {budgets[-1]}",
+        "runs": f"{experiment.runs:,} of each policy at each point",
+        "seed": str(experiment.seed),
+        "outlay": __version__,
+    }
+
+
+def _summary(experiment: Experiment, points: int) -> str:
+    policies = len(experiment.players)
+    values = " × ".join(
+        f"{len(sweep.values)} value{'s' * (len(sweep.values) > 1)} of {sweep.name}" for sweep in experiment.sweeps
+    )
+    counts = f"{policies} polic{'y' if policies == 1 else 'ies'} at {points} point{'s' * (points > 1)} ({values})"
+    return f"Which policy spends the budget best, and where? {counts}, a budget of {experiment.budgets[-1]:,.6g}"
+
+
+def _unranked(experiment: Experiment, standings: Sequence[Standing]) -> list[str]:
+    learning = set(standings[0].verdict.order)
+    others = [one.label for one in experiment.players if one.label not in learning]
+    return [f"Not ranked, since nothing is learnt by pulling one arm for ever: {', '.join(others)}."] if others else []
+
+
+def _player(one: Player) -> str:
+    given = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items())
+    call = f"{one.name}({given})"
+    return call if one.label == one.name else f"{one.label}: {call}"
+
+
+def _link(folder: str, text: str) -> Markup:
+    return Markup('<a href="./{}/report.html">{}</a>').format(quote(folder), text)
+
+
+_CALL = """from outlay import experiments
+
+experiment = experiments.read({})
+for point, result in experiments.results(experiment, "FOLDER"):
+    print(point.title, result)
+"""

@@ -1,0 +1,75 @@
+"""A sweep in numbers: the regret at the largest budget for each point and policy, as rows and as a table's cells."""
+
+import csv
+import io
+import math
+from typing import Any, NamedTuple
+
+from outlay.experiments.setup.plan import shown
+from outlay.report.numbers.curves import floor_of
+from outlay.results.result import Result
+
+
+class Row(NamedTuple):
+    """One policy at one point, at the largest budget; the columns of `Result.regret`, and the sharp lower bound."""
+
+    values: dict[str, Any]  # of the swept parameters, by name
+    policy: str
+    budget: float
+    mean: float
+    stderr: float
+    low: float
+    high: float
+    q10: float
+    q50: float
+    q90: float
+    lower_bound: float  # nan where there is none
+
+
+def rows_of(values: dict[str, Any], result: Result) -> list[Row]:
+    """The rows of a point with these swept values, one a policy."""
+    frame = result.regret()
+    last = frame[frame["budget"] == result.budgets[-1]]
+    floor = floor_of(result.problem).at(float(result.budgets[-1]))
+    found = last[list(Row._fields[1:-1])].itertuples(index=False, name=None)
+    return [Row._make((values, *numbers, math.nan if floor is None else floor)) for numbers in found]
+
+
+def headings_of(rows: list[Row]) -> list[str]:
+    """The heads of the table: swept parameters, policies, and the lower bound where some point has one."""
+    policies = [" ".join(label.split()) for label in dict.fromkeys(row.policy for row in rows)]
+    return [*rows[0].values, *policies, *(["lower bound"] if _bounded(rows) else [])]
+
+
+def cells_of(rows: list[Row]) -> list[list[str]]:
+    """A line for each point: its values, then `regret ± stderr` of each policy, then the lower bound."""
+    lines: dict[tuple[Any, ...], list[str]] = {}
+    for row in rows:
+        line = lines.setdefault(tuple(row.values.values()), [shown(value) for value in row.values.values()])
+        line.append(number(row.mean) + ("" if math.isnan(row.stderr) else f" ± {number(row.stderr)}"))
+    if _bounded(rows):
+        for key, floor in {tuple(row.values.values()): row.lower_bound for row in rows}.items():
+            lines[key].append("–" if math.isnan(floor) else number(floor))
+    return list(lines.values())
+
+
+def as_csv(rows: list[Row]) -> str:
+    """Every number of every row, as precise as it is; the swept values come first."""
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow
+    write([*rows[0].values, *Row._fields[1:]])
+    for row in rows:
+        write("" if value != value else value for value in (*row.values.values(), *row[1:]))
+    return text.getvalue()
+
+
+def _bounded(rows: list[Row]) -> bool:
+    return not all(math.isnan(row.lower_bound) for row in rows)
+
+
+def number(value: float) -> str:
+    """One decimal while it can matter, two below ten."""
+    if abs(value) >= 1e9:
+        return f"{value:.4g}".replace("-", "−")
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")

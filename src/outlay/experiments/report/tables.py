@@ -1,0 +1,53 @@
+"""A table of text cells in three dresses: for a terminal, Markdown and LaTeX."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from outlay.report.tables.formats import markdown_lines
+from outlay.report.tables.latex import latex_table
+from outlay.report.tables.tex_text import tex
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Lines = Sequence[Sequence[str]]
+
+
+def rich_table(headings: Sequence[str], lines: Lines) -> "Table":
+    """The table for a terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for heading in headings:
+        table.add_column(Text(heading), justify="left" if heading == "policy" else "right", no_wrap=True)
+    for line in lines:
+        table.add_row(*map(Text, line))
+    return table
+
+
+def text(title: str, headings: Sequence[str], lines: Lines) -> str:
+    """The same as plain text below its title, as wide as it needs to be."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=10_000, color_system=None)
+    with console.capture() as capture:
+        console.print(rich_table(headings, lines))
+    return "\n".join([title, *(line.rstrip() for line in capture.get().rstrip().splitlines())]) + "\n"
+
+
+def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:
+    """A table of GitHub's Markdown below its title."""
+    return "\n".join([title, "", *markdown_lines(headings, lines, ["--:"] * len(headings)), ""])
+
+
+def latex(title: str, headings: Sequence[str], lines: Lines, key: int = 1) -> str:
+    r"""A table for a two-column paper that uses booktabs; the first `key` columns say which point a line is about.
+
+    >>> print(latex("Two", ["K", "a_b"], [["−2", "1.5 ± 0.1"]]).splitlines()[10])
+    $-$2 & 1.5 $\pm$ 0.1 \\
+    """
+    return latex_table(tex(title), "sweep", headings, lines, key=key)

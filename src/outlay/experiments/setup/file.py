@@ -1,0 +1,206 @@
+"""Experiment files: TOML, read into an `Experiment`; every mistake is one sentence that names its place."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomli_w
+
+from outlay.arms import Problem, catalogue
+from outlay.arms.catalogue import find
+from outlay.checks import line, real, vector, whole
+from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.experiments.setup.log import problem_of
+from outlay.experiments.setup.players import Player, player
+from outlay.experiments.setup.sweep import TAKEN, Sweep
+from outlay.files import place, reading
+from outlay.knowledge import usual_policies
+from outlay.logs import Columns
+from outlay.report.tables.regret import checked_title
+
+FORMAT = 1
+BACKENDS = ("threads", "dask", "ray", "cuda")
+_TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")
+_KEYS = ("title", "problem", "budgets", "budget", "runs", "seed", "backend", "workers", "max_pulls")
+
+
+class Experiment(NamedTuple):
+    """What is to be played; `source` is the file that says so."""
+
+    source: Path
+    title: str
+    problem: Problem
+    players: tuple[Player, ...]
+    budgets: tuple[float, ...]
+    runs: int
+    seed: int
+    backend: str
+    workers: int | None
+    max_pulls: int
+    sweeps: tuple[Sweep, ...]
+
+
+def is_experiment(text: str) -> bool:
+    """Whether it names a TOML file that describes an experiment: one with more than `format` and `[[arms]]`.
+
+    One that is not TOML is meant to be an experiment where the table is named.
+    """
+    if text in catalogue.names():
+        return False
+    try:
+        written = place("compare", text).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError):
+        return False  # whoever reads it as a problem will say what is wrong with it
+    try:
+        content = tomllib.loads(written)
+    except (ValueError, RecursionError):
+        return "[experiment]" in written
+    return not content.keys().isdisjoint(_TABLES[1:2] + _TABLES[3:])
+
+
+def read(path: str | Path) -> Experiment:
+    """The experiment in a file; BadFile says in one sentence what is wrong with it."""
+    source = place("read", path)
+    try:
+        with reading(source):
+            content = tomllib.loads(source.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadFile(f"{source} is not TOML: {' '.join(str(error).split())}") from None
+    try:
+        return experiment_of(content, source)
+    except OutlayError as error:
+        raise BadFile(f"{source}: {error}") from None
+
+
+def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
+    """The experiment that a file's content describes; other files are looked for next to `source`."""
+    version = content.get("format")
+    if type(version) is not int or version < 1:
+        raise BadFile(f"an experiment starts with the line `format = {FORMAT}`; this one has format = {version!r}")
+    if version > FORMAT:
+        raise BadFile(f"this experiment has format {version}, of a newer outlay; this one reads format {FORMAT}")
+    _known_keys("the file", content, _TABLES)
+    if not isinstance(content.get("experiment"), dict):
+        raise BadFile("an experiment has an [experiment] table; this one has none")
+    table = content["experiment"]
+    _known_keys("[experiment]", table, _KEYS)
+    problem = _problem(content, source.parent)
+    backend = table.get("backend", BACKENDS[0])
+    if backend not in BACKENDS:
+        raise BadParameter("[experiment]", "backend", f"one of {', '.join(BACKENDS)}", backend)
+    title = checked_title("[experiment]", table.get("title")) or printable(source.stem)
+    workers = table.get("workers")
+    return Experiment(
+        source=source,
+        title=title,
+        problem=problem,
+        players=_players(content, problem),
+        budgets=_budgets(table),
+        runs=whole("[experiment]", "runs", table.get("runs", 100), at_least=1),
+        seed=whole("[experiment]", "seed", table.get("seed", 0), at_least=0),
+        backend=backend,
+        workers=None if workers is None else whole("[experiment]", "workers", workers, at_least=1),
+        max_pulls=whole("[experiment]", "max_pulls", table.get("max_pulls", 10**9), at_least=1, at_most=2**62),
+        sweeps=_sweeps(content),
+    )
+
+
+def _problem(content: dict[str, Any], folder: Path) -> Problem:
+    """From [[arms]], from [log], or by a name of the catalogue or a file's: one of them."""
+    name = content["experiment"].get("problem")
+    given = [name is not None, "arms" in content, "log" in content]
+    if sum(given) != 1:
+        raise BadFile("an experiment has a problem in [experiment], [[arms]] or [log], one of the three")
+    if "arms" in content:
+        return Problem.from_toml(tomli_w.dumps({"format": 1, "arms": content["arms"]}))
+    if "log" in content:
+        table = dict(_table("[log]", content["log"]))
+        _known_keys("[log]", table, ("file", *Columns._fields))
+        for key, value in {"file": None, **table}.items():
+            if not isinstance(value, str) or not value:
+                raise BadParameter("[log]", key, "a string that is not empty", value)
+        return problem_of(folder / table.pop("file"), Columns(**table))
+    if not isinstance(name, str) or not name.strip():
+        raise BadParameter("[experiment]", "problem", "a name from the catalogue or a file", name)
+    return find(name if name in catalogue.names() else str(folder / name), "[experiment]")
+
+
+def _players(content: dict[str, Any], problem: Problem) -> tuple[Player, ...]:
+    """The policies of the file, else those that `outlay compare` plays unasked."""
+    if "policies" not in content:
+        return tuple(Player(name, name, {}) for name in usual_policies(problem))
+    players = tuple(player(table, i) for i, table in enumerate(_tables("policies", content["policies"]), start=1))
+    _all_different("policy", "label", [one.label for one in players])
+    return players
+
+
+def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
+    if ("budgets" in table) == ("budget" in table):
+        got = {key: table[key] for key in ("budgets", "budget") if key in table}
+        raise BadParameter("[experiment]", "budgets or budget", "given, and not both", got)
+    if "budget" in table:
+        top = real("[experiment]", "budget", table["budget"], at_least=1e-300)
+        return tuple(np.geomspace(top / 1000, top, 25).tolist())
+    if not isinstance(table["budgets"], list):
+        raise BadParameter("[experiment]", "budgets", "a list; `budget` is one number", table["budgets"])
+    budgets = vector("[experiment]", "budgets", table["budgets"], above=0)
+    if (np.diff(budgets) <= 0).any():
+        raise BadParameter("[experiment]", "budgets", "in rising order, each once", table["budgets"])
+    return tuple(budgets.tolist())
+
+
+def _sweeps(content: dict[str, Any]) -> tuple[Sweep, ...]:
+    tables = _tables("sweep", content.get("sweep", []), least=0)
+    sweeps = tuple(_sweep(table, f"sweep {i}") for i, table in enumerate(tables, start=1))
+    _all_different("sweep", "name", [sweep.name for sweep in sweeps])
+    return sweeps
+
+
+def _sweep(table: dict[str, Any], where: str) -> Sweep:
+    _known_keys(where, table, Sweep._fields)
+    over = table.get("over")
+    over = [over] if isinstance(over, str) else over
+    if not isinstance(over, list) or not over or not all(isinstance(target, str) for target in over):
+        raise BadParameter(where, "over", "a string or a list of strings", table.get("over"))
+    values = table.get("values")
+    if not isinstance(values, list) or not values or not all(type(value) in (int, float, str) for value in values):
+        raise BadParameter(where, "values", "a list of numbers or of strings, not empty", values)
+    if len({type(value) is str for value in values}) > 1 or len(set(values)) < len(values):
+        raise BadParameter(where, "values", "all numbers or all strings, each once", values)
+    for value in values:
+        if isinstance(value, str):
+            line(where, "a value", value)
+    name = line(where, "name", table.get("name", over[0].rpartition(".")[2]))
+    if name in TAKEN:
+        raise BadParameter(where, "name", f"unlike the other columns of the table ({', '.join(TAKEN)})", name)
+    return Sweep(name, tuple(over), tuple(values))
+
+
+def printable(name: str) -> str:
+    """A file's name as any file can say it, on one line."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+
+
+def _known_keys(where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            raise BadParameter(where, "a key", f"one of {', '.join(known)}", key)
+
+
+def _tables(name: str, value: Any, least: int = 1) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or len(value) < least or not all(isinstance(table, dict) for table in value):
+        raise BadParameter("the file", name, f"a list of tables, [[{name}]]", value)
+    return value
+
+
+def _table(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadParameter("the file", where, "a table", value)
+    return value
+
+
+def _all_different(where: str, key: str, names: list[str]) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise BadParameter(f"{where} {i + 1}", key, "unlike the others", name)

@@ -1,0 +1,155 @@
+"""What an experiment comes to: points, one for each combination of swept values, and at each point a cell a policy.
+
+A cell is one policy on one problem. Its key is a hash of all that its result depends on, so that a result is found
+again wherever it is asked for, and nothing else is.
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from outlay._version import __version__
+from outlay.arms import Problem
+from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.experiments.setup.file import Experiment
+from outlay.experiments.setup.sweep import Setup, moved
+from outlay.policies.protocol import as_data
+
+_LONGEST_NAME = 255  # bytes: what file systems take
+_LARGEST = 1e100  # mean of an arm, as in logs
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One policy on one problem."""
+
+    problem: Problem
+    policy: Any
+    budgets: tuple[float, ...]
+    runs: int
+    seed: int
+    backend: str
+
+    @cached_property
+    def key(self) -> str:
+        """The SHA-256 of the content: problem, policy, budgets, runs, seed, random source, version of outlay."""
+        content = {
+            "problem": self.problem.to_toml(),
+            "policy": as_data(self.policy),
+            "budgets": self.budgets,
+            "runs": self.runs,
+            "seed": self.seed,
+            "random": "cuda" if self.backend == "cuda" else "numpy",
+            "version": __version__,
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """A short name for a file: the policy and the head of the key."""
+        return f"{type(self.policy).__name__}-{self.key[:20]}"
+
+    @property
+    def spending(self) -> float:
+        """The budget that a run spends in all: the largest, or every one in turn for a policy that is told it."""
+        return sum(self.budgets) if "budget" in self.policy._fields else self.budgets[-1]
+
+    @property
+    def pulls(self) -> float:
+        """About how many pulls the policy makes in all runs: as many as the best arm would."""
+        return self.runs * self.spending / float(self.problem.mean_costs[self.problem.best])
+
+
+class Point(NamedTuple):
+    """A combination of swept values: the problem there, and a cell for each label."""
+
+    values: dict[str, Any]
+    problem: Problem
+    cells: dict[str, Cell]
+
+    @property
+    def title(self) -> str:
+        """The values in words; empty without a sweep."""
+        return title_of(self.values)
+
+    @property
+    def folder(self) -> str:
+        """The values as the name of a folder."""
+        return folder_of(self.values)
+
+
+def title_of(values: dict[str, Any]) -> str:
+    """Swept values in words.
+
+    >>> title_of({"correlation": 0.5, "K": 10})
+    'correlation = 0.5, K = 10'
+    """
+    return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
+
+
+def folder_of(values: dict[str, Any]) -> str:
+    """Swept values as the name of a folder.
+
+    >>> folder_of({"tail index": 2.5, "form": "a/b"})
+    'tail_index=2.5,form=a_b'
+    """
+    words = ",".join(f"{name}={shown(value)}" for name, value in values.items())
+    return re.sub(r"[^\w.,=+-]", "_", words.replace("−", "-"))
+
+
+def points_of(experiment: Experiment) -> list[Point]:
+    """All points of an experiment, the last sweep varying fastest; BadFile where one cannot be set up."""
+    points = [
+        _point(experiment, dict(zip((sweep.name for sweep in experiment.sweeps), values, strict=True)))
+        for values in product(*(sweep.values for sweep in experiment.sweeps))
+    ]
+    folders = [point.folder for point in points]
+    for i, folder in enumerate(folders):
+        if (length := len(os.fsencode(folder))) > _LONGEST_NAME:
+            name = f"the name of the folder for {folder[:40]}… would have {length} bytes; {_LONGEST_NAME} are allowed"
+            raise BadFile(f"{experiment.source}: {name}: give the sweep a shorter `name`, or shorter values")
+        if folder in folders[:i]:
+            other = points[folders.index(folder)]
+            both = f"{other.title} and {points[i].title}"
+            raise BadFile(f"{experiment.source}: {both} would share the folder {folder}")
+    return points
+
+
+def _point(experiment: Experiment, values: dict[str, Any]) -> Point:
+    point = Point(values, experiment.problem, {})
+    setup = Setup(experiment.problem, experiment.players)
+    try:
+        for sweep in experiment.sweeps:
+            for target in sweep.over:
+                setup = moved(setup, target, values[sweep.name])
+        _check_size(setup.problem)
+        cells = {}
+        for player in setup.players:
+            policy = player.on(setup.problem)
+            if hasattr(policy, "check"):
+                policy.check(len(setup.problem))
+            cells[player.label] = Cell(
+                setup.problem, policy, experiment.budgets, experiment.runs, experiment.seed, experiment.backend
+            )
+    except OutlayError as error:
+        raise BadFile(f"{experiment.source}: {error}" + (f" (at {point.title})" if values else "")) from None
+    return point._replace(problem=setup.problem, cells=cells)
+
+
+def _check_size(problem: Problem) -> None:
+    """Refuse means whose sums over many pulls would leave the range of floating point."""
+    for name, means in (("mean cost", problem.mean_costs), ("mean reward", problem.mean_rewards)):
+        if (largest := float(np.abs(means).max())) > _LARGEST:
+            raise BadParameter("an arm", name, f"within ±{_LARGEST:g}", largest)
+
+
+def shown(value: object) -> str:
+    """A swept value as text."""
+    return value if isinstance(value, str) else f"{value:.12g}".replace("-", "−")

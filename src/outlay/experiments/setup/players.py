@@ -1,0 +1,93 @@
+"""A policy as an experiment file names it: which one, under which label, with which parameters."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from outlay import policies
+from outlay.arms import Problem
+from outlay.checks import line
+from outlay.errors import BadParameter, NotCovered
+from outlay.knowledge import policy_for
+from outlay.parameters import signature_of
+from outlay.words import one_of
+
+KNOWN = "known"
+# What a problem can say about itself, by the names of the parameters that ask for it.
+FACTS = (
+    *("var_cost", "var_reward", "cov", "cost_moment", "reward_moment"),
+    *("cost_bound", "reward_bound", "slope_bound", "min_cost", "costs", "arm"),
+)
+
+
+class Player(NamedTuple):
+    """A policy that is yet to meet its problem.
+
+    A parameter that the file leaves out, or gives as "known", is filled in as `outlay compare --policy` does it.
+
+    >>> from outlay.arms import catalogue
+    >>> Player("UCBB2", "UCB-B2", {"alpha": 3.0}).on(catalogue.load("H"))
+    UCBB2(cost_bound=1.0, reward_bound=1.0, alpha=3.0, min_cost=0.125, factor=1.4)
+    """
+
+    name: str
+    label: str
+    parameters: dict[str, Any]
+
+    @property
+    def takes(self) -> list[str]:
+        """The parameters that a file may give; the budget is told by the run."""
+        return [name for name in signature_of(policies.BY_NAME[self.name]) if name != "budget"]
+
+    def on(self, problem: Problem) -> Any:
+        """The policy, told what it asks for; NotCovered where `problem` cannot say."""
+        given = {name: value for name, value in self.parameters.items() if value != KNOWN}
+        asked = self.parameters.keys() - given.keys()
+        told = self._told(problem, given)
+        told |= {name: _fact(problem, name) for name in sorted(asked) if told.get(name) is None}
+        return policies.BY_NAME[self.name](**{**told, **given})
+
+    def _told(self, problem: Problem, given: dict[str, Any]) -> dict[str, Any]:
+        """What the policy is told by default; nothing where the file says everything itself."""
+        try:
+            usual = policy_for(problem, self.name)
+        except NotCovered:
+            needed = [name for name, p in signature_of(policies.BY_NAME[self.name]).items() if p.default is p.empty]
+            if given.keys() >= set(needed) and len(given) == len(self.parameters):
+                return {}
+            raise
+        return {name: value for name, value in usual.arguments().items() if name in FACTS}
+
+
+def player(table: dict[str, Any], number: int) -> Player:
+    """The policy that a `[[policies]]` table describes, the first of which has number 1."""
+    where = f"policy {number}"
+    values = dict(table)
+    name = values.pop("name", None)
+    if not isinstance(name, str) or name not in policies.BY_NAME:
+        raise BadParameter(where, "name", one_of(policies.BY_NAME, name), name)
+    made = Player(name, line(where, "label", values.pop("label", name)), values)
+    for key, value in values.items():
+        check(made, key, value)
+    return made
+
+
+def check(one: Player, name: str, value: object) -> None:
+    """Refuse a parameter that the policy does not have, or that no problem can know."""
+    if name not in one.takes:
+        takes = ", ".join(one.takes)
+        allowed = f"one of name, label, {takes}" if takes else "name or label: it has no parameters"
+        raise BadParameter(f"policy {one.label!r}, {one.name},", "a key", allowed, name)
+    if value == KNOWN and name not in FACTS:
+        facts = [fact for fact in one.takes if fact in FACTS]
+        allowed = "a value: a problem knows " + (", ".join(facts) if facts else "nothing that it asks for")
+        raise BadParameter(f"policy {one.label!r}, {one.name},", name, allowed, value)
+
+
+def _fact(problem: Problem, name: str) -> Any:
+    """A fact that no policy is told unless it is asked for."""
+    facts: dict[str, Any] = {**problem.second_moments(), **problem.bounds()}
+    value = facts[name]
+    if not np.isfinite(value).all():
+        raise NotCovered(f"{name} is infinite for this problem")
+    return value

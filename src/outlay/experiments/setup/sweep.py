@@ -1,0 +1,143 @@
+"""Sweeps: a field of the arms, the gap, the number of arms or a policy's parameter takes one value after another.
+
+| `over` | what takes the value |
+|---|---|
+| `arms.FIELD`, `arms.NAME.FIELD` | that field of every arm that has it, or of one arm (`arms.heavy.cost_tail`) |
+| `arms.gap`, `arms.NAME.gap` | how far the rate of every arm but the best, or of one arm, is below the best one's |
+| `K` | the number of arms: the best one, then the others, again and again |
+| `policies.PARAMETER`, `policies.LABEL.PARAMETER` | that parameter of every policy that has it, or of one |
+"""
+
+from itertools import cycle, islice
+from typing import Any, NamedTuple
+
+from outlay.arms import Problem
+from outlay.checks import real, whole
+from outlay.errors import BadParameter
+from outlay.experiments.setup.players import Player, check
+
+ALLOWED = '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER" or "policies.LABEL.PARAMETER"'
+
+# Columns of sweep.csv that are there already.
+TAKEN = ("policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90", "lower_bound")
+
+
+class Sweep(NamedTuple):
+    """What is varied, by which name it is shown, and its values."""
+
+    name: str
+    over: tuple[str, ...]
+    values: tuple[float | str, ...]
+
+
+class Setup(NamedTuple):
+    """A problem and those who play it."""
+
+    problem: Problem
+    players: tuple[Player, ...]
+
+
+def moved(setup: Setup, target: str, value: Any) -> Setup:
+    """The setup with `target` at `value`.
+
+    >>> from outlay.arms import catalogue
+    >>> start = Setup(catalogue.load("G"), (Player("Frugal", "Frugal", {}),))
+    >>> moved(start, "arms.correlation", 0.9).problem.arms[2].correlation
+    0.9
+    >>> moved(start, "arms.gap", 0.1).problem.rates
+    array([1.5, 1.4, 1.4])
+    >>> moved(start, "K", 5).problem.names
+    ('arm 0', 'arm 1', 'arm 2', 'arm 1 (2)', 'arm 2 (2)')
+    >>> moved(start, "policies.slope", 0.5).players[0].parameters
+    {'slope': 0.5}
+    """
+    if target == "K":
+        return setup._replace(problem=_of_size(setup.problem, value))
+    part, _, rest = target.partition(".")
+    if part == "arms" and rest:
+        return setup._replace(problem=_with_arms(setup.problem, rest, value))
+    if part == "policies" and rest:
+        return setup._replace(players=_with_players(setup.players, rest, value))
+    raise BadParameter("a sweep", "over", ALLOWED, target)
+
+
+def _of_size(problem: Problem, value: object) -> Problem:
+    """As many arms as asked for: the best one, then the others in their order, again and again."""
+    count = whole("a sweep over K", "values", value, at_least=1)
+    others = [k for k in range(len(problem)) if k != problem.best]
+    if not others and count > 1:
+        raise BadParameter("a sweep over K", "the problem", "of two arms or more", problem)
+    chosen = [problem.best, *islice(cycle(others), count - 1)]
+    first, copies = sorted(chosen[: len(problem)]), chosen[len(problem) :]
+    names = [problem.names[k] for k in first]
+    names += [f"{problem.names[k]} ({2 + i // len(others)})" for i, k in enumerate(copies)]
+    return Problem([problem.arms[k] for k in first + copies], names)
+
+
+def _with_arms(problem: Problem, path: str, value: object) -> Problem:
+    chosen, field = _split(path, problem.names)
+    laws: list[Any]
+    if field == "gap":
+        laws = _with_gap(problem, chosen, real("a sweep", "the gap", value, at_least=0))
+    else:
+        laws = [_with(law, field.split("."), value) if k in chosen else law for k, law in enumerate(problem.arms)]
+        if laws == list(problem.arms) and not any(_has(problem.arms[k], field.split(".")) for k in chosen):
+            laws = [problem.arms[k] for k in chosen]
+            fields = dict.fromkeys(name for law in laws for name in law.arguments())
+            raise BadParameter("a sweep", "over", f"a field of the arms ({', '.join(fields)}) or gap", f"arms.{path}")
+    return Problem(laws, problem.names)
+
+
+def _with_players(players: tuple[Player, ...], path: str, value: object) -> tuple[Player, ...]:
+    chosen, name = _split(path, [one.label for one in players])
+    having = {k for k in chosen if name in players[k].takes}
+    if not having:
+        takes = dict.fromkeys(name for k in chosen for name in players[k].takes)
+        allowed = f"a parameter of the policies ({', '.join(takes)})" if takes else "a parameter, and they have none"
+        raise BadParameter("a sweep", "over", allowed, f"policies.{path}")
+    for k in having:
+        check(players[k], name, value)
+    return tuple(
+        one._replace(parameters={**one.parameters, name: value}) if k in having else one
+        for k, one in enumerate(players)
+    )
+
+
+def _split(path: str, names: Any) -> tuple[set[int], str]:
+    """Whom a path means, and the field: all of them unless it begins with a name; names may have dots."""
+    found = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
+    if found is None:
+        return set(range(len(names))), path
+    return {list(names).index(found)}, path.removeprefix(f"{found}.")
+
+
+def _has(law: Any, path: list[str]) -> bool:
+    found = law.arguments().get(path[0])
+    return found is not None and (len(path) == 1 or (hasattr(found, "arguments") and _has(found, path[1:])))
+
+
+def _with(law: Any, path: list[str], value: Any) -> Any:
+    """The law with one field changed, itself where it has no such field; a path goes into a law's own law."""
+    if not _has(law, path):
+        return law
+    inner = value if len(path) == 1 else _with(getattr(law, path[0]), path[1:], value)
+    return law._replace(**{path[0]: inner})
+
+
+def _with_gap(problem: Problem, chosen: set[int], gap: float) -> list[Any]:
+    """The arms with their mean rewards moved so that the rates are `gap` below the best one; the best one stays."""
+    others = chosen - {problem.best}
+    if not others:
+        raise BadParameter("a sweep", "over", "about an arm that is not the best one", problem.names[problem.best])
+    laws = list(problem.arms)
+    for k in others:
+        laws[k] = _with_mean_reward(laws[k], (problem.rate - gap) * float(problem.mean_costs[k]))
+    return laws
+
+
+def _with_mean_reward(law: Any, wanted: float) -> Any:
+    """The law with another mean reward: by its parameter of that name, or all rewards shifted alike."""
+    shift = wanted - law.moments().mean_reward
+    places = ("reward",), ("noise",), ("rewards",), ("reward_low", "reward_high")
+    names = next(names for names in places if names[0] in law.arguments())
+    return law._replace(**{name: wanted if name == "reward" else getattr(law, name) + shift for name in names})

@@ -1,0 +1,157 @@
+"""What a policy may be told of a problem: which policies it admits, and each of them with what it may know."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from outlay import policies
+from outlay.arms import Problem, support_of
+from outlay.arms.coupled import is_gaussian
+from outlay.errors import BadParameter, NotCovered
+from outlay.parameters import signature_of
+from outlay.theory import rates
+from outlay.words import key_of, one_of
+
+
+def usual_policies(problem: Problem) -> dict[str, Any]:
+    """What is played where no policy is named: those of the paper that `problem` admits, the default, and Uniform."""
+    chosen = policies.default()
+    return paper_policies(problem) | {type(chosen).__name__: chosen, "Uniform": policies.Uniform()}
+
+
+def paper_policies(problem: Problem) -> dict[str, Any]:
+    """The paper's policies that `problem` admits, told what they may know.
+
+    UCB-B1 and UCB-M1 know the second moments, UCB-B2 and UCB-B2C the bounds, all of them half the smallest mean cost.
+    UCB-B1 is for arms all Gaussian or all bounded, UCB-B2 and UCB-B2C for bounded ones that are never negative.
+    """
+    chosen = {}
+    for name in _PAPER:
+        if name == "UCBB1" and not _light_tailed(problem):
+            continue
+        try:
+            chosen[name] = policy_for(problem, name)
+        except NotCovered:
+            continue
+    return chosen
+
+
+def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
+    """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot."""
+    keys = {key_of(name): name for name in policies.BY_NAME}
+    chosen = {}
+    for asked in names:
+        if key_of(asked) not in keys:
+            raise BadParameter("compare", "policy", one_of(policies.BY_NAME, asked), asked)
+        name = keys[key_of(asked)]
+        chosen[name] = policy_for(problem, name)
+    return chosen
+
+
+def notes(problem: Problem, names: Iterable[str]) -> list[str]:
+    """What to say about policies that were asked for by name and are played outside of their theorems."""
+    if "UCBB1" in names and not _light_tailed(problem):
+        return ["UCBB1 has guarantees for arms that are all Gaussian or all bounded; on this problem it has none"]
+    return []
+
+
+def policy_for(problem: Problem, name: str) -> Any:
+    """One policy with the knowledge of `problem` that it asks for; `Fixed` plays the best arm."""
+    kind: Callable[..., Any] = policies.BY_NAME[name]
+    if name in policies.BUILT_IN and name not in _KNOWING:
+        return kind(problem.best) if name == "Fixed" else kind()
+    try:
+        known = _KNOWING[name](problem) if name in _KNOWING else _asked(problem, kind)
+        if name in _PAPER:
+            known["min_cost"] = float(problem.mean_costs.min()) / 2
+        return kind(**known)
+    except NotCovered as need:
+        raise NotCovered(f"{name} needs {need}") from None
+    except BadParameter as error:
+        raise NotCovered(f"{name} cannot play this problem: {error}") from None
+
+
+def _moments(problem: Problem) -> dict[str, Any]:
+    moments: dict[str, Any] = {**problem.second_moments()}
+    for name, *values in zip(problem.names, *moments.values(), strict=True):
+        if not np.isfinite(values).all():
+            raise NotCovered(f"finite second moments, and arm {name!r} has infinite ones")
+    return moments
+
+
+def _bounds(problem: Problem) -> dict[str, Any]:
+    bounds: dict[str, Any] = {**problem.bounds()}
+    for name, law in zip(problem.names, problem.arms, strict=True):
+        if not np.isfinite(support_of(law)).all():
+            raise NotCovered(f"bounded costs and rewards, and those of arm {name!r} are not")
+    return bounds
+
+
+def _positive_bounds(problem: Problem) -> dict[str, Any]:
+    bounds = _bounds(problem)
+    for name, law in zip(problem.names, problem.arms, strict=True):
+        box = support_of(law)
+        if min(box.cost_low, box.reward_low) < 0:
+            raise NotCovered(f"costs and rewards ≥ 0, and those of arm {name!r} can be negative")
+    return bounds
+
+
+def _widths(problem: Problem) -> dict[str, Any]:
+    """The lengths of the intervals in which costs and rewards of every arm lie."""
+    _bounds(problem)
+    boxes = [support_of(law) for law in problem.arms]
+    return {
+        "cost_bound": max(box.cost_high - box.cost_low for box in boxes),
+        "reward_bound": max(box.reward_high - box.reward_low for box in boxes),
+    }
+
+
+def _moments_and_bounds(problem: Problem) -> dict[str, Any]:
+    """Second moments, with the bounds where there are any: UCB-B1 takes their absence as Gaussian."""
+    try:
+        return _moments(problem) | _bounds(problem)
+    except NotCovered:
+        return _moments(problem)
+
+
+def _bounds_and_slope(problem: Problem) -> dict[str, Any]:
+    return _positive_bounds(problem) | {"slope_bound": float(np.abs(rates(problem).slope).max())}
+
+
+def _light_tailed(problem: Problem) -> bool:
+    """Whether Theorem 1 is about such arms: all of them jointly Gaussian, or all bounded."""
+    return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
+
+
+def _asked(problem: Problem, kind: Callable[..., Any]) -> dict[str, Any]:
+    """What a rival is told about the problem, by the names of its parameters."""
+    return {name: _TOLD[name](problem) for name in signature_of(kind) if name in _TOLD}
+
+
+def _largest(problem: Problem, side: str, squares: Any = 0.0) -> float:
+    """The largest variance of cost or reward, or, with the squares of the means, the largest mean square."""
+    return float((_moments(problem)[side] + squares).max())
+
+
+# What a parameter of a rival asks for.
+_TOLD: dict[str, Callable[[Problem], Any]] = {
+    "cost_bound": lambda problem: _positive_bounds(problem)["cost_bound"],
+    "reward_bound": lambda problem: _positive_bounds(problem)["reward_bound"],
+    "min_cost": lambda problem: float(problem.mean_costs.min()),
+    "costs": lambda problem: problem.mean_costs,
+    "var_cost": lambda problem: _largest(problem, "var_cost"),
+    "var_reward": lambda problem: _largest(problem, "var_reward"),
+    "cost_moment": lambda problem: _largest(problem, "var_cost", problem.mean_costs**2),
+    "reward_moment": lambda problem: _largest(problem, "var_reward", problem.mean_rewards**2),
+}
+# The paper's policies, which know the problem's smallest mean cost, and what else policies know about it.
+_PAPER = ("UCBB1", "UCBM1", "UCBB2", "UCBB2C")
+_KNOWING: dict[str, Callable[[Problem], dict[str, Any]]] = {
+    "UCBB1": _moments_and_bounds,
+    "UCBM1": _moments,
+    "UCBB2": _positive_bounds,
+    "UCBB2C": _bounds_and_slope,
+    "FiellerKnown": _moments,
+    "BernsteinRate": _widths,
+}

@@ -1,0 +1,1 @@
+"""What figures, tables and pages show, as arrays: computed and tested before anything is drawn."""

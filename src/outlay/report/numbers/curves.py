@@ -1,0 +1,194 @@
+"""The numbers of a regret figure: curves with bands, bounds from below and above, the axis and where labels go."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.arms import Problem
+from outlay.checks import word
+from outlay.errors import BadParameter, NotCovered
+from outlay.results.result import Result
+from outlay.theory import lower_bound, rates, upper_bound
+from outlay.words import shortened
+
+Floats = NDArray[np.float64]
+
+# A linear axis hides what is this many times smaller than the largest regret.
+_LOG_FROM = 20.0
+# A bound is drawn while it is at most this many times the largest regret: beyond, it would flatten the rest.
+FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
+_CEILING_HELPS = {"linear": 1.5, "log": 10.0}
+
+SCALES = ("linear", "log")
+LOWER_BOUND, PRINTED_BOUND = "lower bound as B grows", "the same, as printed"
+LABEL_GAP = 0.055  # least distance of two labels, of the axis
+
+
+class Curve(NamedTuple):
+    """Mean regret of one policy over budgets, with the 95 % interval of the mean."""
+
+    label: str
+    budgets: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+class Line(NamedTuple):
+    """A bound: a curve without a band. `policy` is the place of the curve that it is about, if it is about one."""
+
+    label: str
+    budgets: Floats
+    values: Floats
+    policy: int | None = None
+
+
+class Floor(NamedTuple):
+    """The lower bound's coefficients of ln B, sharp and as printed in the paper, or None and the reason for that."""
+
+    sharp: float | None
+    printed: float | None
+    reason: str = ""
+
+    def at(self, budget: float) -> float | None:
+        """The sharp bound at `budget` where that is positive, else None."""
+        if not self.sharp or budget <= 1:
+            return None
+        return self.sharp * math.log(budget)
+
+
+class Axis(NamedTuple):
+    """The regret axis: "linear" or "log", and its ends."""
+
+    scale: str
+    bottom: float
+    top: float
+
+    def height(self, value: float) -> float:
+        """Where `value` stands on the axis: 0 at the bottom, 1 at the top."""
+        ends = np.array([self.bottom, value, self.top])
+        if self.scale == "log":
+            ends = np.log(np.maximum(ends, self.bottom))
+        return float(np.clip((ends[1] - ends[0]) / (ends[2] - ends[0]), 0.0, 1.0))
+
+
+class Chart(NamedTuple):
+    """Everything a regret figure shows; `heights` places the labels: the curves' in order, then the bounds'."""
+
+    title: str
+    curves: list[Curve]
+    bounds: list[Line]
+    axis: Axis
+    heights: list[float]
+
+
+def regret_chart(
+    result: Result, bounds: bool = True, kind: str = "pseudo", scale: str | None = None, floor: Floor | None = None
+) -> Chart:
+    """The figure of `result` in numbers; `floor` is its lower bound, if that is known already."""
+    curves = regret_curves(result, kind)
+    axis, lines = regret_axis(curves, [], scale), list[Line]()
+    if bounds:
+        most = max(float(curve.mean.max()) for curve in curves)
+        lines = [line for line in bound_lines(result, floor) if line.values[-1] <= most * FLOOR_HELPS[axis.scale]]
+        lines += [line for line in ceiling_lines(result) if line.values[-1] <= most * _CEILING_HELPS[axis.scale]]
+        axis = regret_axis(curves, lines, axis.scale)
+    ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
+    runs = "1 run" if result.runs == 1 else f"mean of {result.runs} runs, 95 % bands"
+    name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
+    return Chart(f"{name}, {runs}", curves, lines, axis, spread([axis.height(end) for end in ends], LABEL_GAP))
+
+
+def regret_curves(result: Result, kind: str = "pseudo") -> list[Curve]:
+    """One curve per policy, in the result's order."""
+    frame = result.regret(kind)
+    columns = [
+        frame[name].to_numpy(dtype=np.float64).reshape(len(result.labels), -1) for name in ("mean", "low", "high")
+    ]
+    return [
+        Curve(shortened(label), result.budgets, *numbers)
+        for label, *numbers in zip(result.labels, *columns, strict=True)
+    ]
+
+
+def floor_of(problem: Problem) -> Floor:
+    """The lower bound of `problem`, or why the theory gives none."""
+    try:
+        sharp = lower_bound(problem)
+    except NotCovered as reason:
+        return Floor(None, None, str(reason))
+    except BadParameter:  # rates beyond what the theory calculates with
+        return Floor(None, None, "no lower bound: the numbers of this problem are too large or too small for it")
+    return Floor(sharp, sharp / 2)  # as `lower_bound(problem, sharp=False)`: of many arms it takes a while, so once
+
+
+def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
+    """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
+    floor = floor or floor_of(result.problem)
+    budgets = result.budgets[result.budgets > 1]
+    if not floor.sharp or not floor.printed or budgets.size == 0:
+        return []
+    return [
+        Line(LOWER_BOUND, budgets, floor.sharp * np.log(budgets)),
+        Line(PRINTED_BOUND, budgets, floor.printed * np.log(budgets)),
+    ]
+
+
+def ceiling_lines(result: Result) -> list[Line]:
+    """Per policy that a theorem covers, the leading term of its bound from above: α·ln(2B/μ_*)·Σ C_k."""
+    lines = []
+    for place, (label, policy) in enumerate(result.policies.items()):
+        try:
+            bound = upper_bound(result.problem, policy, float(result.budgets[-1]))
+        except NotCovered:
+            continue
+        if not 0.0 < bound.value < math.inf:
+            continue
+        least = rates(result.problem).min_mean_cost
+        budgets = result.budgets[result.budgets > least / 2.0]
+        name = f"{bound.theorem.partition(' (')[0]} for {label}"
+        lines.append(Line(shortened(name), budgets, bound.value * levels(budgets, least), place))
+    return lines
+
+
+def levels(budgets: Floats, least: float) -> Floats:
+    """ln(2B/μ_*), which the theorems multiply, as a part of its value at the last budget."""
+    found: Floats = np.log(budgets) - math.log(least / 2.0)
+    return np.asarray(found / found[-1])
+
+
+def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line], scale: str | None = None) -> Axis:
+    """Linear from zero, or logarithmic when one policy would flatten the others; or as told, if anything is above 0."""
+    if scale is not None:
+        word("regret_figure", "scale", scale, SCALES)
+    means = np.concatenate([curve.mean for curve in curves])
+    highs = np.concatenate([curve.high for curve in curves] + [means] + [line.values for line in bounds])
+    lows = np.concatenate([curve.low for curve in curves] + [means])
+    top = float(np.nanmax(highs))
+    finals = np.array([curve.mean[-1] for curve in curves])
+    apart = np.count_nonzero(finals > 0) > 1 and finals.max() > _LOG_FROM * finals[finals > 0].min()
+    if (scale == "log" or (scale is None and apart)) and (means > 0).any():
+        return Axis("log", float(means[means > 0].min()) / 1.5, top * 1.5)
+    bottom = min(0.0, float(np.nanmin(lows)))
+    return Axis("linear", bottom * 1.05, top + 0.05 * (top - bottom) if top > bottom else bottom + 1.0)
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Heights in [0, 1] moved as little as a simple sweep can so that neighbours are `gap` apart, in the same order.
+
+    >>> [round(height, 3) for height in spread([0.5, 0.5, 0.98, 1.0], 0.1)]
+    [0.5, 0.6, 0.9, 1.0]
+    """
+    count = len(heights)
+    gap = min(gap, 1.0 / max(count - 1, 1))
+    order = sorted(range(count), key=lambda i: heights[i])
+    moved = list(heights)
+    for below, above in pairwise(order):
+        moved[above] = max(moved[above], moved[below] + gap)
+    for rank, i in enumerate(reversed(order)):
+        moved[i] = min(moved[i], 1.0 - rank * gap)
+    return moved

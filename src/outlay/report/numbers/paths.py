@@ -1,0 +1,45 @@
+"""One run of one policy, from its first budget to its last."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from outlay.checks import whole, word
+from outlay.errors import BadParameter
+from outlay.report.numbers.curves import Floats
+from outlay.report.numbers.shares import Grouping, grouping
+from outlay.results.result import Result
+
+
+class Path(NamedTuple):
+    """Where a run stood each time it passed a budget."""
+
+    policy: str
+    run: int
+    spent: Floats  # [budget]
+    arms: Grouping
+    pulls: Floats  # [budget, what is shown]
+    reward: Floats  # [budget]
+    rate: Floats  # [budget]: reward by cost so far
+    best_rate: float  # r*
+
+
+def path(result: Result, policy: str | None = None, run: int = 0) -> Path:
+    """The run number `run` of the policy with this label; of the first policy if none is named."""
+    labels = result.labels
+    place = 0 if policy is None else labels.index(word("path_figure", "policy", policy, labels))
+    run = whole("path_figure", "run", run, at_least=0)
+    if run >= result.runs:
+        raise BadParameter("path_figure", "run", f"a whole number below {result.runs}, the number of runs", run)
+    arms = grouping(result)
+    spent, reward = result.cost[place, run], result.reward[place, run]
+    return Path(
+        labels[place],
+        run,
+        spent,
+        arms,
+        arms.gathered(result.pulls[place, run].astype(np.float64)),
+        reward,
+        reward / spent,
+        result.problem.rate,
+    )

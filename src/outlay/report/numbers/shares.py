@@ -1,0 +1,61 @@
+"""Which arms the pulls went to, over the budget, and which arms there is room to show."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.report.numbers.curves import Floats
+from outlay.results.result import Result
+from outlay.words import shortened
+
+MOST_ARMS = 6  # shown by name
+LEAST_SEEN = 0.01  # of a policy's pulls
+
+
+class Grouping(NamedTuple):
+    """The arms that a figure shows by name, best first, and one name for all others, if there are any."""
+
+    named: list[int]
+    rest: NDArray[np.int64]
+    labels: list[str]
+
+    def gathered(self, values: Floats) -> Floats:
+        """Values over arms (the last axis) as values over what is shown."""
+        shown = values[..., self.named]
+        if not self.rest.size:
+            return shown
+        return np.concatenate([shown, values[..., self.rest].sum(axis=-1, keepdims=True)], axis=-1)
+
+
+class Shares(NamedTuple):
+    """Per policy, how its pulls up to each budget were divided: they add up to 1 over the arms."""
+
+    policies: list[str]
+    budgets: Floats
+    arms: Grouping
+    share: Floats  # [policy, budget, what is shown]
+
+
+def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
+    """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one.
+
+    Of many arms, one that no policy gave a share that can be seen is among the others.
+    """
+    problem, count = result.problem, len(result.problem)
+    pulls = result.pulls[:, :, -1].sum(axis=1)
+    seen = (pulls / pulls.sum(axis=1, keepdims=True)).max(axis=0) >= LEAST_SEEN
+    order = np.lexsort((-pulls.sum(axis=0), np.arange(count) != problem.best)).tolist()
+    chosen = order if count <= most + 1 else [k for k in order if seen[k] or k == problem.best][:most]
+    named = sorted(chosen, key=lambda k: (problem.gaps[k], k != problem.best, k))
+    labels = [shortened(problem.names[k]) for k in named]
+    rest = np.setdiff1d(np.arange(count), named)
+    return Grouping(named, rest, [*labels, f"{rest.size:,} more arms"] if rest.size else labels)
+
+
+def shares(result: Result) -> Shares:
+    """The shares of all pulls, over runs."""
+    pulls = result.pulls.sum(axis=1).astype(np.float64)
+    arms = grouping(result)
+    share = arms.gathered(pulls) / pulls.sum(axis=-1, keepdims=True)
+    return Shares([shortened(label) for label in result.labels], result.budgets, arms, share)

@@ -1,0 +1,1 @@
+"""Tables as text, Markdown, CSV and LaTeX."""

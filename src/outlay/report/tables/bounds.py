@@ -1,0 +1,126 @@
+"""The bounds on a problem for a terminal: a table, in two parts where that is narrow, and notes on what it says."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
+from outlay.theory.assumptions import HEAVY_TAILED
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+_HEADINGS = ("arm", "rate", "gap", "σ²", "D*", "pulls ≥", "regret ≥", "printed ≥")
+_MOST_BEST, _MOST_ROWS = 2, 12  # arms shown; the others are summed up in a row
+_LONGEST_NAME = 24
+_SOURCES = {HEAVY_TAILED: f"{HEAVY_TAILED}, whose constant it leaves open, with that of Lemma 3"}
+
+
+def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
+    """The table for a terminal of `width` characters: `rich.print(bounds_table(problem_bounds(problem, 1e5)))`."""
+    from rich.console import Group
+
+    rows = [_cells(row, bounds) for row in (*shown_rows(bounds), bounds.total)]
+    headings = [*_HEADINGS, *(f"{policy} ≤" for policy in bounds.theorems)]
+    title, cut = f"Bounds on regret at budget {bounds.budget:,.12g}", len(_HEADINGS)
+    if _width(headings, rows) <= width or not bounds.theorems:
+        tables = [_table(title, headings, rows)]
+    else:
+        upper = [[row[0], *row[cut:]] for row in rows]
+        tables = [
+            _table(title, headings[:cut], [row[:cut] for row in rows]),
+            _table("Upper bounds", ["arm", *headings[cut:]], upper),
+        ]
+    return Group(*tables, _notes(bounds))
+
+
+def shown_rows(bounds: ProblemBounds) -> list[ArmBounds]:
+    """Every arm or, of too many, some best arms and those that cost most, with the others summed up in a last row."""
+    rows = bounds.arms
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    best = [row for row in rows if not row.gap][:_MOST_BEST]
+    worse = sorted((row for row in rows if row.gap), key=_weight, reverse=True)
+    shown = best + worse[: _MOST_ROWS - len(best)]
+    names = {row.arm for row in shown}
+    others = [row for row in rows if row.arm not in names]
+    return [*shown, summed(f"{len(others):,} more", others, bounds.theorems)]
+
+
+def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
+    """Where the numbers are from and what is not covered: columns and a sentence each."""
+    found = []
+    if any(row.lower is not None for row in bounds.arms):
+        found.append(("≥", "for every policy that learns on the whole model, as B grows; printed: as in the paper"))
+        most = max(row.gap or 0.0 for row in bounds.arms) * bounds.budget
+        if (bounds.total.lower or 0.0) > most:
+            found.append(("", f"(this budget is too small for it: about {_number(most)} is the most that can be lost)"))
+    found.append(("σ²", "the variance of R − r*X: of the reward less the best rate times the cost"))
+    found += [("D*", f"{_listed(arms)}: {model}") for model, arms in bounds.models.items()]
+    if bounds.reason:
+        found.append(("≥", bounds.reason))
+    if bounds.theorems:
+        found.append(("≤", "the term in ln B with the printed constants and the default α, without the theorem's O(1)"))
+    found += [(f"{policy} ≤", _SOURCES.get(theorem, theorem)) for policy, theorem in bounds.theorems.items()]
+    policies: dict[str, list[str]] = {}
+    for policy, reason in bounds.uncovered.items():
+        policies.setdefault(reason, []).append(policy)
+    return found + [(", ".join(names), f"no bound: {reason}") for reason, names in policies.items()]
+
+
+def _notes(bounds: ProblemBounds) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for note in notes(bounds):
+        grid.add_row(*map(Text, note))
+    return grid
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold")
+    for heading in headings:
+        word = max(map(len, heading.split()))
+        table.add_column(heading, justify="left" if heading == "arm" else "right", overflow="fold", min_width=word)
+    for row in rows:
+        table.add_row(*map(Text, row), end_section=row is rows[-2])
+    return table
+
+
+def _width(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Characters that the table takes: two beside every column, and the edge."""
+    return 1 + sum(2 + max(map(len, column)) for column in zip(headings, *rows, strict=True))
+
+
+def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
+    name = row.arm if len(row.arm) <= _LONGEST_NAME else row.arm[: _LONGEST_NAME - 1] + "…"
+    numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
+    upper = (row.upper.get(policy) for policy in bounds.theorems)
+    return [name, _number(row.rate, digits=4), *map(_number, numbers), *map(_number, upper)]
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    """Three digits suffice for a bound; 1.2e7 in place of 1.2e+07."""
+    if value is None:
+        return "–"
+    if not math.isfinite(value):
+        return "∞"
+    if 1000 <= abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return re.sub(r"e([+-])0*", lambda found: "e" + found[1].strip("+"), f"{value:.{digits}g}")
+
+
+def _weight(row: ArmBounds) -> tuple[float, ...]:
+    """What the arm costs a learner, as far as known."""
+    return row.lower or 0.0, *row.upper.values()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _MOST_ROWS else f"{len(names):,} arms"

@@ -1,0 +1,153 @@
+"""The regret table at the largest budget: as rows of numbers, as cells of text, as a rich table."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from outlay.checks import line
+from outlay.report.numbers.curves import Floor, floor_of
+from outlay.results.result import Result, checked
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
+
+
+class RegretRow(NamedTuple):
+    """One policy at the largest budget."""
+
+    policy: str
+    regret: float
+    stderr: float
+    median: float
+    q10: float
+    q90: float
+    best_share: float
+    ratio: float | None
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, one cell per heading."""
+        return (
+            self.policy,
+            number(self.regret) + ("" if np.isnan(self.stderr) else f" ± {number(self.stderr)}"),
+            number(self.median),
+            f"{number(self.q10)} – {number(self.q90)}",
+            f"{self.best_share:.1%}",
+            "–" if self.ratio is None else f"{self.ratio:,.2f}",
+        )
+
+
+class RegretTable(NamedTuple):
+    """The table in numbers: its title, if any; what it shows, in a line; the budget; a row a policy; the bound."""
+
+    title: str | None
+    caption: str
+    budget: float
+    rows: list[RegretRow]
+    floor: Floor
+
+
+def regret_numbers(result: Result, kind: str = "pseudo", title: str | None = None) -> RegretTable:
+    """What the table says in every format; the bound of many arms takes a while, and is found once."""
+    named = checked_title("table", title)
+    floor = floor_of(checked("table", result).problem)
+    rows = regret_rows(result, kind, floor)
+    return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor)
+
+
+def regret_rows(result: Result, kind: str = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
+    """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
+    frame = checked("regret_rows", result).regret(kind)
+    last = frame[frame["budget"] == result.budgets[-1]]
+    bound = (floor or floor_of(result.problem)).at(float(result.budgets[-1]))
+    shares = best_shares(result)
+    columns = [last[name].tolist() for name in ("mean", "stderr", "q50", "q10", "q90")]
+    return [
+        RegretRow(label, mean, stderr, median, q10, q90, share, None if bound is None else mean / bound)
+        for label, share, mean, stderr, median, q10, q90 in zip(result.labels, shares, *columns, strict=True)
+    ]
+
+
+def best_shares(result: Result) -> list[float]:
+    """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
+    pulls = result.pulls[:, :, -1]
+    on_best = pulls[..., np.asarray(result.problem.gaps) <= 0].sum(axis=(1, 2))
+    return [float(share) for share in on_best / pulls.sum(axis=(1, 2))]
+
+
+def regret_table(result: Result, kind: str = "pseudo", title: str | None = None) -> "Table":
+    """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
+    return rich_table(regret_numbers(checked("regret_table", result), kind, title))
+
+
+def rich_table(numbers: RegretTable) -> "Table":
+    """The table's numbers for a terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    title = Text(numbers.caption, "bold")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), title=title, title_justify="left")
+    for heading in HEADINGS:
+        first = heading == "policy"
+        table.add_column(heading, justify="left" if first else "right", no_wrap=not first, min_width=7, overflow="fold")
+    for row in numbers.rows:
+        table.add_row(*map(Text, row.cells()))
+    return table
+
+
+def caption(result: Result, title: str | None = None) -> str:
+    """What the table shows, in a line."""
+    return headed(title, result.budgets[-1], result.runs, result.seed)
+
+
+def headed(title: str | None, budget: float, runs: int, seed: int) -> str:
+    """What a table shows, after the title of whatever it is part of.
+
+    >>> headed("Two arms", 1e4, 50, 0), headed("Who wins?", 1e4, 1, 0)
+    ('Two arms: regret at budget 10,000, 50 runs, seed 0', 'Who wins? Regret at budget 10,000, 1 run, seed 0')
+    """
+    shows = f"egret at budget {budget:,g}, {runs} run{'s' * (runs > 1)}, seed {seed}"
+    if title is None:
+        return f"R{shows}"
+    return f"{title} R{shows}" if title.endswith((".", "?", "!", ":")) else f"{title}: r{shows}"
+
+
+def checked_title(owner: str, title: object) -> str | None:
+    """A title that the user gave, or None."""
+    return None if title is None else line(owner, "title", title)
+
+
+def bound_sentence(floor: Floor) -> str:
+    """The lower bound in a line, or why there is none."""
+    if floor.sharp is None or floor.printed is None:
+        return floor.reason
+    sharp, printed = map(coefficient, (floor.sharp, floor.printed))
+    return f"lower bound as B grows: {sharp} · ln B (sharp), {printed} · ln B (as printed in the paper)"
+
+
+def coefficient(value: float) -> str:
+    """Four digits, or all before the point.
+
+    >>> coefficient(10263.4), coefficient(4.18012)
+    ('10,263', '4.18')
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def number(value: float) -> str:
+    """One decimal while it can matter."""
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}").replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A part of 1 with two digits that count.
+
+    >>> percent(0.000104), percent(0.178), percent(0.0)
+    ('0.01%', '18%', '0%')
+    """
+    if abs(share) >= 0.1:
+        return f"{100.0 * share:.0f}%"
+    digits = f"{100.0 * share:.2g}"
+    return f"{digits}%" if "e" not in digits else "< 0.001%"

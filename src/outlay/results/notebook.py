@@ -1,0 +1,37 @@
+"""A result in a notebook: a row for each policy, with its regret over the budget as a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outlay.markup import aligned, html_table, sparkline
+
+if TYPE_CHECKING:
+    from outlay.results.result import Result
+
+_HEADINGS = ("policy", "regret", "± stderr", "median", "best arm")
+
+
+def result_html(result: Result) -> str:
+    """The table at the largest budget; the lines share their scale, logarithmic both ways, and its ends."""
+    frame = result.regret()
+    shape = (len(result.labels), len(result.budgets))
+    mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
+    pulls = result.pulls[:, :, -1].sum(axis=1)
+    best = pulls[:, np.asarray(result.problem.gaps) <= 0].sum(axis=1) / pulls.sum(axis=1)
+    positive = mean[mean > 0]
+    least = float(positive.min()) if positive.size else 1.0
+    heights = np.log(np.maximum(mean, least))
+    ends = float(heights.min()), float(heights.max())
+    first, last = (f"{result.budgets[i]:,g}" for i in (0, -1))
+    columns = (
+        *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
+        [f"{share:.1%}" for share in best],
+        aligned(mean[:, 0].tolist(), 3),
+        [sparkline(line, *ends) for line in heights],
+    )
+    headings = (*_HEADINGS, f"regret at {first}", f"from {first} to {last}")
+    made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
+    return html_table(headings, zip(result.labels, *columns, strict=True), f"Regret at budget {last}: {made}")

@@ -1,0 +1,171 @@
+"""What a simulation gives back: pulls, cost and reward per policy, run and budget, and everything derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.errors import BadParameter
+from outlay.parameters import equal
+from outlay.results import regret
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+
+    from outlay.arms import Problem
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The outcome of `simulate`.
+
+    Attributes:
+        problem: the arms that were played.
+        policies: label → policy; its order is the first axis of the arrays below.
+        budgets: ascending; one run gives every budget, at its own first passage.
+        seed: run i draws from SeedSequence(seed, spawn_key=(i,)) whatever the policy.
+        pulls: how often each arm was pulled, int64 [policy, run, budget, arm].
+        cost: total cost when the budget was exceeded, float64 [policy, run, budget].
+        reward: total reward, the last pull's included, float64 [policy, run, budget].
+        oracle_reward: what π* (always the best arm) earned in the same runs, float64 [run, budget].
+        version: of the outlay that made it.
+
+    Results are equal when all of these are, nan equal to nan.
+    """
+
+    problem: Problem
+    policies: dict[str, Any]
+    budgets: Floats
+    seed: int
+    pulls: NDArray[np.int64]
+    cost: Floats
+    reward: Floats
+    oracle_reward: Floats
+    version: str
+
+    def __post_init__(self) -> None:
+        shape = (len(self.policies), self.pulls.shape[1] if self.pulls.ndim == 4 else 0, len(self.budgets))
+        wanted = {
+            "pulls": (*shape, len(self.problem.names)),
+            "cost": shape,
+            "reward": shape,
+            "oracle_reward": shape[1:],
+        }
+        for name, axes in wanted.items():
+            if (got := getattr(self, name).shape) != axes or 0 in axes:
+                raise BadParameter("Result", name, f"an array of shape {axes} without empty axes", got)
+
+    @property
+    def labels(self) -> list[str]:
+        """The policies' labels, in the order of the first axis."""
+        return list(self.policies)
+
+    @property
+    def runs(self) -> int:
+        """How many independent runs each policy made."""
+        return int(self.pulls.shape[1])
+
+    def regret(self, kind: str = "pseudo") -> pd.DataFrame:
+        """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
+
+        `kind="pseudo"` is Σ_k T_k μ_k Δ_k; `kind="realised"` is the simulated mean reward of π* minus the reward, with
+        the standard error of the differences within each run (π* draws from the same streams). With one run stderr,
+        low and high are nan.
+        """
+        regret.check_kind(kind)
+        import pandas as pd
+
+        if kind == "pseudo":
+            summary = regret.summary(self._pseudo())
+        else:
+            per_run = regret.realised(self.reward, self.oracle_reward)
+            summary = regret.summary(per_run, paired=self.oracle_reward - self.reward)
+        keys = {
+            "policy": np.repeat(np.array(self.labels, dtype=object), len(self.budgets)),
+            "budget": np.tile(self.budgets, len(self.policies)),
+        }
+        return pd.DataFrame(keys | {name: values.ravel() for name, values in summary._asdict().items()})
+
+    def frame(self) -> pd.DataFrame:
+        """One row per policy, run and budget: pulls (of all arms), cost, reward and pseudo-regret."""
+        import pandas as pd
+
+        policies, runs, budgets = self.cost.shape
+        return pd.DataFrame(
+            {
+                "policy": np.repeat(np.array(self.labels, dtype=object), runs * budgets),
+                "run": np.tile(np.repeat(np.arange(runs), budgets), policies),
+                "budget": np.tile(self.budgets, policies * runs),
+                "pulls": self.pulls.sum(axis=-1).ravel(),
+                "cost": self.cost.ravel(),
+                "reward": self.reward.ravel(),
+                "regret": self._pseudo().ravel(),
+            }
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a Parquet file, all or nothing; `outlay.load(path)` gives an equal result.
+
+        Policies are kept by name and parameters, never pickled: outlay's own come back as they were, a policy of yours
+        comes back as its repr. Laws of your own cannot be written: then nothing is, and the error says so.
+        """
+        from outlay.results import storage
+
+        storage.write(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Result:
+            return NotImplemented
+        if self.labels != other.labels:
+            return False
+        return all(_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        budgets = f"{self.budgets[0]:g}" if len(self.budgets) == 1 else f"{self.budgets[0]:g} … {self.budgets[-1]:g}"
+        count = f"{len(self.budgets)} budgets" if len(self.budgets) > 1 else "budget"
+        return (
+            f"<Result: {', '.join(self.labels)} on {len(self.problem.names)} arms; "
+            f"{self.runs} runs, {count} {budgets}, seed {self.seed}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from outlay.results.notebook import result_html
+
+        return result_html(self)
+
+    def _pseudo(self) -> Floats:
+        return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
+
+
+def checked(owner: str, result: object) -> Result:
+    """The value itself if it is a result; else BadParameter, in the name of the function that was given it."""
+    if not isinstance(result, Result):
+        raise BadParameter(owner, "result", "an outlay.Result", result)
+    return result
+
+
+def load(path: str | PathLike[str]) -> Result:
+    """Read a result that `Result.save` wrote.
+
+    A policy that is not one of outlay's, or that this version cannot make again, comes back as its repr string.
+    """
+    from outlay.results import storage
+
+    return storage.read(path)
+
+
+def _equal(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other, equal_nan=True)
+    if isinstance(one, dict) and isinstance(other, dict):  # the labels are known to be equal
+        return all(map(equal, one.values(), other.values()))
+    return one == other

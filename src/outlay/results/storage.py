@@ -1,0 +1,158 @@
+"""Results on disk: one Parquet file of tidy rows; what the rows cannot say is JSON in the schema's metadata.
+
+Columns: policy, run, budget, cost, reward, oracle_reward, pulls (a list of one int64 per arm), for any Parquet reader.
+The metadata holds the format version, outlay's version, the problem as TOML, the policies as name and parameters,
+the seed, runs and budgets. Nothing is pickled, so reading a file runs no code of its author.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from outlay import policies
+from outlay.arms import Problem
+from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.files import check_writable, place, reading, writing
+from outlay.policies.protocol import as_data
+from outlay.results.result import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = 1
+_KEY = b"outlay"
+_OLD_KEY = b"bursar"  # the package's name when 0.1.0 wrote its files
+
+
+def write(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write `result` to `path`; a failure leaves what was there."""
+    import pyarrow.parquet as pq
+
+    target = place("save", path)
+    check_writable(target)
+    table = _table(result)
+    temporary = target.with_name(f".{uuid.uuid4().hex}.part")
+    with writing(target):
+        try:
+            with temporary.open("xb") as file:
+                pq.write_table(table, file, compression="zstd")
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike[str]) -> Result:
+    """The result in the file at `path`, or BadFile in one sentence."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = place("load", path)
+    with reading(source):
+        if not source.exists():
+            raise BadFile(f"there is no file {source}")
+        if source.is_dir():
+            raise BadFile(f"{source} is a folder, not a saved result")
+    try:
+        table = pq.read_table(source, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise BadFile(f"{source} is not a readable Parquet file ({_one_line(error)})") from error
+    metadata = table.schema.metadata or {}
+    text = metadata.get(_KEY, metadata.get(_OLD_KEY))
+    if text is None:
+        raise BadFile(f"{source} is a Parquet file, but not one that outlay saved")
+    try:
+        notes = json.loads(text)
+        version = notes["format"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise BadFile(f"{source} has damaged notes of outlay ({_one_line(error)})") from error
+    if version != FORMAT:
+        raise BadFile(f"{source} has format {version}; this outlay reads format {FORMAT}: upgrade outlay")
+    try:
+        return _result(table, notes)
+    except (OutlayError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise BadFile(f"{source} is a damaged result ({_one_line(error)})") from error
+
+
+def _table(result: Result) -> pa.Table:
+    import pyarrow as pa
+
+    notes = {
+        "format": FORMAT,
+        "version": result.version,
+        "problem": result.problem.to_toml(),
+        "policies": [_described(label, policy) for label, policy in result.policies.items()],
+        "seed": result.seed,
+        "runs": result.runs,
+        "budgets": result.budgets.tolist(),
+    }
+    columns = _keys(result) | {
+        "cost": pa.array(result.cost.ravel()),
+        "reward": pa.array(result.reward.ravel()),
+        "oracle_reward": pa.array(np.tile(result.oracle_reward.ravel(), len(result.policies))),
+        "pulls": pa.FixedSizeListArray.from_arrays(pa.array(result.pulls.ravel()), result.pulls.shape[-1]),
+    }
+    return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(notes).encode()})
+
+
+def _keys(result: Result) -> dict[str, pa.Array]:
+    """The columns that say which policy, run and budget a row is about."""
+    import pyarrow as pa
+
+    policies, runs, budgets = result.cost.shape
+    try:
+        labels = pa.array(result.labels)
+    except UnicodeEncodeError:
+        raise BadParameter("save", "labels", "text that UTF-8 can hold", result.labels) from None
+    return {
+        "policy": labels.take(pa.array(np.repeat(np.arange(policies), runs * budgets))),
+        "run": pa.array(np.tile(np.repeat(np.arange(runs), budgets), policies)),
+        "budget": pa.array(np.tile(result.budgets, policies * runs)),
+    }
+
+
+def _result(table: pa.Table, notes: dict[str, Any]) -> Result:
+    import pyarrow as pa
+
+    chosen = {entry["label"]: _remade(entry) for entry in notes["policies"]}
+    shape = (len(chosen), notes["runs"], len(notes["budgets"]))
+    numbers = {name: table[name].to_numpy().reshape(shape) for name in ("cost", "reward", "oracle_reward")}
+    result = Result(
+        problem=Problem.from_toml(notes["problem"]),
+        policies=chosen,
+        budgets=np.array(notes["budgets"], dtype=np.float64),
+        seed=notes["seed"],
+        pulls=table["pulls"].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(*shape, -1),
+        cost=numbers["cost"],
+        reward=numbers["reward"],
+        oracle_reward=numbers["oracle_reward"][0],
+        version=notes["version"],
+    )
+    keys = _keys(result)
+    if not pa.table(keys).equals(table.select(list(keys))):
+        raise ValueError("its rows are not in the order they were written")
+    return result
+
+
+def _described(label: str, policy: Any) -> dict[str, Any]:
+    """A policy as data; its name is None when outlay cannot make it again."""
+    name = next((name for name, kind in policies.BY_NAME.items() if kind is type(policy)), None)
+    parameters = as_data(policy)["parameters"] if name else {}
+    text = policy if isinstance(policy, str) else repr(policy)
+    return {"label": label, "name": name, "parameters": parameters, "repr": text}
+
+
+def _remade(entry: dict[str, Any]) -> Any:
+    """The policy again where this version of outlay can make it, else its repr."""
+    try:
+        return policies.BY_NAME[entry["name"]](**entry["parameters"])
+    except (KeyError, TypeError, BadParameter):
+        return entry["repr"]
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,73 @@
+"""Words for people: counts with their nouns, lists, labels that fit, and the name that was probably meant."""
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+
+MOST_LISTED = 4
+_LONGEST_LABEL = 28
+
+
+def counted(count: int, noun: str, several: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "arm"), counted(3000, "arm"), counted(2, "policy", "policies")
+    ('1 arm', '3,000 arms', '2 policies')
+    """
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Names as a list, cut where it is long.
+
+    >>> listed(["a", "b"]), listed(list("abcdef"))
+    ('a and b', 'a, b, c, d and 2 more')
+    """
+    shown, more = list(names[:most]), len(names) - most
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def capital(text: str) -> str:
+    """The beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def shortened(label: str) -> str:
+    """A label on one line that leaves room for the picture."""
+    return cut(" ".join(label.split()), _LONGEST_LABEL)
+
+
+def cut(label: str, most: int) -> str:
+    """A name where there is room for so many characters: its middle goes, since names often differ at their ends.
+
+    >>> cut("a rather long name, 12", 12)
+    'a rathe…, 12'
+    """
+    tail = (most - 1) * 2 // 5
+    return label if len(label) <= most else f"{label[: most - 1 - tail]}…{label[-tail:]}"
+
+
+def one_of(names: Collection[str], asked: object) -> str:
+    """The names that are allowed, and the one that was probably meant.
+
+    >>> one_of(["Frugal", "Greedy", "UCBB1"], "fruggal")
+    'one of Frugal, Greedy, UCBB1 (did you mean Frugal?)'
+    """
+    return f"one of {', '.join(names)}{meant(asked, names)}"
+
+
+def meant(asked: object, names: Collection[str]) -> str:
+    """The closest name as a question, where one is close."""
+    keys = {key_of(name): name for name in names}
+    close = get_close_matches(key_of(asked), keys, 1) if isinstance(asked, str) else []
+    return f" (did you mean {keys[close[0]]}?)" if close else ""
+
+
+def key_of(name: str) -> str:
+    """A name without case, hyphens and underscores: UCBB1, ucb-b1 and ucb_b1 are one.
+
+    >>> key_of("UCB-B1") == key_of("ucb_b1")
+    True
+    """
+    return name.casefold().replace("-", "").replace("_", "")
