@@ -96,7 +96,7 @@ def derived(make: Callable[[Draft], Any] | None = None, *, init: Literal[False] 
 
 
 @dataclass_transform(field_specifiers=(parameter, number, integer, array, choice, derived))
-class Parameters(tuple[Any, ...]):
+class Parameters(tuple[object, ...]):
     """A tuple of parameters: equal by value (arrays included), printed as the call that makes it, never changed.
 
     >>> class Law(Parameters):

@@ -1,15 +1,114 @@
-"""What a policy must be, what it remembers with, and how it is written down: for the engine and for campaigns."""
+"""What a policy must be, what it remembers with, and how it is written down: for the engine and for campaigns.
+
+A policy is a tuple of parameters (`Parameters`, or any NamedTuple) with exactly one of four methods: it is `Scored`,
+`Sampled`, `Compared` or a `Chooser`, and `Policy` is any of them. Beliefs and memories are each policy's own affair.
+"""
 
 import inspect
-from typing import Any
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from outlay.beliefs import Moments
+from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
+from outlay.formulas.choose import Now
 from outlay.parameters import is_record
 
-KINDS = ("score", "sample", "excess", "choose")
+Kind = Literal["score", "sample", "excess", "choose"]
+KINDS: tuple[Kind, ...] = ("score", "sample", "excess", "choose")
+
+
+class Scored(Protocol):
+    """Each arm has a score; the arm with the largest is pulled."""
+
+    def score(self, belief: Any, log_n: float, /) -> float:
+        """What speaks for an arm, log_n = ln(pulls so far)."""
+
+
+class Sampled(Protocol):
+    """Each arm has a score with chance in it; the arm with the largest is pulled."""
+
+    def sample(self, belief: Any, log_n: float, rng: np.random.Generator, /) -> float:
+        """What speaks for an arm, drawn anew each time."""
+
+
+class Compared(Protocol):
+    """Each arm is compared with the leader, which is pulled unless an excess is ≤ 0."""
+
+    def excess(self, belief: Any, low: Lead, high: Lead, /) -> float:
+        """By how much the evidence against an arm exceeds what would be enough, at least, for leads between two."""
+
+
+class Chooser(Protocol):
+    """Looks at all arms at once and names one."""
+
+    def choose(self, memory: Any, now: Now, rng: np.random.Generator, /) -> int:
+        """The arm to pull."""
+
+
+Policy = Scored | Sampled | Compared | Chooser
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """What a policy remembers with: a NamedTuple of arrays that are changed in place."""
+
+    def observe(self, arm: int, cost: float, reward: float, /) -> None:
+        """Take in one sample of an arm."""
+
+    def belief(self, arm: int, /) -> Any:
+        """What is known of an arm."""
+
+    def full(self) -> bool:
+        """Whether there is no room for another sample: then `grown` makes some."""
+
+
+@runtime_checkable
+class Grows(Protocol):
+    """A memory that can be full, and then go on in a larger one."""
+
+    def grown(self) -> "Memory":
+        """A copy with more room."""
+
+
+@runtime_checkable
+class Leads(Protocol):
+    """A memory for policies that compare every arm with the leader."""
+
+    def lead(self, arm: int, /) -> Lead:
+        """What the arm would have the others measure up to."""
+
+
+@runtime_checkable
+class Imagines(Protocol):
+    """A memory that takes in many samples that are all alike at once: pulls under way."""
+
+    def imagine(self, arm: int, count: int, cost: float, reward: float, /) -> None:
+        """Take in `count` samples of an arm."""
+
+
+@runtime_checkable
+class Revises(Protocol):
+    """A memory that can put one sample in the place of another."""
+
+    def revise(self, arm: int, place: int, old: tuple[float, float], new: tuple[float, float], /) -> None:
+        """Correct the sample that was the arm's `place`-th."""
+
+
+@runtime_checkable
+class Widens(Protocol):
+    """A memory that can take another arm."""
+
+    def widened(self) -> "Memory":
+        """A copy with one arm more."""
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A policy whose memory keeps samples waiting for chance; a campaign has it settled as soon as they are told."""
+
+    def settle(self, memory: Any, rng: np.random.Generator, /) -> None:
+        """Take in what waits."""
 
 
 class Rising:
