@@ -15,9 +15,9 @@ from outlay.words import key_of, one_of
 
 
 def usual_policies(problem: Problem) -> dict[str, Any]:
-    """What is played where no policy is named: those of the paper that `problem` admits, the default, and Uniform."""
+    """What is played where no policy is named: the paper's that `problem` admits, the default, and RoundRobin."""
     chosen = policies.default()
-    return paper_policies(problem) | {type(chosen).__name__: chosen, "Uniform": policies.Uniform()}
+    return paper_policies(problem) | {type(chosen).__name__: chosen, "RoundRobin": policies.RoundRobin()}
 
 
 def paper_policies(problem: Problem) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def paper_policies(problem: Problem) -> dict[str, Any]:
 
 def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
     """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot."""
-    keys = {key_of(name): name for name in policies.BY_NAME}
+    keys = {key_of(name): kind.__name__ for name, kind in (policies.RENAMED | policies.BY_NAME).items()}
     chosen = {}
     for asked in names:
         if key_of(asked) not in keys:

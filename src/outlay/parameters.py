@@ -119,10 +119,11 @@ class Parameters(tuple[object, ...]):
         inherited = [vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:])]
         declared = {name: entry for part in (*inherited, mine) for name, entry in part.items()}
         cls._declared = declared
-        cls._fields = tuple(name for name, entry in declared.items() if not entry.beside)
-        for place, name in enumerate(cls._fields):
+        held = [name for name, entry in declared.items() if not entry.beside]
+        cls._fields = tuple(held) or ("padding",)  # numba has no empty tuples
+        for place, name in enumerate(held):
             setattr(cls, name, property(itemgetter(place)))
-        for name in mine.keys() - set(cls._fields):
+        for name in mine.keys() - set(held):
             delattr(cls, name)  # found in the instance
         cls.__new__ = _constructor(cls, declared)  # type: ignore[method-assign]
 
@@ -192,7 +193,8 @@ def _made(cls: type[Parameters], given: Draft) -> Parameters:
     for name, entry in cls._declared.items():
         if entry.make:
             setattr(given, name, entry.make(given))
-    made = tuple.__new__(cls, [getattr(given, name) for name in cls._fields])
+    held = [getattr(given, name) for name, entry in cls._declared.items() if not entry.beside]
+    made = tuple.__new__(cls, held or [0.0])
     vars(made).update({name: getattr(given, name) for name, entry in cls._declared.items() if entry.beside})
     return made
 

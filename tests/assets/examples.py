@@ -59,7 +59,7 @@ _BOUNDS: Any = {"cost_bound": 2.0, "reward_bound": 3.0}
 _CHOSEN: tuple[Any, ...] = (
     *(policies.UCBB1(**_KNOWN), policies.UCBB1([0.25], [0.3], [0.05], **_BOUNDS, variance_factor=1.5)),
     *(policies.UCBM1(**_KNOWN), policies.UCBB2(**_BOUNDS), policies.UCBB2C(**_BOUNDS, slope_bound=1.0)),
-    *(policies.Fixed(1), policies.Uniform(), policies.FiellerKnown(**_KNOWN)),
+    *(policies.Fixed(1), policies.RoundRobin(), policies.FiellerKnown(**_KNOWN)),
     *(policies.Fieller(), policies.Fieller(0.25, "plugin"), policies.BernsteinRate(**_BOUNDS)),
     *(policies.MedianRate(), policies.MedianRate(0.5, 1.5), policies.CatoniRate(), policies.CatoniRate(**_KNOWN)),
     *(policies.KLRate(), policies.KLRate("half"), policies.KLRate("one", "sample")),
@@ -73,4 +73,8 @@ _CHOSEN: tuple[Any, ...] = (
     *(baselines.UCBBV2(), baselines.UCBBV2(2.0, 3.0), baselines.BTS(), baselines.BTS(2.0, 3.0)),
     *(baselines.BGreedy(), baselines.BGreedy(explore=5.0), baselines.PDBwK(), baselines.PDBwK(2.0, 3.0, factor=0.5)),
 )
-PLAYERS = {f"{i:02d} {type(policy).__name__}": policy for i, policy in enumerate(_CHOSEN)}
+_LABELS = {"RoundRobin": "Uniform"}  # the name it had in 0.1.0, which the files of all versions have as its label
+PLAYERS = {
+    f"{i:02d} {_LABELS.get(name, name)}": policy
+    for i, (name, policy) in enumerate((type(policy).__name__, policy) for policy in _CHOSEN)
+}

@@ -12,7 +12,7 @@ from tests.beliefs.compiled import compiled
 from outlay.beliefs import Belief, Moments
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.vocabulary import learn
-from outlay.policies import Fixed, Now, Uniform, best_by_sample, best_by_score
+from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan
 for helper in Reach(Moments).functions:  # as the engine does before it compiles anything with this memory
@@ -85,9 +85,9 @@ def test_samples_are_drawn_in_the_order_of_the_arms() -> None:
         assert fast(Shaken(2.0), memory, pulls, 1.0, other) == expected
 
 
-def test_fixed_and_uniform() -> None:
+def test_fixed_and_in_turn() -> None:
     memory, rng = Moments.empty(3), np.random.default_rng(0)
     for pulls in range(7):
         now = Now(pulls, math.log(max(pulls, 1)), 0.5 * pulls)
         assert Fixed(2).choose(memory, now, rng) == 2 == compiled(Fixed.choose)(Fixed(2), memory, now, rng)
-        assert Uniform().choose(memory, now, rng) == pulls % 3
+        assert RoundRobin().choose(memory, now, rng) == pulls % 3

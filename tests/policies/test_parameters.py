@@ -25,7 +25,7 @@ from outlay.policies import (
     FiellerKnown,
     Fixed,
     MedianRate,
-    Uniform,
+    RoundRobin,
 )
 
 EXAMPLES = [
@@ -35,7 +35,7 @@ EXAMPLES = [
     UCBB2(1, 2.5, alpha=2.5),
     UCBB2C(1.0, 2.0, 0.5, factor=1.78),
     Fixed(3),
-    Uniform(),
+    RoundRobin(),
     FiellerKnown([0.04, 0.1], 0.09, [0.0, 0.01], alpha=0.25),
     Fieller(),
     Fieller(0.25, form="plugin"),
@@ -217,7 +217,7 @@ def test_given_arrays_are_copied() -> None:
 
 def test_built_in_policies_by_name() -> None:
     assert list(policies.BUILT_IN) == [
-        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"),
+        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "RoundRobin"),
         *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate", "KLRate", "Frugal"),
     ]
     assert all(getattr(policies, name) is policy for name, policy in policies.BUILT_IN.items())

@@ -31,7 +31,7 @@ class Known(NamedTuple):
 
 
 def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Any]:
-    """The policies to compare for these arms, the default first and told nothing; Uniform shows what learning is worth.
+    """The policies to compare for these arms, the default first, told nothing; RoundRobin shows what learning is worth.
 
     UCBB1, the paper's, is told the log's second moments, the bounds, and b = half of the smallest mean cost.
     """
@@ -49,7 +49,7 @@ def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Any]:
         cost_bound=known.cost_bound,
         reward_bound=known.reward_bound,
     )
-    return found | {"Uniform": policies.Uniform()}
+    return found | {"RoundRobin": policies.RoundRobin()}
 
 
 def chosen(arms: Sequence[ArmAdvice], known: Known, played: Rehearsal | None, guarantee: bool) -> Recommendation:

@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
     bad_regret: float  # exceeded by one run in ten
     edge: float  # reward over that of the first candidate, in the same runs, mean
     edge_stderr: float
-    in_turn: bool  # whether it had only tried every arm in turn when the budget was spent, as Uniform does
+    in_turn: bool  # whether it had only tried every arm in turn when the budget was spent, as RoundRobin does
 
 
 class Rehearsal(NamedTuple):

@@ -65,12 +65,13 @@ def chosen(policy: Any) -> Any:
         name, parameters = policy, {}
     if not isinstance(name, str):
         return name
-    if name not in policies.BY_NAME:
+    kind = policies.named(name)
+    if kind is None:
         raise BadParameter(OWNER, "policy", f"one of {', '.join(policies.BY_NAME)}", name)
     try:
-        return policies.BY_NAME[name](**parameters)
+        return kind(**parameters)
     except TypeError as error:
-        reason = " ".join(str(error).split()).replace(f"{name}.__new__()", name)
+        reason = " ".join(str(error).split()).replace(f"{kind.__name__}.__new__()", kind.__name__)
         raise BadParameter(OWNER, "policy", f"given the parameters that it takes ({reason})", parameters) from None
 
 
@@ -126,6 +127,8 @@ def check_same(state: State, wanted: Open, any_policy: bool) -> None:
     for field in mine.__struct_fields__:
         if field not in ("version", "format") and not (field == "policy" and any_policy):
             said[field] = getattr(mine, field), getattr(theirs, field)
+    if "policy" in said:
+        said["policy"] = _renamed(mine.policy), theirs.policy
     for field, (there, here) in said.items():
         if not equal(there, here):
             names = {"arms": ", ".join(arm.name for arm in state.arms), "policy": mine.policy["name"]}
@@ -135,8 +138,14 @@ def check_same(state: State, wanted: Open, any_policy: bool) -> None:
 
 def check_policy(opened: Opened, policy: Any) -> None:
     """Refuse to go on with another policy than was agreed."""
-    if not equal(_written(policy), opened.terms.policy):
+    if not equal(_written(policy), _renamed(opened.terms.policy)):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
+
+
+def _renamed(written: dict[str, Any]) -> dict[str, Any]:
+    """A policy as an older version wrote it, under the name that it has now."""
+    kind = policies.named(written["name"])
+    return written if kind is None else {**written, "name": kind.__name__}
 
 
 def _written(policy: Any) -> dict[str, Any]:

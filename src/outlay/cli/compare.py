@@ -72,7 +72,7 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
 def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) -> None:
     """Compare policies on PROBLEM: a name from the catalogue, a TOML file with arms, or an experiment file.
 
-    Without --policy: those of the paper that the problem admits, the default policy, and Uniform.
+    Without --policy: those of the paper that the problem admits, the default policy, and RoundRobin.
 
     An experiment file (TOML with an [experiment] table, see docs/experiments.md) has the problem, the policies, the
     budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file for each

@@ -25,7 +25,7 @@ def trace(problem: Problem, policy: Any, budget: float, seed: int = 0, run: int 
 
     >>> from outlay import Problem, arms, policies
     >>> problem = Problem([arms.Constant(1.0, 0.5), arms.Constant(2.0, 0.5)])
-    >>> [step.arm for step in trace(problem, policies.Uniform(), budget=5.0)]
+    >>> [step.arm for step in trace(problem, policies.RoundRobin(), budget=5.0)]
     [0, 1, 0, 1]
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))

@@ -1,9 +1,11 @@
-"""What to pull next: one file a policy, one formula a file.
+"""What to pull next: one file per policy, one formula per file.
 
 A policy is a tuple of parameters with one of four methods: `score(belief, log_n)` for each arm, `sample(belief, log_n,
 rng)` for each arm with randomness, `excess(belief, low, high)` for each arm against the leader, or `choose(memory, now,
 rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-policy.md which one to run.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from outlay.formulas.choose import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies import baselines
@@ -16,21 +18,42 @@ from outlay.policies.frugal import Frugal
 from outlay.policies.kl_rate import KLRate
 from outlay.policies.median_rate import MedianRate
 from outlay.policies.recommend import Recommendation, default, recommend
+from outlay.policies.round_robin import RoundRobin
 from outlay.policies.ucb_b1 import UCBB1
 from outlay.policies.ucb_b2 import UCBB2
 from outlay.policies.ucb_b2c import UCBB2C
 from outlay.policies.ucb_m1 import UCBM1
-from outlay.policies.uniform import Uniform
 
-BUILT_IN = {
+BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
     for policy in (
-        *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, Uniform),
+        *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
         *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal),
     )
 }
 
 BY_NAME = BUILT_IN | {name: getattr(baselines, name) for name in baselines.__all__}
+
+RENAMED: dict[str, type[Any]] = {"Uniform": RoundRobin}  # names of older versions: files, ledgers and users hold them
+
+
+def named(name: object) -> type[Any] | None:
+    """The policy of this name, be it one of an older version; None if there is none.
+
+    >>> named("Frugal"), named("Uniform"), named("Nobody")
+    (<class 'outlay.policies.frugal.Frugal'>, <class 'outlay.policies.round_robin.RoundRobin'>, None)
+    """
+    return BY_NAME.get(name) or RENAMED.get(name) if isinstance(name, str) else None
+
+
+if not TYPE_CHECKING:  # a type checker may say that the name is an old one
+
+    def __getattr__(name: str) -> type[Any]:
+        """A policy by its old name."""
+        if name in RENAMED:
+            return RENAMED[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "BUILT_IN",
@@ -49,11 +72,12 @@ __all__ = [
     "MedianRate",
     "Now",
     "Recommendation",
-    "Uniform",
+    "RoundRobin",
     "baselines",
     "best_by_excess",
     "best_by_sample",
     "best_by_score",
     "default",
+    "named",
     "recommend",
 ]

@@ -149,7 +149,8 @@ def _described(label: str, policy: Any) -> dict[str, Any]:
 def _remade(entry: dict[str, Any]) -> Any:
     """The policy again where this version of outlay can make it, else its repr."""
     try:
-        return policies.BY_NAME[entry["name"]](**entry["parameters"])
+        kind = policies.named(entry["name"])
+        return entry["repr"] if kind is None else kind(**entry["parameters"])
     except (KeyError, TypeError, BadParameter):
         return entry["repr"]
 

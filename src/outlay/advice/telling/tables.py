@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from outlay.advice.records import Advice, ArmAdvice
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.telling.words import ANY, measured, number, span
-from outlay.policies import Uniform
+from outlay.policies import RoundRobin
 from outlay.words import counted, listed
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def policy_notes(played: Rehearsal) -> dict[str, str]:
         "lost ± stderr": "lost: to arms of lesser rates, on average",
         "1 in 10 loses": "1 in 10 loses: that much or more",
     }
-    if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, Uniform)]:
+    if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, RoundRobin)]:
         were = "was" if len(turns) == 1 else "were"
-        lost["policy"] = f"{listed(turns)} {were} still trying every arm in turn at this budget, as Uniform does"
+        lost["policy"] = f"{listed(turns)} {were} still trying every arm in turn at this budget, as RoundRobin does"
     return lost
 
 

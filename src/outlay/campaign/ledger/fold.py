@@ -9,7 +9,7 @@ from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.learner import Learner, Stream
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State
-from outlay.policies import BY_NAME
+from outlay.policies import named
 
 
 def apply(state: State | None, record: e.Record, policy: Any = None) -> State:
@@ -27,7 +27,7 @@ def apply(state: State | None, record: e.Record, policy: Any = None) -> State:
 
 def policy_of(terms: Any) -> Any:
     """The policy that was agreed, where outlay has it."""
-    kind = BY_NAME.get(terms.policy["name"])
+    kind = named(terms.policy["name"])
     return None if kind is None else kind(**terms.policy["parameters"])
 
 

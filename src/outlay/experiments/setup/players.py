@@ -64,9 +64,10 @@ def player(table: dict[str, Any], number: int) -> Player:
     where = f"policy {number}"
     values = dict(table)
     name = values.pop("name", None)
-    if not isinstance(name, str) or name not in policies.BY_NAME:
+    kind = policies.named(name)
+    if kind is None:
         raise BadParameter(where, "name", one_of(policies.BY_NAME, name), name)
-    made = Player(name, line(where, "label", values.pop("label", name)), values)
+    made = Player(kind.__name__, line(where, "label", values.pop("label", kind.__name__)), values)
     for key, value in values.items():
         check(made, key, value)
     return made

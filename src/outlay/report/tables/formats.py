@@ -31,7 +31,7 @@ def table(  # the word for it
 
     >>> import outlay
     >>> problem = outlay.arms.catalogue.load("G")
-    >>> result = outlay.simulate(problem, outlay.policies.Uniform(), budgets=[1000], runs=5)
+    >>> result = outlay.simulate(problem, outlay.policies.RoundRobin(), budgets=[1000], runs=5)
     >>> print(table(result, "csv").splitlines()[0])
     policy,budget,regret,stderr,median,q10,q90,best_share,bound_ratio
     """
