@@ -107,7 +107,9 @@ def fieller_known(rng: np.random.Generator, arms: int) -> Any:
 
 
 def fieller(rng: np.random.Generator, arms: int) -> Any:
-    return policies.Fieller(spread(rng, 0.1, 4.0), form=str(rng.choice(["student", "plugin"])))
+    alpha = spread(rng, 0.1, 4.0)
+    form: Any = str(rng.choice(["student", "plugin"]))
+    return policies.Fieller(alpha, form)
 
 
 def bernstein_rate(rng: np.random.Generator, arms: int) -> Any:

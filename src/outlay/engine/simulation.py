@@ -17,7 +17,7 @@ from outlay.engine.task import Task
 from outlay.errors import BadParameter
 from outlay.parameters import is_record
 from outlay.policies import Fixed
-from outlay.policies.protocol import checked_policy, told
+from outlay.policies.protocol import checked_policy, told, wants_budget
 from outlay.results.result import Result
 
 _BACKENDS = {  # and where each is, imported when it is used
@@ -114,7 +114,7 @@ def simulate(
 
 def _by_budget(policy: Any, budgets: Vector) -> list[tuple[slice, Any]]:
     """Which budgets one run can serve: all of them, or one at a time for a policy that looks at the budget."""
-    if "budget" not in policy._fields:
+    if not wants_budget(policy):
         return [(slice(None), policy)]
     return [(slice(j, j + 1), told(policy, budget)) for j, budget in enumerate(budgets)]
 

@@ -1,10 +1,9 @@
 """Second moments that a policy is told: checked once, read in the formulas as a `Belief`."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief
-from outlay.checks import Vector, vector
+from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.parameters import Array, Draft, Parameters, array
 
@@ -51,18 +50,6 @@ def together(owner: str, *, var_cost: Vector, var_reward: Vector, cov: Vector) -
         allowed = f"within ±√(var_cost·var_reward) = ±{most[first]:.6g}"
         raise BadParameter(owner, "cov" + where, allowed, float(covs[first]))
     return costs, rewards, covs
-
-
-def checked_moments(
-    owner: str, var_cost: ArrayLike, var_reward: ArrayLike, cov: ArrayLike
-) -> tuple[Vector, Vector, Vector]:
-    """Three read-only arrays of one length, each from a number (for every arm) or a sequence (one per arm)."""
-    return together(
-        owner,
-        var_cost=vector(owner, "var_cost", var_cost, at_least=0),
-        var_reward=vector(owner, "var_reward", var_reward, at_least=0),
-        cov=vector(owner, "cov", cov),
-    )
 
 
 def check_length(owner: str, name: str, values: Vector, arms: int) -> None:

@@ -1,21 +1,14 @@
 """The empirical Bernstein bound on R − rX, inverted: bounded pairs, variances and correlation unknown."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
 from outlay.formulas.fieller_limit import fieller_limit
-from outlay.parameters import Record
+from outlay.parameters import Parameters, number
+from outlay.policies.protocol import Rising
 
 
-class _BernsteinRateFields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-    alpha: float
-
-
-class BernsteinRate(Record, _BernsteinRateFields):
+class BernsteinRate(Rising, Parameters):
     """The largest rate r for which the mean of R − rX could still be 0, by the empirical Bernstein bound.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂(R − rX) = V̂(R) − 2r·Ĉov + r²V̂(X) its biased sample variance,
@@ -28,8 +21,7 @@ class BernsteinRate(Record, _BernsteinRateFields):
 
     Guarantee: P(score < rate) ≤ 3·exp(−ℓ) at every T, for any pairs of these bounds, whatever their correlation.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in an interval of length M_X, such as [0, M_X], rewards in one
             of length M_R.
         alpha: α > 0; larger explores more.
@@ -43,17 +35,9 @@ class BernsteinRate(Record, _BernsteinRateFields):
     estimates in multi-armed bandits", Theoretical Computer Science 410 (2009), Theorem 1, for the bound.
     """
 
-    __slots__ = ()
-
-    def __new__(cls, cost_bound: float, reward_bound: float, alpha: float = 1.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls,
-            real(owner, "cost_bound", cost_bound, at_least=0),
-            real(owner, "reward_bound", reward_bound, at_least=0),
-            real(owner, "alpha", alpha, above=0),
-        )
+    cost_bound: float = number(at_least=0)
+    reward_bound: float = number(at_least=0)
+    alpha: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""
@@ -66,7 +50,3 @@ class BernsteinRate(Record, _BernsteinRateFields):
         if score < 0.0:
             return min(0.0, fieller_limit(belief.mean_cost + margin, reward, belief, 2.0 * level))
         return score
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

@@ -1,32 +1,24 @@
 """Catoni's bound on R − rX, inverted: heavy tails, second moments unknown or known."""
 
 import math
-from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import SampleBelief, Samples
 from outlay.beliefs.samples import LEVEL, SIZE, START
-from outlay.checks import Vector, real
+from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.formulas.catoni_limit import catoni_limit
-from outlay.formulas.known_moments import check_length, checked_moments, known
-from outlay.parameters import Record
+from outlay.formulas.known_moments import check_length, known, together
+from outlay.parameters import Draft, Parameters, array, derived, number
 
 STEPS = 4.0  # levels per unit of ℓ
 UNKNOWN = np.array([np.inf])
 UNKNOWN.setflags(write=False)
 
 
-class _CatoniRateFields(NamedTuple):
-    alpha: float
-    var_cost: Vector
-    var_reward: Vector
-    cov: Vector
-
-
-class CatoniRate(Record, _CatoniRateFields):
+class CatoniRate(Parameters):
     """The largest rate r for which the mean of Z = R − rX could still be 0, by Catoni's influence function.
 
     With the arm's first T' samples, ψ(x) = ±ln(1 + |x| + x²/2) of the sign of x, ℓ = α·ln n rounded up to quarters and
@@ -42,8 +34,7 @@ class CatoniRate(Record, _CatoniRateFields):
     the limit of large T. All of it supposes that the sum falls through −2ℓ once only,
     which was always so in tests but for given moments that the samples contradict.
 
-    Parameters
-    ----------
+    Args:
         alpha: α > 0; larger explores more.
         var_cost, var_reward, cov: variances and covariance of (cost, reward), a number or one per arm; None, the
             default, if they are unknown.
@@ -59,33 +50,29 @@ class CatoniRate(Record, _CatoniRateFields):
     study", Annales de l'Institut Henri Poincaré, Probabilités et Statistiques 48 (2012), for ψ and the bound.
     """
 
-    __slots__ = ()
+    alpha: float = number(default=1.0, above=0)
+    var_cost: ArrayLike | None = array(default=None, at_least=0)
+    var_reward: ArrayLike | None = array(default=None, at_least=0)
+    cov: ArrayLike | None = array(default=None)
 
-    def __new__(
-        cls,
-        alpha: float = 1.0,
-        var_cost: ArrayLike | None = None,
-        var_reward: ArrayLike | None = None,
-        cov: ArrayLike | None = None,
-    ) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        alpha = real(owner, "alpha", alpha, above=0)
-        if var_cost is None and var_reward is None and cov is None:
-            return super().__new__(cls, alpha, UNKNOWN, UNKNOWN, UNKNOWN)
-        for name, given in (("var_cost", var_cost), ("var_reward", var_reward), ("cov", cov)):
-            if given is None:
-                raise BadParameter(owner, name, "given where other second moments are", None)
-        return super().__new__(cls, alpha, *checked_moments(owner, var_cost, var_reward, cov))  # type: ignore[arg-type]
+    known_var_cost: Vector = derived(lambda given: UNKNOWN if given.var_cost is None else given.var_cost)
+    known_var_reward: Vector = derived(lambda given: UNKNOWN if given.var_reward is None else given.var_reward)
+    known_cov: Vector = derived(lambda given: UNKNOWN if given.cov is None else given.cov)
 
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments; second moments that are unknown are None."""
-        unknown = {"var_cost": None, "var_reward": None, "cov": None}
-        return super().arguments() | ({} if math.isfinite(self.var_cost[0]) else unknown)
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Bring the second moments to one length, if there are any; refuse a part of them."""
+        moments = {name: getattr(given, name) for name in ("var_cost", "var_reward", "cov")}
+        missing = [name for name, values in moments.items() if values is None]
+        if len(missing) == len(moments):
+            return
+        if missing:
+            raise BadParameter(cls.__name__, missing[0], "given where other second moments are", None)
+        given.var_cost, given.var_reward, given.cov = together(cls.__name__, **moments)
 
     def check(self, arms: int) -> None:
         """Refuse a number of arms that the second moments were not given for."""
-        check_length(type(self).__name__, "var_cost", self.var_cost, arms)
+        check_length(type(self).__name__, "var_cost", self.known_var_cost, arms)
 
     def memory(self, arms: int) -> Samples:
         """All samples."""
@@ -100,7 +87,7 @@ class CatoniRate(Record, _CatoniRateFields):
             return math.inf
         level = int(steps) + 1
         if samples.arms[arm, SIZE] != size or samples.arms[arm, LEVEL] != level:
-            moments = known(self.var_cost, self.var_reward, self.cov, arm)
+            moments = known(self.known_var_cost, self.known_var_reward, self.known_cov, arm)
             start = int(samples.arms[arm, START])
             samples.remembered[arm] = catoni_limit(samples.pool, start, size, level / STEPS, moments)
             samples.arms[arm, SIZE] = size

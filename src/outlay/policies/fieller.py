@@ -1,24 +1,18 @@
 """Fieller's limit of the rate with everything unknown: Student's bound on R − rX, inverted."""
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Literal
 
 from outlay.beliefs import Belief
-from outlay.checks import real, word
 from outlay.formulas.fieller_limit import fieller_limit
-from outlay.parameters import Record
+from outlay.parameters import Parameters, choice, derived, number
+from outlay.policies.protocol import Rising
 
-FORMS = ("student", "plugin")
-FEWEST = 5  # pulls before sample moments are put in the place of true ones
+FEWEST = 5  # pulls before sample moments stand for the true ones
 LARGEST = 600.0  # exponents above it are as good as infinite, and exp would overflow
 
 
-class _FiellerFields(NamedTuple):
-    alpha: float
-    form: int  # its place in FORMS: compiled code has no strings
-
-
-class Fieller(Record, _FiellerFields):
+class Fieller(Rising, Parameters):
     """The largest rate r for which the mean of R − rX could still be 0, everything being learnt from the samples.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂(R − rX) = V̂(R) − 2r·Ĉov + r²V̂(X) its biased sample variance,
@@ -32,8 +26,7 @@ class Fieller(Record, _FiellerFields):
     now and then a run stays with a wrong arm for long. Both believe samples on a line through the origin: where rewards
     are rare, an arm may be given up for ever after a few zeros. Scaling all costs or all rewards changes no choice.
 
-    Parameters
-    ----------
+    Args:
         alpha: α > 0; larger explores more.
         form: "student" or "plugin".
 
@@ -47,21 +40,15 @@ class Fieller(Record, _FiellerFields):
     Statistical Society B 16 (1954), for the limits of a ratio of means.
     """
 
-    __slots__ = ()
+    alpha: float = number(default=1.0, above=0)
+    form: Literal["student", "plugin"] = choice("student", "plugin", default="student")
 
-    def __new__(cls, alpha: float = 1.0, form: str = "student") -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(cls, real(owner, "alpha", alpha, above=0), FORMS.index(word(owner, "form", form, FORMS)))
-
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments, the form by its name."""
-        return super().arguments() | {"form": FORMS[self.form]}
+    plugin: bool = derived(lambda given: given.form == "plugin")
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""
         level = 2.0 * self.alpha * log_n
-        if self.form == 1:
+        if self.plugin:
             if belief.pulls < FEWEST:
                 return math.inf
             return fieller_limit(belief.mean_cost, belief.mean_reward, belief, level / belief.pulls)
@@ -71,7 +58,3 @@ class Fieller(Record, _FiellerFields):
         if exponent > LARGEST:
             return math.inf
         return fieller_limit(belief.mean_cost, belief.mean_reward, belief, math.expm1(exponent))
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

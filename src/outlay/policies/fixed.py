@@ -1,25 +1,17 @@
 """Always the same arm: with the best one, the optimal static policy π* (Section 3)."""
 
-from typing import NamedTuple, Self
-
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.checks import whole
 from outlay.errors import BadParameter
 from outlay.formulas.choose import Now
-from outlay.parameters import Record
+from outlay.parameters import Parameters, integer
 
 
-class _FixedFields(NamedTuple):
-    arm: int
-
-
-class Fixed(Record, _FixedFields):
+class Fixed(Parameters):
     """Pull one arm for ever; with an arm of the best rate this is the oracle π*, within a constant of the optimum.
 
-    Parameters
-    ----------
+    Args:
         arm: index of the arm, from 0.
 
     >>> Fixed(2)
@@ -29,11 +21,7 @@ class Fixed(Record, _FixedFields):
     AISTATS 2020, Section 3, Proposition 1.
     """
 
-    __slots__ = ()
-
-    def __new__(cls, arm: int) -> Self:
-        """Check the parameter."""
-        return super().__new__(cls, whole(cls.__name__, "arm", arm, at_least=0))
+    arm: int = integer(at_least=0)
 
     def check(self, arms: int) -> None:
         """Refuse a problem that has no such arm."""

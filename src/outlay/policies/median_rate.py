@@ -1,23 +1,14 @@
 """An order statistic of block means of R − rX, inverted: heavy tails, second moments unknown."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import BlockBelief, Blocks, block_rate
-from outlay.checks import real
-from outlay.parameters import Record
+from outlay.parameters import Draft, Parameters, derived, number
 
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of blocks
 
 
-class _MedianRateFields(NamedTuple):
-    alpha: float
-    tail: float
-    share: float  # derived: of the blocks, those whose rates may lie above the score
-    information: float  # derived: kl(share, chance)
-
-
-class MedianRate(Record, _MedianRateFields):
+class MedianRate(Parameters):
     """A high quantile of the rates of blocks of samples: for heavy tails with unknown second moments.
 
     With p = 1 − 1/a, q = p/4, ℓ = α·ln n the arm's T samples form m = ⌊ℓ/kl(q, p)⌋ + 1 consecutive blocks of ⌊T/m⌋,
@@ -32,8 +23,7 @@ class MedianRate(Record, _MedianRateFields):
     holds if R − rate·X is symmetric about 0, whatever its tails. In the limit of large blocks it holds for all pairs
     with finite variances (p = ½), and for all whose sums have stable limits of an index ≥ a (p = 1 − 1/a).
 
-    Parameters
-    ----------
+    Args:
         alpha: α > 0; larger explores more.
         tail: a, 1 < a ≤ 2, the index of the heaviest tail: P(|cost| or |reward| > x) falls like x^(−a); 2 if the
             variances are finite.
@@ -48,17 +38,11 @@ class MedianRate(Record, _MedianRateFields):
     Reference: docs/test-inversion.md.
     """
 
-    __slots__ = ()
+    alpha: float = number(default=1.0, above=0)
+    tail: float = number(default=2.0, above=1, at_most=2)
 
-    def __new__(cls, alpha: float = 1.0, tail: float = 2.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        alpha = real(owner, "alpha", alpha, above=0)
-        tail = real(owner, "tail", tail, above=1, at_most=2)
-        chance = 1.0 - 1.0 / tail
-        share = chance / 4.0
-        information = share * math.log(0.25) + (1.0 - share) * math.log((1.0 - share) / (1.0 - chance))
-        return super().__new__(cls, alpha, tail, share, information)
+    share: float = derived(lambda given: _chance(given) / 4.0)  # of the blocks, those whose rates may exceed the score
+    information: float = derived(lambda given: _information(given.share, _chance(given)))
 
     def memory(self, arms: int) -> Blocks:
         """Prefix sums of all samples, with room for as many blocks as α can ask for."""
@@ -75,3 +59,13 @@ class MedianRate(Record, _MedianRateFields):
     def phase(self, log_n: float) -> int:
         """Blocks but one, m − 1: between pulls of the arm the score changes with the number of blocks alone."""
         return int(self.alpha * log_n / self.information)
+
+
+def _chance(given: Draft) -> float:
+    """The p = 1 − 1/a of the class: how often, at least, a block has a rate that is not below the true one."""
+    return float(1.0 - 1.0 / given.tail)
+
+
+def _information(share: float, chance: float) -> float:
+    """The divergence kl(q, p) of two coins, with q = p/4 the share and p the chance."""
+    return share * math.log(0.25) + (1.0 - share) * math.log((1.0 - share) / (1.0 - chance))

@@ -12,7 +12,7 @@ import numpy as np
 from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.choose import Now
-from outlay.parameters import is_record
+from outlay.parameters import Parameters, is_record, signature_of
 
 Kind = Literal["score", "sample", "excess", "choose"]
 KINDS: tuple[Kind, ...] = ("score", "sample", "excess", "choose")
@@ -160,8 +160,13 @@ def checked_memory(owner: str, policy: Any, arms: int) -> Any:
 
 
 def told(policy: Any, budget: float) -> Any:
-    """The policy, told the budget where it asks for it (a field named `budget`)."""
-    return policy._replace(budget=float(budget)) if "budget" in policy._fields else policy
+    """The policy, told the budget where it asks for it."""
+    return policy._replace(budget=float(budget)) if wants_budget(policy) else policy
+
+
+def wants_budget(policy: Any) -> bool:
+    """Whether the policy asks for the budget: it has a parameter, or a field, named `budget`."""
+    return "budget" in (signature_of(type(policy)) if isinstance(policy, Parameters) else policy._fields)
 
 
 def as_data(policy: Any) -> dict[str, Any]:

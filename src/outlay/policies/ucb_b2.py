@@ -1,23 +1,15 @@
 """UCB-B2: bounded, uncorrelated cost and reward of unknown variance (Section 6.1, Theorem 4)."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
+from outlay.formulas.unit import Bounds
 from outlay.formulas.upper_rate import estimated_rate, upper_rate
-from outlay.parameters import Record
+from outlay.parameters import number
+from outlay.policies.protocol import Rising
 
 
-class _UCBB2Fields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-    alpha: float
-    min_cost: float
-    factor: float
-
-
-class UCBB2(Record, _UCBB2Fields):
+class UCBB2(Rising, Bounds):
     """UCB-B2: upper confidence bound of the reward rate from sample variances, for bounded, uncorrelated pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ its biased sample variances, r̂ = max(0, R̄)/max(b, X̄), ℓ = α·ln n:
@@ -28,8 +20,7 @@ class UCBB2(Record, _UCBB2Fields):
     Taken literally the stability condition forces thousands of pulls on every arm before any is judged (1755 at
     n = 20 000, M = 1, Bernoulli cost ½): a reference point more than a recommendation.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
         alpha: α > 2; larger explores more.
         min_cost: b > 0, at most half of the smallest mean cost.
@@ -44,26 +35,9 @@ class UCBB2(Record, _UCBB2Fields):
     AISTATS 2020, Section 6.1; the radii are the empirical Bernstein bound of Audibert, Munos, Szepesvári (2009).
     """
 
-    __slots__ = ()
-
-    def __new__(
-        cls,
-        cost_bound: float,
-        reward_bound: float,
-        alpha: float = 2.1,
-        min_cost: float = 1e-12,
-        factor: float = 1.4,
-    ) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls,
-            real(owner, "cost_bound", cost_bound, above=0),
-            real(owner, "reward_bound", reward_bound, above=0),
-            real(owner, "alpha", alpha, above=2),
-            real(owner, "min_cost", min_cost, above=0),
-            real(owner, "factor", factor, above=0),
-        )
+    alpha: float = number(default=2.1, above=2)
+    min_cost: float = number(default=1e-12, above=0)
+    factor: float = number(default=1.4, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""
@@ -74,7 +48,3 @@ class UCBB2(Record, _UCBB2Fields):
         cost_radius = math.sqrt(2.0 * belief.var_cost * level) + 3.0 * self.cost_bound * level
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, rate, self.factor)
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

@@ -1,24 +1,15 @@
 """UCB-B2C: bounded, correlated cost and reward, everything unknown (Section 6.2, Theorem 5)."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief, residual_variance, slope
-from outlay.checks import real
+from outlay.formulas.unit import Bounds
 from outlay.formulas.upper_rate import estimated_rate, upper_rate
-from outlay.parameters import Record
+from outlay.parameters import number
+from outlay.policies.protocol import Rising
 
 
-class _UCBB2CFields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-    slope_bound: float
-    alpha: float
-    min_cost: float
-    factor: float
-
-
-class UCBB2C(Record, _UCBB2CFields):
+class UCBB2C(Rising, Bounds):
     """UCB-B2C: upper confidence bound of the reward rate that learns the correlation, for bounded pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ and Ĉov its biased sample moments, ω̂ = Ĉov/V̂(X),
@@ -31,8 +22,7 @@ class UCBB2C(Record, _UCBB2CFields):
     with negative slopes the range of R − ωX needs ω̄ ≥ |ω_k|. Taken literally the stability condition forces thousands
     of pulls on every arm before any is judged: a reference point more than a recommendation.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
         slope_bound: ω̄ ≥ |ω_k| for every arm.
         alpha: α > 2; larger explores more.
@@ -48,28 +38,10 @@ class UCBB2C(Record, _UCBB2CFields):
     AISTATS 2020, Section 6.2.
     """
 
-    __slots__ = ()
-
-    def __new__(
-        cls,
-        cost_bound: float,
-        reward_bound: float,
-        slope_bound: float,
-        alpha: float = 2.1,
-        min_cost: float = 1e-12,
-        factor: float = 1.4,
-    ) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls,
-            real(owner, "cost_bound", cost_bound, above=0),
-            real(owner, "reward_bound", reward_bound, above=0),
-            real(owner, "slope_bound", slope_bound, at_least=0),
-            real(owner, "alpha", alpha, above=2),
-            real(owner, "min_cost", min_cost, above=0),
-            real(owner, "factor", factor, above=0),
-        )
+    slope_bound: float = number(at_least=0)
+    alpha: float = number(default=2.1, above=2)
+    min_cost: float = number(default=1e-12, above=0)
+    factor: float = number(default=1.4, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""
@@ -82,7 +54,3 @@ class UCBB2C(Record, _UCBB2CFields):
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         weight = max(0.0, rate - slope(belief))
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, weight, self.factor)
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

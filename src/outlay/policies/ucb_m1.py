@@ -1,29 +1,17 @@
 """UCB-M1: known second moments, heavy tails (Section 4.3, Theorem 2)."""
 
 import math
-from typing import NamedTuple, Self
-
-from numpy.typing import ArrayLike
 
 from outlay.beliefs import BlockBelief, Blocks, block_medians, residual_variance, slope
-from outlay.checks import Vector, real
-from outlay.formulas.known_moments import check_length, checked_moments, known
+from outlay.formulas.known_moments import KnownMoments, known
 from outlay.formulas.upper_rate import upper_rate
-from outlay.parameters import Record
+from outlay.parameters import number
 
 FACTOR = 2.0 * math.sqrt(2.0)
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of groups
 
 
-class _UCBM1Fields(NamedTuple):
-    var_cost: Vector
-    var_reward: Vector
-    cov: Vector
-    alpha: float
-    min_cost: float
-
-
-class UCBM1(Record, _UCBM1Fields):
+class UCBM1(KnownMoments):
     """UCB-M1: upper confidence bound of the reward rate from medians of block means, for heavy tails.
 
     The arm's T samples form m = ⌊3.5·α·ln n⌋ + 1 consecutive blocks of ⌊T/m⌋, the newest left over; r̄ is the median
@@ -36,8 +24,7 @@ class UCBM1(Record, _UCBM1Fields):
     Taken literally the condition forces thousands of pulls on every arm before any is judged (about 12 600 at
     Var(X) = ¼, mean cost 1): a reference point more than a recommendation. The score falls when m grows.
 
-    Parameters
-    ----------
+    Args:
         var_cost, var_reward, cov: variances and covariance of (cost, reward), a number or one per arm.
         alpha: α > 2; larger explores more.
         min_cost: b > 0, at most half of the smallest mean cost.
@@ -53,26 +40,8 @@ class UCBM1(Record, _UCBM1Fields):
     AISTATS 2020, Section 4.3.
     """
 
-    __slots__ = ()
-
-    def __new__(
-        cls,
-        var_cost: ArrayLike,
-        var_reward: ArrayLike,
-        cov: ArrayLike,
-        alpha: float = 2.1,
-        min_cost: float = 1e-12,
-    ) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        moments = checked_moments(owner, var_cost, var_reward, cov)
-        alpha = real(owner, "alpha", alpha, above=2)
-        min_cost = real(owner, "min_cost", min_cost, above=0)
-        return super().__new__(cls, *moments, alpha, min_cost)
-
-    def check(self, arms: int) -> None:
-        """Refuse a number of arms that the second moments were not given for."""
-        check_length(type(self).__name__, "var_cost", self.var_cost, arms)
+    alpha: float = number(default=2.1, above=2)
+    min_cost: float = number(default=1e-12, above=0)
 
     def memory(self, arms: int) -> Blocks:
         """Prefix sums of all samples, with room for as many blocks as α can ask for."""

@@ -23,6 +23,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: b.KUBE(0), "reward_bound of KUBE must be > 0; got 0"),
     (lambda: b.FractionalKUBE(-1), "reward_bound of FractionalKUBE must be > 0; got -1"),
     (lambda: b.UCBBV1(0), "min_cost of UCBBV1 must be > 0 and ≤ 1; got 0"),
+    (lambda: b.UCBBV1(math.nan), "min_cost of UCBBV1 must be a finite number > 0 and ≤ 1; got nan"),
     (lambda: b.UCBBV1(3.0, cost_bound=2.0), "min_cost of UCBBV1 must be > 0 and ≤ 2; got 3.0"),
     (lambda: b.UCBBV1(0.1, reward_bound=0), "reward_bound of UCBBV1 must be > 0; got 0"),
     (lambda: b.UCBBV2(0), "cost_bound of UCBBV2 must be > 0; got 0"),
@@ -61,17 +62,17 @@ def test_policies_are_values(policy: Any) -> None:
         assert repr(twin) == repr(policy)
     assert type(policy)(**policy.arguments()) == policy
     assert [p for p in ALL if p == policy] == [policy]
-    arguments = tuple(inspect.signature(type(policy)).parameters)
-    assert policy._fields[: len(arguments)] == arguments
+    assert tuple(policy.arguments()) == tuple(inspect.signature(type(policy)).parameters)
     assert all(type(value) in (float, int) or value.dtype == np.float64 for value in policy)
     assert sum(hasattr(policy, name) for name in ("score", "sample", "choose")) == 1
 
 
 @pytest.mark.parametrize("policy", [b.EpsilonFirst(), b.KUBE(), b.PDBwK()], ids=repr)
 def test_a_budget_is_left_open_until_it_is_told(policy: Any) -> None:
-    assert policy.budget == math.inf
+    assert policy.budget is None
+    assert policy.known_budget == math.inf
     assert "budget=None" in repr(policy)
-    assert policy._replace(budget=7.0).budget == 7.0
+    assert policy._replace(budget=7.0).budget == policy._replace(budget=7.0).known_budget == 7.0
     assert "budget=7.0" in repr(policy._replace(budget=7.0))
 
 

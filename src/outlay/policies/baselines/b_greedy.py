@@ -1,27 +1,19 @@
 """b-greedy: the best rate, and now and then any arm."""
 
-from typing import NamedTuple, Self
-
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.checks import real
 from outlay.formulas.choose import Now
 from outlay.formulas.rates import best_rate
-from outlay.parameters import Record
+from outlay.parameters import Parameters, number
 
 
-class _BGreedyFields(NamedTuple):
-    explore: float
-
-
-class BGreedy(Record, _BGreedyFields):
+class BGreedy(Parameters):
     """Any of the K arms with probability min(1, explore·K/t) at pull t, else the arm with the largest ΣR/ΣX.
 
     Every arm is pulled once first. An arm that has cost nothing yet counts as the best.
 
-    Parameters
-    ----------
+    Args:
         explore: above 0; larger explores more. The default 1 is the paper's K/t.
 
     >>> policy, rng = BGreedy(), np.random.default_rng(0)
@@ -32,11 +24,7 @@ class BGreedy(Record, _BGreedyFields):
     Neurocomputing 258 (2017).
     """
 
-    __slots__ = ()
-
-    def __new__(cls, explore: float = 1.0) -> Self:
-        """Check the parameter."""
-        return super().__new__(cls, real(cls.__name__, "explore", explore, above=0))
+    explore: float = number(default=1.0, above=0)
 
     def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:
         """Return an arm in turn, any arm, or the best."""

@@ -1,27 +1,18 @@
 """B-KL-UCB: KL-UCB's bound of the reward over a known cost."""
 
 import math
-from typing import NamedTuple, Self
-
-from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief
-from outlay.checks import Vector, real, vector
 from outlay.formulas.known_moments import check_length
 from outlay.formulas.unit import share
-from outlay.parameters import Record
+from outlay.parameters import Array, Parameters, array, number
+from outlay.policies.protocol import Rising
 
 STEPS = 50  # more than it ever takes
 CLOSE = 1e-15
 
 
-class _BKLUCBFields(NamedTuple):
-    costs: Vector
-    reward_bound: float
-    loglog: float
-
-
-class BKLUCB(Record, _BKLUCBFields):
+class BKLUCB(Rising, Parameters):
     """B-KL-UCB: the largest mean reward that the samples do not refute, over the mean cost, which is known.
 
     With r̄ the mean reward as a share of its bound, kl the divergence of two coins, f = ln n + c·ln max(1, ln n):
@@ -30,8 +21,7 @@ class BKLUCB(Record, _BKLUCBFields):
 
     The form is the paper's; c = 3 is KL-UCB's own, and whether the paper has the same one is not certain.
 
-    Parameters
-    ----------
+    Args:
         costs: the mean cost of every arm, above 0: one number for all, or one per arm.
         reward_bound: M_R; rewards lie in [0, M_R].
         loglog: c ≥ 0; 0 is often better than the 3 of the theory.
@@ -44,17 +34,9 @@ class BKLUCB(Record, _BKLUCBFields):
     2015; Garivier, Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond", COLT 2011.
     """
 
-    __slots__ = ()
-
-    def __new__(cls, costs: ArrayLike, reward_bound: float = 1.0, loglog: float = 3.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls,
-            vector(owner, "costs", costs, above=0),
-            real(owner, "reward_bound", reward_bound, above=0),
-            real(owner, "loglog", loglog, at_least=0),
-        )
+    costs: Array = array(above=0)
+    reward_bound: float = number(default=1.0, above=0)
+    loglog: float = number(default=3.0, at_least=0)
 
     def check(self, arms: int) -> None:
         """Refuse a number of arms that the costs were not given for."""
@@ -67,10 +49,6 @@ class BKLUCB(Record, _BKLUCBFields):
         level = (log_n + self.loglog * math.log(max(1.0, log_n))) / belief.pulls
         cost = float(self.costs[belief.arm if len(self.costs) > 1 else 0])
         return kl_upper(share(belief.mean_reward, self.reward_bound), level) / cost
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0
 
 
 def kl_upper(p: float, level: float) -> float:

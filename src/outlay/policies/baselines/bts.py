@@ -1,15 +1,14 @@
 """BTS: budgeted Thompson sampling with Beta posteriors."""
 
 import math
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outlay.checks import Vector
 from outlay.formulas.choose import Now, precedes
-from outlay.formulas.unit import checked_bounds, share
-from outlay.parameters import Record
+from outlay.formulas.unit import UnitBounds, share
 
 ROOM = 8  # samples that can wait at first
 PULLS, REWARDS, COSTS = range(3)  # columns of `Coins.counts`
@@ -62,12 +61,7 @@ class Coins(NamedTuple):
         return Coins(np.vstack([self.counts, np.zeros(3)]), self.waiting.copy(), self.state.copy())
 
 
-class _BTSFields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-
-
-class BTS(Record, _BTSFields):
+class BTS(UnitBounds):
     """BTS: a mean reward over a mean cost, each drawn from its Beta posterior.
 
     Each sample is divided by its bound and rounded to 1 with the probability that this number is, else to 0 (0 and 1
@@ -78,8 +72,7 @@ class BTS(Record, _BTSFields):
 
     The paper's prior needs no first pull of every arm; here, as for all policies of this package, it is made.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
     >>> policy, rng = BTS(), np.random.default_rng(0)
@@ -92,12 +85,6 @@ class BTS(Record, _BTSFields):
 
     Reference: Xia, Li, Qin, Yu, Liu, "Thompson sampling for budgeted multi-armed bandits", IJCAI 2015.
     """
-
-    __slots__ = ()
-
-    def __new__(cls, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(cls, *checked_bounds(cls.__name__, cost_bound, reward_bound))
 
     def memory(self, arms: int) -> Coins:
         """Counts, and samples that wait."""

@@ -1,29 +1,21 @@
 """c-UCB: an interval around the reward, none around the cost."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
-from outlay.formulas.unit import checked_bounds, share
-from outlay.parameters import Record
+from outlay.formulas.unit import share
+from outlay.parameters import Parameters, number
+from outlay.policies.protocol import Rising
 
 
-class _CUCBFields(NamedTuple):
-    alpha: float
-    cost_bound: float
-    reward_bound: float
-
-
-class CUCB(Record, _CUCBFields):
+class CUCB(Rising, Parameters):
     """c-UCB: an upper confidence bound of the reward over the mean cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):
 
         score = (r̄ + e)/c̄      ∞ while T = 0 or c̄ = 0
 
-    Parameters
-    ----------
+    Args:
         alpha: α > 0; larger explores more. The default is what the paper found best.
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
@@ -35,14 +27,9 @@ class CUCB(Record, _CUCBFields):
     Neurocomputing 258 (2017).
     """
 
-    __slots__ = ()
-
-    def __new__(cls, alpha: float = 0.125, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls, real(owner, "alpha", alpha, above=0), *checked_bounds(owner, cost_bound, reward_bound)
-        )
+    alpha: float = number(default=0.125, above=0)
+    cost_bound: float = number(default=1.0, above=0)
+    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """The arm's optimistic rate in units of M_R/M_X, log_n = ln(pulls so far)."""
@@ -52,7 +39,3 @@ class CUCB(Record, _CUCBFields):
         reward = share(belief.mean_reward, self.reward_bound)
         radius = self.alpha * math.sqrt(log_n / belief.pulls)
         return (reward + radius) / cost
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

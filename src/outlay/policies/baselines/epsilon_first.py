@@ -1,29 +1,21 @@
 """ε-first: explore with a part of the budget, then play the best rate."""
 
-from typing import NamedTuple, Self
-
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.checks import real
 from outlay.formulas.choose import Now
 from outlay.formulas.rates import best_rate
-from outlay.policies.baselines.told_budget import TellsBudget, told_budget
+from outlay.parameters import Parameters, derived, number
+from outlay.policies.baselines.told_budget import budget_or_infinity
 
 
-class _EpsilonFirstFields(NamedTuple):
-    epsilon: float
-    budget: float
-
-
-class EpsilonFirst(TellsBudget, _EpsilonFirstFields):
+class EpsilonFirst(Parameters):
     """Pull the arms in turn until ε·B is spent, then the arm with the largest R̄/X̄.
 
     The paper solves a knapsack problem with the estimates of the first part, whose costs are known constants; here
     costs are random, the best rate is played, and its estimate goes on learning.
 
-    Parameters
-    ----------
+    Args:
         epsilon: the part of the budget for exploring, above 0 and below 1.
         budget: B; `simulate` fills it in. While it is unknown (None) the arms are pulled in turn for ever.
 
@@ -35,16 +27,14 @@ class EpsilonFirst(TellsBudget, _EpsilonFirstFields):
     multi-armed bandits", AAAI 2010.
     """
 
-    __slots__ = ()
+    epsilon: float = number(default=0.1, above=0, below=1)
+    budget: float | None = number(default=None, above=0)
 
-    def __new__(cls, epsilon: float = 0.1, budget: float | None = None) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(cls, real(owner, "epsilon", epsilon, above=0, below=1), told_budget(owner, budget))
+    known_budget: float = derived(budget_or_infinity)
 
     def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (nothing is random)
         """Return the next arm in turn, or the best."""
         arms = len(memory.stats)
-        if now.pulls < arms or now.spent < self.epsilon * self.budget:
+        if now.pulls < arms or now.spent < self.epsilon * self.known_budget:
             return now.pulls % arms
         return best_rate(memory)

@@ -1,28 +1,22 @@
 """Fractional KUBE: the densest arm of an optimistic knapsack."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
 from outlay.formulas.log_time import log_after
 from outlay.formulas.unit import share
-from outlay.parameters import Record
+from outlay.parameters import Parameters, number
+from outlay.policies.protocol import Rising
 
 
-class _FractionalKUBEFields(NamedTuple):
-    reward_bound: float
-
-
-class FractionalKUBE(Record, _FractionalKUBEFields):
+class FractionalKUBE(Rising, Parameters):
     """Fractional KUBE: an upper confidence bound of the reward over the mean cost.
 
         score = (R̄/M_R + √(2·ln t/T))/X̄      with t the pull to come; ∞ while T = 0 or X̄ ≤ 0
 
     The paper knows the costs, one constant an arm; here the mean cost stands for it, and no interval is put around it.
 
-    Parameters
-    ----------
+    Args:
         reward_bound: M_R; rewards lie in [0, M_R].
 
     >>> belief = Belief(0, pulls=50, mean_cost=0.5, mean_reward=0.4, var_cost=0.0, var_reward=0.0, cov=0.0)
@@ -33,19 +27,11 @@ class FractionalKUBE(Record, _FractionalKUBEFields):
     bandits", AAAI 2012.
     """
 
-    __slots__ = ()
-
-    def __new__(cls, reward_bound: float = 1.0) -> Self:
-        """Check the parameter."""
-        return super().__new__(cls, real(cls.__name__, "reward_bound", reward_bound, above=0))
+    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """The arm's density, log_n = ln(pulls so far)."""
         return density(belief, log_after(log_n, 1.0), self.reward_bound)
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0
 
 
 def density(belief: Belief, log_t: float, reward_bound: float) -> float:

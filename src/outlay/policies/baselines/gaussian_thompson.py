@@ -1,22 +1,18 @@
 """Thompson sampling for Gaussian pairs of unknown means and covariance."""
 
 import math
-from typing import NamedTuple, Self
 
 import numpy as np
 
 from outlay.beliefs import Belief, residual_variance, slope
-from outlay.parameters import Record
+from outlay.parameters import Parameters
 
 TRIES = 64  # draws of a cost that may be ≤ 0 before an arm is pulled to learn more
+LEAST = 3  # samples of an arm that make its posterior proper
 TINY = 1e-300  # a chi-square that underflowed
 
 
-class _GaussianThompsonFields(NamedTuple):
-    least: int  # derived: samples of an arm that make its posterior one
-
-
-class GaussianThompson(Record, _GaussianThompsonFields):
+class GaussianThompson(Parameters):
     """The rate of a pair of means drawn from its posterior, cost and reward jointly Gaussian.
 
     The prior is the limit of normal-inverse-Wishart ones that knows no scale, p(μ, Σ) ∝ |Σ|^(−3/2): nothing is to be
@@ -36,15 +32,9 @@ class GaussianThompson(Record, _GaussianThompsonFields):
     for the posterior, Gelman et al., "Bayesian Data Analysis", the multivariate normal with Jeffreys' prior.
     """
 
-    __slots__ = ()
-
-    def __new__(cls) -> Self:
-        """There is nothing to choose."""
-        return super().__new__(cls, 3)
-
     def sample(self, belief: Belief, log_n: float, rng: np.random.Generator) -> float:  # noqa: ARG002
         """A rate from the arm's posterior."""
-        if belief.pulls < self.least:
+        if belief.pulls < LEAST:
             return math.inf
         cost_sd, own_sd = math.sqrt(belief.var_cost), math.sqrt(residual_variance(belief))
         for _ in range(TRIES):

@@ -1,18 +1,12 @@
 """Greedy: the best rate so far, no exploration."""
 
-import math
-from typing import NamedTuple, Self
-
 from outlay.beliefs import Belief
 from outlay.formulas.rates import observed_rate
-from outlay.parameters import Record
+from outlay.parameters import Parameters
+from outlay.policies.protocol import Rising
 
 
-class _GreedyFields(NamedTuple):
-    free: float  # derived; compiled code has no empty tuples
-
-
-class Greedy(Record, _GreedyFields):
+class Greedy(Rising, Parameters):
     """Pull the arm with the largest R̄/X̄ so far: it locks on a wrong arm in many runs, the floor for any learner.
 
     An arm whose mean cost is not positive yet has score ∞.
@@ -21,16 +15,6 @@ class Greedy(Record, _GreedyFields):
     0.5
     """
 
-    __slots__ = ()
-
-    def __new__(cls) -> Self:
-        """There is nothing to choose."""
-        return super().__new__(cls, math.inf)
-
     def score(self, belief: Belief, log_n: float) -> float:  # noqa: ARG002 (time does not matter)
         """The arm's observed rate."""
-        return min(self.free, observed_rate(belief))
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: the score changes only when the arm is pulled."""
-        return 0
+        return observed_rate(belief)

@@ -1,26 +1,20 @@
 """KUBE: fill a knapsack of the budget that is left, and pull an arm at random from it."""
 
 import math
-from typing import NamedTuple, Self
 
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.checks import real
 from outlay.formulas.choose import Now, precedes
 from outlay.formulas.log_time import log_after
+from outlay.parameters import Parameters, derived, number
 from outlay.policies.baselines.fractional_kube import density
-from outlay.policies.baselines.told_budget import TellsBudget, told_budget
+from outlay.policies.baselines.told_budget import budget_or_infinity
 
 MOST = 1e300  # times that an arm can fit
 
 
-class _KUBEFields(NamedTuple):
-    reward_bound: float
-    budget: float
-
-
-class KUBE(TellsBudget, _KUBEFields):
+class KUBE(Parameters):
     """KUBE: an arm drawn from the density-ordered greedy knapsack of the budget that is left.
 
     Arms in falling order of (R̄/M_R + √(2·ln t/T))/X̄; each is taken m = ⌊left/X̄⌋ times, which leaves less than its
@@ -29,8 +23,7 @@ class KUBE(TellsBudget, _KUBEFields):
 
     The paper knows the costs, one constant an arm; here the mean cost stands for it.
 
-    Parameters
-    ----------
+    Args:
         reward_bound: M_R; rewards lie in [0, M_R].
         budget: B; `simulate` fills it in. While it is unknown (None) the densest arm is pulled.
 
@@ -45,17 +38,15 @@ class KUBE(TellsBudget, _KUBEFields):
     bandits", AAAI 2012.
     """
 
-    __slots__ = ()
+    reward_bound: float = number(default=1.0, above=0)
+    budget: float | None = number(default=None, above=0)
 
-    def __new__(cls, reward_bound: float = 1.0, budget: float | None = None) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(cls, real(owner, "reward_bound", reward_bound, above=0), told_budget(owner, budget))
+    known_budget: float = derived(budget_or_infinity)
 
     def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:
         """Fill the knapsack and draw from it on the way: each new arm takes the place of the drawn one by its share."""
         log_t = log_after(now.log_n, 1.0)
-        left = self.budget - now.spent
+        left = self.known_budget - now.spent
         chosen = densest(memory, log_t, self.reward_bound, math.inf)
         first = memory.belief(chosen)
         if first.pulls == 0 or first.mean_cost <= 0.0 or left == math.inf:

@@ -1,30 +1,22 @@
 """m-UCB: intervals around reward and cost."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
 from outlay.formulas.rates import upper_over_lower
-from outlay.formulas.unit import checked_bounds, share
-from outlay.parameters import Record
+from outlay.formulas.unit import share
+from outlay.parameters import Parameters, number
+from outlay.policies.protocol import Rising
 
 
-class _MUCBFields(NamedTuple):
-    alpha: float
-    cost_bound: float
-    reward_bound: float
-
-
-class MUCB(Record, _MUCBFields):
+class MUCB(Rising, Parameters):
     """m-UCB: an upper confidence bound of the reward over a lower one of the cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):
 
         score = min(r̄ + e, 1)/(c̄ − e)      where c̄ > e, else ∞ (also while T = 0)
 
-    Parameters
-    ----------
+    Args:
         alpha: α > 0; larger explores more. The default is what the paper found best.
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
@@ -36,14 +28,9 @@ class MUCB(Record, _MUCBFields):
     Neurocomputing 258 (2017).
     """
 
-    __slots__ = ()
-
-    def __new__(cls, alpha: float = 0.0625, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls, real(owner, "alpha", alpha, above=0), *checked_bounds(owner, cost_bound, reward_bound)
-        )
+    alpha: float = number(default=0.0625, above=0)
+    cost_bound: float = number(default=1.0, above=0)
+    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """The arm's optimistic rate in units of M_R/M_X, log_n = ln(pulls so far)."""
@@ -53,7 +40,3 @@ class MUCB(Record, _MUCBFields):
         reward = share(belief.mean_reward, self.reward_bound)
         radius = self.alpha * math.sqrt(log_n / belief.pulls)
         return upper_over_lower(min(reward + radius, 1.0), 0.0, cost, radius)
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

@@ -1,31 +1,22 @@
 """ω*-UCB: ω-UCB with narrower intervals where the samples vary less than a coin."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real, whole
 from outlay.formulas.log_time import log_after
-from outlay.formulas.unit import checked_bounds, share
+from outlay.formulas.unit import share
 from outlay.formulas.wilson import wilson_lower, wilson_upper
-from outlay.parameters import Record
+from outlay.parameters import Parameters, integer, number
+from outlay.policies.protocol import Rising
 
 
-class _OmegaStarUCBFields(NamedTuple):
-    rho: float
-    wait: int
-    cost_bound: float
-    reward_bound: float
-
-
-class OmegaStarUCB(Record, _OmegaStarUCBFields):
+class OmegaStarUCB(Rising, Parameters):
     """ω*-UCB: ω-UCB with z² multiplied by η ≤ 1, for reward and cost each.
 
     η is the sample variance over the largest that a law on [0, M] of this mean can have, x̄(M − x̄), both unbiased, and
     at most 1. It is 1 while T < `wait` or T < 2, and where x̄ is 0 or M.
 
-    Parameters
-    ----------
+    Args:
         rho: ρ > 0; larger explores more.
         wait: pulls of an arm before its variance is believed. 30 is the paper's; 0 is stronger on average and locks on
             a wrong arm more often: two equal samples then leave no interval at all.
@@ -39,13 +30,10 @@ class OmegaStarUCB(Record, _OmegaStarUCBFields):
     KDD 2024.
     """
 
-    __slots__ = ()
-
-    def __new__(cls, rho: float = 0.25, wait: int = 30, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        rho, wait = real(owner, "rho", rho, above=0), whole(owner, "wait", wait, at_least=0)
-        return super().__new__(cls, rho, wait, *checked_bounds(owner, cost_bound, reward_bound))
+    rho: float = number(default=0.25, above=0)
+    wait: int = integer(default=30, at_least=0)
+    cost_bound: float = number(default=1.0, above=0)
+    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate in units of M_R/M_X, log_n = ln(pulls so far)."""
@@ -62,10 +50,6 @@ class OmegaStarUCB(Record, _OmegaStarUCBFields):
         if lower <= 0.0:
             return math.inf
         return wilson_upper(reward, reward_eta * g) / lower
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0
 
 
 def eta(share: float, variance: float, bound: float) -> float:

@@ -1,30 +1,22 @@
 """ω-UCB: asymmetric intervals around reward and cost."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
 from outlay.formulas.log_time import log_after
-from outlay.formulas.unit import checked_bounds, share
+from outlay.formulas.unit import share
 from outlay.formulas.wilson import wilson_lower, wilson_upper
-from outlay.parameters import Record
+from outlay.parameters import Parameters, number
+from outlay.policies.protocol import Rising
 
 
-class _OmegaUCBFields(NamedTuple):
-    rho: float
-    cost_bound: float
-    reward_bound: float
-
-
-class OmegaUCB(Record, _OmegaUCBFields):
+class OmegaUCB(Rising, Parameters):
     """ω-UCB: Wilson's upper bound of the reward over his lower bound of the cost.
 
     With r̄ and c̄ the means as shares of their bounds, z² = 2ρ·ln(t + 1), t the pull to come, the bounds are the ends of
     {p : (p − p̂)² ≤ z²·p(1 − p)/T}; the upper one is at most 1. The score is ∞ while T = 0 or c̄ = 0.
 
-    Parameters
-    ----------
+    Args:
         rho: ρ > 0; larger explores more. ¼ is the authors' best on average; 1 is the least with logarithmic regret.
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
@@ -36,12 +28,9 @@ class OmegaUCB(Record, _OmegaUCBFields):
     KDD 2024.
     """
 
-    __slots__ = ()
-
-    def __new__(cls, rho: float = 0.25, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(cls, real(owner, "rho", rho, above=0), *checked_bounds(owner, cost_bound, reward_bound))
+    rho: float = number(default=0.25, above=0)
+    cost_bound: float = number(default=1.0, above=0)
+    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate in units of M_R/M_X, log_n = ln(pulls so far)."""
@@ -52,7 +41,3 @@ class OmegaUCB(Record, _OmegaUCBFields):
         if lower <= 0.0:
             return math.inf
         return wilson_upper(share(belief.mean_reward, self.reward_bound), g) / lower
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

@@ -1,26 +1,18 @@
 """PD-BwK: the primal-dual algorithm of bandits with knapsacks, for one knapsack."""
 
 import math
-from typing import NamedTuple, Self
 
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.checks import real
 from outlay.formulas.choose import Now, precedes
 from outlay.formulas.rates import upper_over_lower
-from outlay.formulas.unit import checked_bounds, share
-from outlay.policies.baselines.told_budget import TellsBudget, told_budget
+from outlay.formulas.unit import UnitBounds, share
+from outlay.parameters import derived, number
+from outlay.policies.baselines.told_budget import budget_or_infinity
 
 
-class _PDBwKFields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-    factor: float
-    budget: float
-
-
-class PDBwK(TellsBudget, _PDBwKFields):
+class PDBwK(UnitBounds):
     """PD-BwK: an upper confidence bound of the reward over a lower one of the cost, at one level for the whole budget.
 
     With r̄ and c̄ the means as shares of their bounds, rad(x) = √(C·x/T) + C/T:
@@ -31,8 +23,7 @@ class PDBwK(TellsBudget, _PDBwKFields):
     ε = √(ln d/B) for d resources: with the budget as the only one ε is 0 and v stays 1. The paper's C is of the order
     ln(d·K·rounds); rounds are unknown here, and C = factor·ln(K·B/M_X), at least `factor`, is our reading.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
         factor: above 0; larger explores more.
         budget: B; `simulate` fills it in. While it is unknown (None) the arms are pulled in turn.
@@ -44,22 +35,17 @@ class PDBwK(TellsBudget, _PDBwKFields):
     Reference: Badanidiyuru, Kleinberg, Slivkins, "Bandits with knapsacks", FOCS 2013.
     """
 
-    __slots__ = ()
+    factor: float = number(default=1.0, above=0)
+    budget: float | None = number(default=None, above=0)
 
-    def __new__(
-        cls, cost_bound: float = 1.0, reward_bound: float = 1.0, factor: float = 1.0, budget: float | None = None
-    ) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        bounds = checked_bounds(owner, cost_bound, reward_bound)
-        return super().__new__(cls, *bounds, real(owner, "factor", factor, above=0), told_budget(owner, budget))
+    known_budget: float = derived(budget_or_infinity)
 
     def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (nothing is random)
         """Return the arm with the largest score."""
         arms = len(memory.stats)
-        if self.budget == math.inf:
+        if self.known_budget == math.inf:
             return now.pulls % arms
-        level = self.factor * max(1.0, math.log(arms * max(1.0, self.budget / self.cost_bound)))
+        level = self.factor * max(1.0, math.log(arms * max(1.0, self.known_budget / self.cost_bound)))
         best, top, least = 0, -math.inf, 0
         for arm in range(arms):
             belief = memory.belief(arm)

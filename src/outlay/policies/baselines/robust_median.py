@@ -1,23 +1,16 @@
 """Robust UCB with medians of means, adapted to rates."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import BlockBelief, Blocks, block_medians
-from outlay.checks import real
 from outlay.formulas.rates import upper_over_lower
-from outlay.parameters import Record
+from outlay.parameters import Parameters, number
 
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of groups
 ALONE = 2.0**600  # a least cost that makes the rate of a block its reward, in an exact unit of its own
 
 
-class _RobustUCBMedianFields(NamedTuple):
-    var_cost: float
-    var_reward: float
-
-
-class RobustUCBMedian(Record, _RobustUCBMedianFields):
+class RobustUCBMedian(Parameters):
     """Robust UCB, medians of means: for heavy tails, with known bounds of the variances.
 
     The arm's T samples form m = min(⌊1 + 16·ln n⌋, ⌊T/2⌋) consecutive blocks of ⌊T/m⌋ (one block while T = 1). With x̃
@@ -29,8 +22,7 @@ class RobustUCBMedian(Record, _RobustUCBMedianFields):
     The intervals are the paper's, for means, at confidence 1 − 1/n² and with two moments; it has no costs, and putting
     one over the other is our adaptation.
 
-    Parameters
-    ----------
+    Args:
         var_cost, var_reward: above 0; no arm's cost and reward have larger variances.
 
     >>> policy = RobustUCBMedian(var_cost=1e-4, var_reward=1e-4)
@@ -43,14 +35,8 @@ class RobustUCBMedian(Record, _RobustUCBMedianFields):
     Reference: Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Trans. Information Theory 59 (2013).
     """
 
-    __slots__ = ()
-
-    def __new__(cls, var_cost: float, var_reward: float) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls, real(owner, "var_cost", var_cost, above=0), real(owner, "var_reward", var_reward, above=0)
-        )
+    var_cost: float = number(above=0)
+    var_reward: float = number(above=0)
 
     def memory(self, arms: int) -> Blocks:
         """Prefix sums of all samples, with room for as many blocks as can be asked for."""

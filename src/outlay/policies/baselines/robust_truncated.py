@@ -1,13 +1,14 @@
 """Robust UCB with truncated means, adapted to rates."""
 
 import math
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from outlay.checks import Vector, real
+from outlay.checks import Vector
 from outlay.formulas.rates import upper_over_lower
-from outlay.parameters import Record
+from outlay.parameters import Parameters, number
+from outlay.policies.protocol import Rising
 
 # Columns of `Truncated.stats`, and entries of `Truncated.told`.
 PULLS, COST, REWARD = range(3)
@@ -61,12 +62,7 @@ class Truncated(NamedTuple):
         return Truncated(np.vstack([self.stats, np.zeros(3)]), self.told.copy())
 
 
-class _RobustUCBTruncatedFields(NamedTuple):
-    cost_moment: float
-    reward_moment: float
-
-
-class RobustUCBTruncated(Record, _RobustUCBTruncatedFields):
+class RobustUCBTruncated(Rising, Parameters):
     """Robust UCB, truncated means: for heavy tails, with known bounds of the second moments.
 
     With x̃ and r̃ the means of the arm's T samples where those that were too large count as 0 (see `Truncated`):
@@ -78,8 +74,7 @@ class RobustUCBTruncated(Record, _RobustUCBTruncatedFields):
     as n grows, which takes all of them at every score; here a sample is judged when it comes. That, and putting one
     interval over the other, is our adaptation.
 
-    Parameters
-    ----------
+    Args:
         cost_moment, reward_moment: above 0; no arm has a larger E[cost²] and E[reward²].
 
     >>> policy = RobustUCBTruncated(cost_moment=4.0, reward_moment=1.0)
@@ -92,14 +87,8 @@ class RobustUCBTruncated(Record, _RobustUCBTruncatedFields):
     Reference: Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Trans. Information Theory 59 (2013).
     """
 
-    __slots__ = ()
-
-    def __new__(cls, cost_moment: float, reward_moment: float) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        return super().__new__(
-            cls, real(owner, "cost_moment", cost_moment, above=0), real(owner, "reward_moment", reward_moment, above=0)
-        )
+    cost_moment: float = number(above=0)
+    reward_moment: float = number(above=0)
 
     def memory(self, arms: int) -> Truncated:
         """Truncated sums, and the bounds that samples are judged by."""
@@ -112,7 +101,3 @@ class RobustUCBTruncated(Record, _RobustUCBTruncatedFields):
         level = 32.0 * log_n / belief.pulls
         reward_radius, cost_radius = math.sqrt(self.reward_moment * level), math.sqrt(self.cost_moment * level)
         return upper_over_lower(belief.mean_reward, reward_radius, belief.mean_cost, cost_radius)
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

@@ -1,23 +1,10 @@
-"""A budget that a policy is told: `simulate` fills it in, so it may be left open."""
+"""The budget as a formula reads it, in policies that are told it."""
 
 import math
-from typing import Any
 
-from outlay.checks import real
-from outlay.parameters import Record
+from outlay.parameters import Draft
 
 
-class TellsBudget(Record):
-    """A record with a field `budget` that is ∞ where it was not given; such a policy is run once per budget."""
-
-    __slots__ = ()
-
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments; budget is None where it was not given."""
-        given = super().arguments()
-        return given | ({"budget": None} if given["budget"] == math.inf else {})
-
-
-def told_budget(owner: str, budget: float | None) -> float:
-    """A positive number; ∞ for None."""
-    return math.inf if budget is None else real(owner, "budget", budget, above=0)
+def budget_or_infinity(given: Draft) -> float:
+    """The parameter `budget`; ∞ while it is None, that is, until `simulate` or a campaign fills it in."""
+    return math.inf if given.budget is None else float(given.budget)

@@ -1,21 +1,13 @@
 """UCB-BV1: budgeted bandits with variable costs, the smallest mean cost known."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
-from outlay.checks import real
-from outlay.formulas.unit import checked_bounds, share
-from outlay.parameters import Record
+from outlay.formulas.unit import LeastCost, share
+from outlay.policies.protocol import Rising
 
 
-class _UCBBV1Fields(NamedTuple):
-    min_cost: float
-    cost_bound: float
-    reward_bound: float
-
-
-class UCBBV1(Record, _UCBBV1Fields):
+class UCBBV1(Rising, LeastCost):
     """UCB-BV1: the rate of the means plus a bonus that the smallest mean cost scales.
 
     With r̄ and c̄ the means as shares of their bounds, λ = min_cost as a share of M_X, s = √(ln n/T):
@@ -24,8 +16,7 @@ class UCBBV1(Record, _UCBBV1Fields):
 
     The condition s < λ forces ln n/λ² pulls on every arm before any is judged.
 
-    Parameters
-    ----------
+    Args:
         min_cost: λ·M_X > 0, at most the smallest mean cost; at most cost_bound.
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
@@ -35,14 +26,6 @@ class UCBBV1(Record, _UCBBV1Fields):
 
     Reference: Ding, Qin, Zhang, Liu, "Multi-armed bandit with budget constraint and variable costs", AAAI 2013.
     """
-
-    __slots__ = ()
-
-    def __new__(cls, min_cost: float, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        owner = cls.__name__
-        bounds = checked_bounds(owner, cost_bound, reward_bound)
-        return super().__new__(cls, real(owner, "min_cost", min_cost, above=0, at_most=bounds[0]), *bounds)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate in units of M_R/M_X, log_n = ln(pulls so far)."""
@@ -54,7 +37,3 @@ class UCBBV1(Record, _UCBBV1Fields):
         if radius >= least:
             return math.inf
         return share(belief.mean_reward, self.reward_bound) / cost + (1.0 + 1.0 / least) * radius / (least - radius)
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0

@@ -1,22 +1,15 @@
 """UCB-BV2: UCB-BV1 with the smallest mean cost estimated."""
 
 import math
-from typing import NamedTuple, Self
 
 import numpy as np
 
 from outlay.beliefs import Belief, Moments
 from outlay.formulas.choose import Now, precedes
-from outlay.formulas.unit import checked_bounds, share
-from outlay.parameters import Record
+from outlay.formulas.unit import UnitBounds, share
 
 
-class _UCBBV2Fields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-
-
-class UCBBV2(Record, _UCBBV2Fields):
+class UCBBV2(UnitBounds):
     """UCB-BV2: the rate of the means plus a bonus that the smallest observed mean cost scales.
 
     With r̄ and c̄ the means as shares of their bounds, λ the smallest c̄ of all arms, s = √(ln n/T):
@@ -25,8 +18,7 @@ class UCBBV2(Record, _UCBBV2Fields):
 
     While some arm has cost nothing yet λ is 0, every score is ∞, and the arms are pulled in turn.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
     >>> memory = Moments.empty(2)
@@ -39,12 +31,6 @@ class UCBBV2(Record, _UCBBV2Fields):
 
     Reference: Ding, Qin, Zhang, Liu, "Multi-armed bandit with budget constraint and variable costs", AAAI 2013.
     """
-
-    __slots__ = ()
-
-    def __new__(cls, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(cls, *checked_bounds(cls.__name__, cost_bound, reward_bound))
 
     def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (nothing is random)
         """Return the arm with the largest score."""

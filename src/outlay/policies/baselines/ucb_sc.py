@@ -1,20 +1,14 @@
 """UCB-SC+: a circle around the pair of means."""
 
 import math
-from typing import NamedTuple, Self
 
 from outlay.beliefs import Belief
 from outlay.formulas.log_time import log_after
-from outlay.formulas.unit import checked_bounds, share
-from outlay.parameters import Record
+from outlay.formulas.unit import UnitBounds, share
+from outlay.policies.protocol import Rising
 
 
-class _UCBSCPlusFields(NamedTuple):
-    cost_bound: float
-    reward_bound: float
-
-
-class UCBSCPlus(Record, _UCBSCPlusFields):
+class UCBSCPlus(Rising, UnitBounds):
     """UCB-SC+: the steepest line through the origin that touches a circle around the pair of means.
 
     With r̄ and c̄ the means as shares of their bounds, δ = ln(t/T)/(2T), t the pull to come, a = √(δ/(r̄² + c̄² − δ)):
@@ -24,8 +18,7 @@ class UCBSCPlus(Record, _UCBSCPlusFields):
     computed as (r̄·c̄ + √δ·√(r̄² + c̄² − δ))/(c̄² − δ), which is the same without cancellation. The formula is that of
     public code of another paper's authors; the original statement was not at hand.
 
-    Parameters
-    ----------
+    Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
     >>> belief = Belief(0, pulls=50, mean_cost=0.5, mean_reward=0.4, var_cost=0.0, var_reward=0.0, cov=0.0)
@@ -35,12 +28,6 @@ class UCBSCPlus(Record, _UCBSCPlusFields):
     Reference: Watanabe, Komiyama, Nakamura, Kudo, on UCB-SC, a fast variant of KL-UCB-SC, for budgeted bandits with
     stochastic costs, IEICE Transactions (2017, 2018).
     """
-
-    __slots__ = ()
-
-    def __new__(cls, cost_bound: float = 1.0, reward_bound: float = 1.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(cls, *checked_bounds(cls.__name__, cost_bound, reward_bound))
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate in units of M_R/M_X, log_n = ln(pulls so far)."""
@@ -53,7 +40,3 @@ class UCBSCPlus(Record, _UCBSCPlusFields):
         if cost <= radius or rest <= 0.0:
             return math.inf
         return (reward * cost + radius * math.sqrt(reward * reward + rest)) / rest
-
-    def phase(self, log_n: float) -> int:  # noqa: ARG002 (it never changes)
-        """Always 0: between pulls of the arm the score never falls as log_n grows."""
-        return 0
