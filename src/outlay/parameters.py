@@ -61,6 +61,9 @@ class _Declared(NamedTuple):
     make: Callable[[Draft], Any] | None = None
 
 
+_PADDING = _Declared(make=lambda _given: 0.0)  # where a tuple would be empty: numba has no such tuples
+
+
 def parameter(check: Check, *, default: Any = REQUIRED) -> Any:
     """Declare a parameter by its check; where the default is None, None is allowed and nothing checks it."""
     optional = default is None
@@ -117,13 +120,14 @@ class Parameters(tuple[object, ...]):
             return
         mine = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
         inherited = [vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:])]
-        declared = {name: entry for part in (*inherited, mine) for name, entry in part.items()}
+        declared = {name: entry for part in (*inherited, mine) for name, entry in part.items() if entry is not _PADDING}
+        if all(entry.beside for entry in declared.values()):
+            declared["padding"] = _PADDING
         cls._declared = declared
-        held = [name for name, entry in declared.items() if not entry.beside]
-        cls._fields = tuple(held) or ("padding",)  # numba has no empty tuples
-        for place, name in enumerate(held):
+        cls._fields = tuple(name for name, entry in declared.items() if not entry.beside)
+        for place, name in enumerate(cls._fields):
             setattr(cls, name, property(itemgetter(place)))
-        for name in mine.keys() - set(held):
+        for name in mine.keys() - set(cls._fields):
             delattr(cls, name)  # found in the instance
         cls.__new__ = _constructor(cls, declared)  # type: ignore[method-assign]
 
@@ -193,8 +197,7 @@ def _made(cls: type[Parameters], given: Draft) -> Parameters:
     for name, entry in cls._declared.items():
         if entry.make:
             setattr(given, name, entry.make(given))
-    held = [getattr(given, name) for name, entry in cls._declared.items() if not entry.beside]
-    made = tuple.__new__(cls, held or [0.0])
+    made = tuple.__new__(cls, [getattr(given, name) for name in cls._fields])
     vars(made).update({name: getattr(given, name) for name, entry in cls._declared.items() if entry.beside})
     return made
 
