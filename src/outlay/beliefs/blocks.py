@@ -1,7 +1,7 @@
 """Prefix sums of every sample of every arm, for the medians of block means that heavy tails ask for.
 
 A block mean is the difference of two prefix sums, so m block means cost O(m) whatever the number of pulls. The sums
-lie in pages of 64 pulls from a pool that all arms share (16 bytes a pull); an arm finds its pages through its stretch
+lie in pages of 64 pulls from a pool that all arms share (16 bytes per pull); an arm finds its pages through its stretch
 of the page table, which moves to the table's end and doubles when it is used up. Compiled code cannot enlarge arrays:
 `full` says when a page might be missing, and then `grown` (in Python) copies everything into larger ones.
 
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.beliefs.moments import Sample
+from outlay.beliefs.belief import Sample
 from outlay.beliefs.select import median
 from outlay.checks import Vector
 
@@ -42,7 +42,7 @@ class BlockBelief(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """The memory of a policy that reads medians of block means: about 16 bytes a pull, changed in place.
+    """The memory of a policy that reads medians of block means: about 16 bytes per pull, changed in place.
 
     >>> memory = Blocks.empty(1)
     >>> for cost, reward in [(1.0, 1.0), (3.0, 1.0), (2.0, 4.0), (2.0, 8.0), (9.0, 0.0)]:
@@ -53,7 +53,7 @@ class Blocks(NamedTuple):
 
     pages: NDArray[np.float64]  # [page, pull within the page, cost or reward]: prefix sums less the shift
     table: NDArray[np.int32]  # the arms' stretches, each a list of page numbers
-    arms: NDArray[np.int64]  # a row per arm
+    arms: NDArray[np.int64]  # one row per arm
     sums: Vector  # a row per arm
     state: NDArray[np.int64]
     scratch: Vector  # [rate or cost, group]: where medians are found
@@ -75,7 +75,7 @@ class Blocks(NamedTuple):
         return blocks
 
     def grown(self) -> "Blocks":
-        """Copy the content into larger arrays: twice as large, later by a fifth to stay below 20 bytes a pull."""
+        """Copy the content into larger arrays: twice as large, later by a fifth to stay below 20 bytes per pull."""
         pages = len(self.pages) + max(64, min(len(self.pages), 2**11), len(self.pages) // 5)
         state = self.state.copy()
         state[FULL] = 0
@@ -105,7 +105,7 @@ class Blocks(NamedTuple):
         index[arm, PULLS] = pulls + 1
 
     def belief(self, arm: int) -> BlockBelief:
-        """Tell what is known of `arm`."""
+        """What is known of `arm`."""
         return BlockBelief(arm, int(self.arms[arm, PULLS]), self)
 
     def full(self) -> bool:
@@ -113,7 +113,7 @@ class Blocks(NamedTuple):
         return int(self.state[FULL]) != 0
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
-        """Put one sample in the place of another, the arm's `place`-th from 0: later sums move by the difference."""
+        """Replace the arm's `place`-th sample, counted from 0, by another: later sums move by the difference."""
         step = np.array(new) - np.array(old)
         pulls, start = int(self.arms[arm, PULLS]), int(self.arms[arm, START])
         for page in range(place // PAGE, (pulls - 1) // PAGE + 1):

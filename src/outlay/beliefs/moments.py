@@ -1,43 +1,19 @@
-"""Sample moments of cost and reward, kept one pull at a time.
-
-The update is Welford's, on values shifted by the arm's first sample: a large common offset (costs of 10⁸ that differ
-in the third digit after the point) then costs no accuracy, and constant costs have variance exactly 0.
+"""Sample moments of cost and reward, kept one pull at a time: the memory of most policies.
 
 The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
-
-Reference: B. P. Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4
-(1962); Section 4.2 of Cayci, Eryilmaz, Srikant (2020) for the slope and the residual variance (LMMSE).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from outlay.beliefs.belief import Belief, Sample
+from outlay.beliefs.sums import belief_of, empty_rows, replace, take_in, take_in_many
 from outlay.checks import Vector
-
-Sample = tuple[float, float]  # cost and reward
-
-# The columns of `Moments.stats`: eight numbers, one cache line per arm.
-PULLS, FIRST_COST, FIRST_REWARD, MEAN_COST, MEAN_REWARD, SQUARES_COST, SQUARES_REWARD, SQUARES_CROSS = range(8)
-
-
-class Belief(NamedTuple):
-    """What the samples of one arm say: their number, means, biased (1/T) variances and covariance; zeros before any."""
-
-    arm: int
-    pulls: int
-    mean_cost: float
-    mean_reward: float
-    var_cost: float
-    var_reward: float
-    cov: float
 
 
 class Moments(NamedTuple):
-    """The memory of a policy that reads moments: 64 bytes an arm, changed in place.
-
-    `stats` has a row per arm: pulls, first cost and reward (the shift), mean cost and reward less the shift, and the
-    sums of centred squares of cost, of reward, and of their product.
+    """The memory of a policy that reads moments: 64 bytes per arm, changed in place.
 
     >>> memory = Moments.empty(2)
     >>> memory.observe(1, 2.0, 5.0)
@@ -46,19 +22,19 @@ class Moments(NamedTuple):
     Belief(arm=1, pulls=2, mean_cost=3.0, mean_reward=7.0, var_cost=1.0, var_reward=4.0, cov=2.0)
     """
 
-    stats: Vector
+    stats: Vector  # a row of sums per arm
 
     @staticmethod
     def empty(arms: int) -> "Moments":
         """Make the memory before the first pull."""
-        return Moments(np.zeros((arms, 8)))
+        return Moments(empty_rows(arms))
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
         take_in(self.stats, arm, cost, reward)
 
     def belief(self, arm: int) -> Belief:
-        """Tell what is known of `arm`."""
+        """What is known of `arm`."""
         return belief_of(self.stats, arm)
 
     def full(self) -> bool:
@@ -70,102 +46,9 @@ class Moments(NamedTuple):
         take_in_many(self.stats, arm, count, cost, reward)
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (sums have no order)
-        """Put one sample in the place of another that was taken in before."""
+        """Replace one sample of the arm by another."""
         replace(self.stats, arm, old, new)
 
     def widened(self) -> "Moments":
         """The same with one more arm."""
-        return Moments(np.vstack([self.stats, np.zeros(8)]))
-
-
-def take_in(s: Vector, row: int, cost: float, reward: float) -> None:
-    """Take one sample into a row of sums."""
-    pulls = float(s[row, PULLS]) + 1.0
-    if pulls == 1.0:
-        s[row, FIRST_COST] = cost
-        s[row, FIRST_REWARD] = reward
-    s[row, PULLS] = pulls
-    mean_cost = float(s[row, MEAN_COST])
-    mean_reward = float(s[row, MEAN_REWARD])
-    step_cost = cost - float(s[row, FIRST_COST]) - mean_cost
-    step_reward = reward - float(s[row, FIRST_REWARD]) - mean_reward
-    weight = 1.0 / pulls
-    s[row, MEAN_COST] = mean_cost + step_cost * weight
-    s[row, MEAN_REWARD] = mean_reward + step_reward * weight
-    rest = (pulls - 1.0) * weight
-    s[row, SQUARES_COST] = float(s[row, SQUARES_COST]) + step_cost * step_cost * rest
-    s[row, SQUARES_REWARD] = float(s[row, SQUARES_REWARD]) + step_reward * step_reward * rest
-    s[row, SQUARES_CROSS] = float(s[row, SQUARES_CROSS]) + step_cost * step_reward * rest
-
-
-def take_in_many(s: Vector, row: int, count: int, cost: float, reward: float) -> None:
-    """Take `count` samples that are all alike into a row of sums."""
-    pulls = float(s[row, PULLS])
-    if pulls == 0.0:
-        s[row, FIRST_COST] = cost
-        s[row, FIRST_REWARD] = reward
-    total = pulls + count
-    step_cost = cost - float(s[row, FIRST_COST]) - float(s[row, MEAN_COST])
-    step_reward = reward - float(s[row, FIRST_REWARD]) - float(s[row, MEAN_REWARD])
-    weight = count / total
-    s[row, PULLS] = total
-    s[row, MEAN_COST] += step_cost * weight
-    s[row, MEAN_REWARD] += step_reward * weight
-    s[row, SQUARES_COST] += step_cost * step_cost * pulls * weight
-    s[row, SQUARES_REWARD] += step_reward * step_reward * pulls * weight
-    s[row, SQUARES_CROSS] += step_cost * step_reward * pulls * weight
-
-
-def replace(s: Vector, row: int, old: Sample, new: Sample) -> None:
-    """Put one sample in the place of another in a row of sums; exact but for rounding.
-
-    With d the change of a value and m the mean before, T·mean grows by d, and a sum of centred products, of values
-    x and y, by (x' − m_x)(y' − m_y) − (x − m_x)(y − m_y) − d_x·d_y/T.
-    """
-    pulls = float(s[row, PULLS])
-    shift = s[row, FIRST_COST : FIRST_REWARD + 1]
-    mean = s[row, MEAN_COST : MEAN_REWARD + 1]
-    before, after = np.array(old) - shift - mean, np.array(new) - shift - mean
-    step = after - before
-    mean += step / pulls
-    grown = np.outer(after, after) - np.outer(before, before) - np.outer(step, step) / pulls
-    s[row, SQUARES_COST] = max(0.0, s[row, SQUARES_COST] + grown[0, 0])
-    s[row, SQUARES_REWARD] = max(0.0, s[row, SQUARES_REWARD] + grown[1, 1])
-    s[row, SQUARES_CROSS] += grown[0, 1]
-
-
-def belief_of(s: Vector, row: int) -> Belief:
-    """Tell what a row of sums says."""
-    pulls = float(s[row, PULLS])
-    if pulls == 0.0:
-        return Belief(row, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    return Belief(
-        row,
-        int(pulls),
-        float(s[row, FIRST_COST]) + float(s[row, MEAN_COST]),
-        float(s[row, FIRST_REWARD]) + float(s[row, MEAN_REWARD]),
-        float(s[row, SQUARES_COST]) / pulls,
-        float(s[row, SQUARES_REWARD]) / pulls,
-        float(s[row, SQUARES_CROSS]) / pulls,
-    )
-
-
-def slope(belief: Belief) -> float:
-    """ω = Cov(X, R)/Var(X), the slope of the best linear guess of the reward from the cost; 0 when Var(X) = 0.
-
-    >>> slope(Belief(0, 9, 1.0, 1.0, var_cost=4.0, var_reward=9.0, cov=2.0))
-    0.5
-    """
-    if belief.var_cost > 0.0 and belief.cov != 0.0:  # a GPU divides 0 slowly
-        return belief.cov / belief.var_cost
-    return 0.0
-
-
-def residual_variance(belief: Belief) -> float:
-    """V = min over ω of Var(R − ωX) = Var(R) − ω²Var(X): what the cost cannot explain of the reward, at least 0.
-
-    >>> residual_variance(Belief(0, 9, 1.0, 1.0, var_cost=4.0, var_reward=9.0, cov=2.0))
-    8.0
-    """
-    # ω·Cov is ω²Var(X) with one rounding less, and does not overflow where ω² would.
-    return max(0.0, belief.var_reward - slope(belief) * belief.cov)
+        return Moments(np.vstack([self.stats, empty_rows(1)]))

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.beliefs.moments import PULLS, Belief, Sample, belief_of, replace, take_in, take_in_many
+from outlay.beliefs.belief import Belief, Sample
+from outlay.beliefs.sums import PULLS, belief_of, empty_rows, replace, take_in, take_in_many
 from outlay.checks import Vector
 
 REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
@@ -53,23 +54,19 @@ class Pooled(NamedTuple):
     (4.0, 1.0, 8.5, 2.0)
     """
 
-    stats: Vector
-    extremes: Vector
+    stats: Vector  # a row of sums per arm, and one of all pulls
+    extremes: Vector  # over all pulls: the largest reward, the smallest and the largest cost
     pairs: Vector  # [arm, sample, cost or reward]
 
     @staticmethod
     def empty(arms: int, keep: int = 1) -> "Pooled":
         """Make the memory before the first pull; it keeps the first `keep` samples of each arm, at least one."""
-        return Pooled(np.zeros((arms + 1, 8)), np.zeros(3), np.zeros((arms, keep, 2)))
+        return Pooled(empty_rows(arms + 1), np.zeros(3), np.zeros((arms, keep, 2)))
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
         everything = len(self.stats) - 1
-        extremes = self.extremes
-        first = self.stats[everything, PULLS] == 0.0
-        extremes[REWARD_MAX] = reward if first else max(reward, float(extremes[REWARD_MAX]))
-        extremes[COST_MIN] = cost if first else min(cost, float(extremes[COST_MIN]))
-        extremes[COST_MAX] = cost if first else max(cost, float(extremes[COST_MAX]))
+        note_extremes(self.extremes, cost, reward, self.stats[everything, PULLS] == 0.0)
         pulls = int(self.stats[arm, PULLS])
         if pulls < self.pairs.shape[1]:
             self.pairs[arm, pulls, 0] = cost
@@ -78,12 +75,12 @@ class Pooled(NamedTuple):
         take_in(self.stats, everything, cost, reward)
 
     def belief(self, arm: int) -> PooledBelief:
-        """Tell what is known of `arm`."""
+        """What is known of `arm`."""
         b = belief_of(self.stats, arm)
         return PooledBelief(arm, b.pulls, b.mean_cost, b.mean_reward, b.var_cost, b.var_reward, b.cov, self.pairs[arm])
 
     def lead(self, leader: int) -> Lead:
-        """Tell what the others are compared with when this arm leads."""
+        """What the others are compared with when this arm leads."""
         belief = belief_of(self.stats, leader)
         total = belief_of(self.stats, len(self.stats) - 1)
         least, most = float(self.extremes[COST_MIN]), float(self.extremes[COST_MAX])
@@ -109,20 +106,17 @@ class Pooled(NamedTuple):
         """Take in `count` samples that are all alike and, but for the first of all, change no extreme."""
         everything = len(self.stats) - 1
         if self.stats[everything, PULLS] == 0.0:
-            self.extremes[:] = reward, cost, cost
+            note_extremes(self.extremes, cost, reward, True)
         pulls = int(self.stats[arm, PULLS])
         self.pairs[arm, pulls : pulls + count] = cost, reward
         take_in_many(self.stats, arm, count, cost, reward)
         take_in_many(self.stats, everything, count, cost, reward)
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
-        """Put one sample in the place of another, the arm's `place`-th from 0; the extremes remember both."""
+        """Replace the arm's `place`-th sample, counted from 0, by another; the extremes remember both."""
         replace(self.stats, arm, old, new)
         replace(self.stats, len(self.stats) - 1, old, new)
-        cost, reward = new
-        self.extremes[REWARD_MAX] = max(reward, self.extremes[REWARD_MAX])
-        self.extremes[COST_MIN] = min(cost, self.extremes[COST_MIN])
-        self.extremes[COST_MAX] = max(cost, self.extremes[COST_MAX])
+        note_extremes(self.extremes, *new, False)
         if place < self.pairs.shape[1]:
             self.pairs[arm, place] = new
 
@@ -131,6 +125,13 @@ class Pooled(NamedTuple):
         arms = len(self.pairs)
         pairs = np.concatenate([self.pairs, np.zeros((1, *self.pairs.shape[1:]))])
         return Pooled(np.insert(self.stats, arms, 0.0, axis=0), self.extremes.copy(), pairs)
+
+
+def note_extremes(extremes: Vector, cost: float, reward: float, first: bool) -> None:
+    """Widen the extremes so that they hold one more sample, or set them to the first of all."""
+    extremes[REWARD_MAX] = reward if first else max(reward, float(extremes[REWARD_MAX]))
+    extremes[COST_MIN] = cost if first else min(cost, float(extremes[COST_MIN]))
+    extremes[COST_MAX] = cost if first else max(cost, float(extremes[COST_MAX]))
 
 
 def price_of(belief: Belief | PooledBelief, cost_min: float, cost_max: float) -> float:

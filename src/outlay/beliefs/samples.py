@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.beliefs.moments import Sample
+from outlay.beliefs.belief import Sample
 from outlay.checks import Vector
 
 FIRST_ROOM = 8  # samples an arm starts with room for
@@ -18,7 +18,7 @@ FIRST_ROOM = 8  # samples an arm starts with room for
 # Columns of `Samples.arms`: the arm's pulls, where its stretch starts, how many samples it has room for, and the (size,
 # level) that its remembered number belongs to.
 PULLS, START, ROOM, SIZE, LEVEL = range(5)
-# Entries of `Samples.state`: places of the pool in use, whether full.
+# Entries of `Samples.state`: rows of the pool in use, whether full.
 USED, FULL = range(2)
 
 
@@ -31,7 +31,7 @@ class SampleBelief(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """The memory of a policy that reads samples: 20 to 40 bytes a pull, changed in place.
+    """The memory of a policy that reads samples: 20 to 40 bytes per pull, changed in place.
 
     An estimate from the first `size` samples at a whole-numbered `level` can be remembered for each arm.
 
@@ -42,9 +42,9 @@ class Samples(NamedTuple):
     (1, [2.0, 5.0])
     """
 
-    pool: NDArray[np.float64]  # [place, cost or reward]
+    pool: NDArray[np.float64]  # [row, cost or reward]
     arms: NDArray[np.int64]  # a row per arm
-    remembered: Vector  # a number per arm
+    remembered: Vector  # one number per arm
     state: NDArray[np.int64]
 
     @staticmethod
@@ -64,23 +64,23 @@ class Samples(NamedTuple):
         if self.state[FULL] != 0:
             raise IndexError("the memory is full: go on with memory.grown()")
         pulls = int(index[arm, PULLS])
-        place = int(index[arm, START]) + pulls
-        pool[place, 0] = cost
-        pool[place, 1] = reward
+        row = int(index[arm, START]) + pulls
+        pool[row, 0] = cost
+        pool[row, 1] = reward
         index[arm, PULLS] = pulls + 1
         if pulls + 1 == index[arm, ROOM]:
             _move(self, arm)
 
     def belief(self, arm: int) -> SampleBelief:
-        """Tell what is known of `arm`."""
+        """What is known of `arm`."""
         return SampleBelief(arm, int(self.arms[arm, PULLS]), self)
 
     def full(self) -> bool:
         """Whether some arm's next sample could not be stored."""
         return int(self.state[FULL]) != 0
 
-    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (its place says which)
-        """Put a sample in the place of the arm's `place`-th, counted from 0."""
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (`place` says which)
+        """Replace the arm's `place`-th sample, counted from 0, by another."""
         self.pool[int(self.arms[arm, START]) + place] = new
         self.arms[arm, SIZE] = 0  # nothing is remembered of no samples
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.beliefs.moments import Sample
+from outlay.beliefs import Sample
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.choose import Now, best_by_excess, best_by_sample, best_by_score, log_of
 from outlay.parameters import is_record

@@ -10,7 +10,7 @@ from outlay.formulas.rates import upper_over_lower
 from outlay.parameters import Parameters, number
 from outlay.policies.protocol import Rising
 
-# Columns of `Truncated.stats`, and entries of `Truncated.told`.
+# Columns of `Truncated.stats`, and entries of `Truncated.criteria`.
 PULLS, COST, REWARD = range(3)
 ALL_PULLS, COST_MOMENT, REWARD_MOMENT = range(3)
 
@@ -31,18 +31,18 @@ class Truncated(NamedTuple):
     """
 
     stats: Vector  # a row per arm: pulls, sums of costs and of rewards
-    told: Vector  # pulls of all arms, the bounds of the second moments of cost and of reward
+    criteria: Vector  # what a sample is judged by: pulls of all arms, bounds of the second moments of cost and reward
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
-        s, told = self.stats, self.told
-        told[ALL_PULLS] = float(told[ALL_PULLS]) + 1.0
-        level = 2.0 * math.log(float(told[ALL_PULLS]))
+        s, criteria = self.stats, self.criteria
+        criteria[ALL_PULLS] = float(criteria[ALL_PULLS]) + 1.0
+        level = 2.0 * math.log(float(criteria[ALL_PULLS]))
         pulls = float(s[arm, PULLS]) + 1.0
         s[arm, PULLS] = pulls
-        if cost * cost * level <= float(told[COST_MOMENT]) * pulls:
+        if cost * cost * level <= float(criteria[COST_MOMENT]) * pulls:
             s[arm, COST] = float(s[arm, COST]) + cost
-        if reward * reward * level <= float(told[REWARD_MOMENT]) * pulls:
+        if reward * reward * level <= float(criteria[REWARD_MOMENT]) * pulls:
             s[arm, REWARD] = float(s[arm, REWARD]) + reward
 
     def belief(self, arm: int) -> TruncatedBelief:
@@ -59,7 +59,7 @@ class Truncated(NamedTuple):
 
     def widened(self) -> "Truncated":
         """The same with one more arm."""
-        return Truncated(np.vstack([self.stats, np.zeros(3)]), self.told.copy())
+        return Truncated(np.vstack([self.stats, np.zeros(3)]), self.criteria.copy())
 
 
 class RobustUCBTruncated(Rising, Parameters):
