@@ -1,7 +1,6 @@
 """Moments against exact arithmetic: any data, a large offset, and a very long run."""
 
 import math
-import os
 from fractions import Fraction
 from typing import Any
 
@@ -68,9 +67,9 @@ def test_constant_values_have_no_variance() -> None:
     assert belief == Belief(1, 1000, 0.1, 0.7, 0.0, 0.0, 0.0)
 
 
-def test_long_run_against_integers() -> None:
-    """3·10⁷ pulls of lattice values, whose exact sums are integers; OUTLAY_SOAK=1000000000 makes it a billion."""
-    pulls = int(os.environ.get("OUTLAY_SOAK", 30_000_000))
+@pytest.mark.parametrize("pulls", [30_000_000, pytest.param(1_000_000_000, marks=pytest.mark.soak)])
+def test_long_run_against_integers(pulls: int) -> None:
+    """Many pulls of lattice values, whose exact sums are integers."""
     observe = compiled(Moments.observe)
 
     def run(memory: Moments, pulls: int, totals: NDArray[np.int64]) -> None:
