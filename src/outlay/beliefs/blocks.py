@@ -20,7 +20,8 @@ from outlay.checks import Vector
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-PAGE = 64  # pulls a page holds
+MOST_PULLS = 2**53  # beyond which a float no longer counts pulls: a bound on the blocks that are ever asked for
+PAGE = 64  # pulls that a page holds
 FIRST_STRETCH = 4  # entries of the page table an arm starts with
 
 # Columns of `Blocks.arms` (whole numbers): the arm's pulls, where its stretch of the page table starts, how many pages
@@ -229,7 +230,7 @@ def _add_page(blocks: Blocks, arm: int, number: int) -> None:
 
 
 def _table_length(arms: int, pages: int) -> int:
-    """Give the entries that the table can ever need.
+    """How many entries the table can ever need.
 
     An arm with p pages has used its first stretch only, or stretches of 4, 8, …, 2q entries with q < p: below 4p.
     """

@@ -16,7 +16,7 @@ class BernsteinRate(Rising, Parameters):
 
         score = max{ r : R̄ − rX̄ + √(2V̂(R − rX)·ℓ/T) + 3(M_R + |r|·M_X)·ℓ/T ≥ 0 }
 
-    in closed form: Fieller's with R̄ + 3M_R·ℓ/T and X̄ − 3M_X·ℓ/T in the place of the means (X̄ + 3M_X·ℓ/T where the
+    in closed form: Fieller's with R̄ + 3M_R·ℓ/T and X̄ − 3M_X·ℓ/T instead of the means (X̄ + 3M_X·ℓ/T where the
     score is negative); ∞ while T = 0 or the cost's lower bound is not above 0.
 
     Guarantee: P(score < rate) ≤ 3·exp(−ℓ) at every T, for any pairs of these bounds, whatever their correlation.

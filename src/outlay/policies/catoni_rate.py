@@ -27,7 +27,7 @@ class CatoniRate(Parameters):
         score = the r at which Σ ψ(Z_i·√(2ℓ/(T'·v))) falls to −2ℓ; ∞ if at none, or while T' ≤ 2α·ln n
 
     T' is T with all but its three leading binary digits set to 0 (at most a fifth of the samples wait), so that a score
-    is found anew only when T' or ℓ moves: O(1) work a pull, on average. A large sample counts by its logarithm.
+    is found anew only when T' or ℓ moves: O(1) work per pull, on average. A large sample counts by its logarithm.
 
     Guarantee: P(score < rate) ≤ exp(−ℓ) at every T for all pairs with R − rate·X symmetric about 0, whatever its tails;
     with second moments given, for all pairs that have them, or lesser ones. Else, with finite variances, ≤ ½·exp(−ℓ) in

@@ -31,7 +31,7 @@ class Frugal(Parameters):
         slope: of the evidence that is asked for; larger explores more and has fewer runs that go wrong.
         delay: how much less than l is ever enough; l seldom exceeds 12 with budgets of 10⁵ mean costs.
         reward_bound: the largest possible reward, where known and a guarantee is worth more than the mean; a larger one
-            that is seen takes its place.
+            that is seen replaces it.
 
     >>> Frugal()
     Frugal(slope=0.3, delay=7.0, reward_bound=None)

@@ -22,7 +22,7 @@ class KLRate(Parameters):
     is, that Z = R − r̂X has a negative mean. With m = r̂X̄ − R̄, v the sample variance of Z and M a bound of Z:
 
         closed: D = the least of all laws with this mean, variance and bound (`closed_evidence`)
-        sample: D = the largest mean of ln(1 − λ·min(Z_i, M)) over λ (`sample_evidence`), up to 1000 samples an arm
+        sample: D = the largest mean of ln(1 − λ·min(Z_i, M)) over λ (`sample_evidence`), up to 1000 samples per arm
         M = min(R_max + r̂·(−X_min)⁺, √T·σ), with the extremes seen so far and σ² = (T·v + 4s²)/(T + 4); where r̂ < 0 the
             first is R_max + |r̂|·X_max, and where it is not positive only the second counts
         g(l) = ln(1 + e^l/K) (plus), max(l/2, l − 5) (half) or l (one)
@@ -38,7 +38,7 @@ class KLRate(Parameters):
     Args:
         schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.
         evidence: "closed", or "sample", which is sharper, slower, and keeps 16 kB of samples for each arm.
-        reward_bound: the largest possible reward, where known; a larger one that is seen takes its place.
+        reward_bound: the largest possible reward, where known; a larger one that is seen replaces it.
 
     >>> KLRate()
     KLRate(schedule='plus', evidence='closed', reward_bound=None)

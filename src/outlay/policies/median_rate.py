@@ -3,9 +3,8 @@
 import math
 
 from outlay.beliefs import BlockBelief, Blocks, block_rate
+from outlay.beliefs.blocks import MOST_PULLS
 from outlay.parameters import Draft, Parameters, derived, number
-
-MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of blocks
 
 
 class MedianRate(Parameters):

@@ -3,12 +3,12 @@
 import math
 
 from outlay.beliefs import BlockBelief, Blocks, block_medians, residual_variance, slope
+from outlay.beliefs.blocks import MOST_PULLS
 from outlay.formulas.known_moments import KnownMoments, known
 from outlay.formulas.upper_rate import upper_rate
 from outlay.parameters import number
 
 FACTOR = 2.0 * math.sqrt(2.0)
-MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of groups
 
 
 class UCBM1(KnownMoments):
@@ -20,7 +20,7 @@ class UCBM1(KnownMoments):
         ε = 11·√(α·V·ln n/T),  η = 11·√(α·Var(X)·ln n/T)
         score = r̄ + 2√2·(ε + |r̄ − ω|·η)/x̄      where η < 0.21875·x̄, else ∞ (also while T < m)
 
-    The paper prints its stability condition with median X̄_j in the place of η, a slip, and r̄ − ω, assuming ω ≤ r.
+    The paper prints its stability condition with median X̄_j instead of η, a slip, and r̄ − ω, assuming ω ≤ r.
     Taken literally the condition forces thousands of pulls on every arm before any is judged (about 12 600 at
     Var(X) = ¼, mean cost 1): a reference point more than a recommendation. The score falls when m grows.
 

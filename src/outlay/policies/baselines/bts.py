@@ -48,7 +48,7 @@ class Coins(NamedTuple):
         self.state[0] = row + 1
 
     def belief(self, arm: int) -> CoinBelief:
-        """Tell what is known of `arm`, without the samples that wait."""
+        """What is known of `arm`, without the samples that wait."""
         counts = self.counts
         return CoinBelief(arm, int(counts[arm, PULLS]), float(counts[arm, REWARDS]), float(counts[arm, COSTS]))
 

@@ -21,7 +21,7 @@ class KUBE(Parameters):
     mean cost; then arm i is pulled with probability m_i/Σm. Where no mean cost fits any more, and while some arm has
     not been pulled or has a mean cost ≤ 0, the densest arm is pulled.
 
-    The paper knows the costs, one constant an arm; here the mean cost stands for it.
+    The paper knows the costs, one constant per arm; here the mean cost stands for it.
 
     Args:
         reward_bound: M_R; rewards lie in [0, M_R].
@@ -44,7 +44,7 @@ class KUBE(Parameters):
     known_budget: float = derived(budget_or_infinity)
 
     def choose(self, memory: Moments, now: Now, rng: np.random.Generator) -> int:
-        """Fill the knapsack and draw from it on the way: each new arm takes the place of the drawn one by its share."""
+        """Fill the knapsack and draw from it on the way: a new arm replaces the drawn one with the chance m_i/Σm."""
         log_t = log_after(now.log_n, 1.0)
         left = self.known_budget - now.spent
         chosen = densest(memory, log_t, self.reward_bound, math.inf)

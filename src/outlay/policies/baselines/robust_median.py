@@ -3,10 +3,10 @@
 import math
 
 from outlay.beliefs import BlockBelief, Blocks, block_medians
+from outlay.beliefs.blocks import MOST_PULLS
 from outlay.formulas.rates import upper_over_lower
 from outlay.parameters import Parameters, number
 
-MOST_PULLS = 2**53  # beyond which a float no longer counts pulls; it bounds the number of groups
 ALONE = 2.0**600  # a least cost that makes the rate of a block its reward, in an exact unit of its own
 
 

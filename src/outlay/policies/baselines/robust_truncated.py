@@ -46,7 +46,7 @@ class Truncated(NamedTuple):
             s[arm, REWARD] = float(s[arm, REWARD]) + reward
 
     def belief(self, arm: int) -> TruncatedBelief:
-        """Tell what is known of `arm`."""
+        """What is known of `arm`."""
         s = self.stats
         pulls = float(s[arm, PULLS])
         if pulls == 0.0:
