@@ -32,7 +32,7 @@ from outlay.engine.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.loop import Outcome
 from outlay.engine.task import Task
 from outlay.formulas.choose import best_by_excess
-from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, Uniform
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
@@ -91,7 +91,7 @@ def policies_for(problem: Problem) -> dict[str, Any]:
         "KLRate": KLRate(),
         "Frugal": Frugal(),
         "Fixed": Fixed(problem.best),
-        "Uniform": Uniform(),
+        "RoundRobin": RoundRobin(),
     }
 
 

@@ -21,7 +21,7 @@ from outlay.engine.backends import cuda as backend
 from outlay.engine.backends import threads
 from outlay.engine.loop import Outcome
 from outlay.engine.task import Task
-from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, RoundRobin
 
 ALARM = 1e-3  # how often the agreement tests, all together, raise a false alarm
 # Policy, arms, budget, runs.
@@ -31,7 +31,7 @@ CASES = [
     ("UCBB2", 10, 1e5, 100_000),
     ("UCBB2C", 10, 1e5, 100_000),
     ("Fixed", 10, 1e5, 1_000_000),
-    ("Uniform", 10, 1e5, 1_000_000),
+    ("RoundRobin", 10, 1e5, 1_000_000),
     ("UCBM1", 10, 1e4, 5_000),
     ("UCBB1", 100, 1e4, 135_168),  # as many as the card plays at a time, twice
     ("UCBB1", 100, 1e4, 1_000_000),
@@ -48,7 +48,7 @@ def policy_of(name: str, problem: Problem) -> Any:
     if name in ("UCBB1", "UCBM1"):
         return {"UCBB1": UCBB1, "UCBM1": UCBM1}[name](**problem.second_moments())
     made = {"UCBB2": UCBB2(1.5, 1.5), "UCBB2C": UCBB2C(1.5, 1.5, 1.0), "Fixed": Fixed(problem.best)}
-    return made.get(name, Uniform())
+    return made.get(name, RoundRobin())
 
 
 def task_of(name: str, arms: int, budget: float, runs: int) -> Task:
@@ -97,7 +97,7 @@ def speeds(cuda: Any, share: float) -> Table:
 def agreement(runs: int) -> Table:
     """Two-sample Kolmogorov-Smirnov tests of the final cost, reward and pulls of each arm, GPU against CPU."""
     table = columns("policy", "tests", "smallest p", "alarm below", "agrees", "CPU pulls/s")
-    names = ("UCBB1", "UCBB2", "UCBB2C", "Uniform")
+    names = ("UCBB1", "UCBB2", "UCBB2C", "RoundRobin")
     for name in names:
         device, host = task_of(name, 10, 1e4, runs), task_of(name, 10, 1e4, runs)
         clock(backend.run, device)

@@ -17,10 +17,10 @@ from benchmarks.leaderboard.summary import by_group, summaries
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli, Pareto
 from outlay.errors import BadFile
-from outlay.policies import UCBB2, Fixed, Uniform
+from outlay.policies import UCBB2, Fixed, RoundRobin
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
-PLAYERS = {"Uniform": Contender("nothing", always(Uniform())), "Worst": Contender("nothing", always(Fixed(1)))}
+PLAYERS = {"RoundRobin": Contender("nothing", always(RoundRobin())), "Worst": Contender("nothing", always(Fixed(1)))}
 SETTING = Setting((20.0, 100.0), runs=20, seed=3)
 TOLD = {"a": "nothing", "b": "bounds", "c": "moments"}
 
@@ -49,9 +49,9 @@ def played(folder: Path, contenders: dict[str, Contender] = PLAYERS) -> list[pla
 
 
 def test_kept_results_are_not_played_again(tmp_path: Path, counted: list[str]) -> None:
-    first = played(tmp_path, {"Uniform": PLAYERS["Uniform"]})
+    first = played(tmp_path, {"RoundRobin": PLAYERS["RoundRobin"]})
     again = played(tmp_path)
-    assert counted == ["Uniform", "Worst"]
+    assert counted == ["RoundRobin", "Worst"]
     assert np.array_equal(first[0].kept.regret, again[0].kept.regret)
     direct = simulate(COINS.problem, Fixed(1), budgets=[10.0, 50.0], runs=20, seed=3)
     assert np.array_equal(again[1].kept.regret, direct.pulls[0, :, :, 1] * 0.5 * 0.5)
@@ -61,9 +61,9 @@ def test_kept_results_are_not_played_again(tmp_path: Path, counted: list[str]) -
     "change", [{"runs": 21}, {"seed": 4}, {"budgets": (20.0, 101.0)}], ids=lambda change: next(iter(change))
 )
 def test_a_result_is_named_by_how_it_was_played(change: dict[str, Any]) -> None:
-    key = store.key_of(COINS.problem, Uniform(), SETTING)
-    assert key == store.key_of(COINS.problem, Uniform(), SETTING)
-    assert key != store.key_of(COINS.problem, Uniform(), SETTING._replace(**change))
+    key = store.key_of(COINS.problem, RoundRobin(), SETTING)
+    assert key == store.key_of(COINS.problem, RoundRobin(), SETTING)
+    assert key != store.key_of(COINS.problem, RoundRobin(), SETTING._replace(**change))
 
 
 def test_a_result_is_named_by_problem_policy_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,10 +162,10 @@ def test_the_command_from_end_to_end(
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "stale" not in text
-    assert "| Uniform | nothing | 2 | 1.00 | 100% |" in text
+    assert "| RoundRobin | nothing | 2 | 1.00 | 100% |" in text
     command.main([*where, "--page", str(page)])
     assert page.read_text() == text
-    assert counted == ["Uniform", "Worst"]
+    assert counted == ["RoundRobin", "Worst"]
 
 
 def test_a_page_shows_what_is_kept_alone(
@@ -181,7 +181,7 @@ def test_a_page_shows_what_is_kept_alone(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--only", "nobody"], "only of leaderboard must be a problem of --list, or one of tiny, Uniform, Worst"),
+        (["--only", "nobody"], "only of leaderboard must be a problem of --list, or one of tiny, RoundRobin, Worst"),
         (["--runs", "1"], "runs of leaderboard must be a whole number ≥ 2; got 1"),
         (["--budgets", "-5"], "budgets of leaderboard must be a finite number > 0; got -5.0"),
         (["--page", "nowhere.md"], "cannot read nowhere.md: No such file or directory"),
@@ -202,7 +202,7 @@ def test_names_choose_problems_groups_and_policies() -> None:
     assert command.selected([], [COINS, other], PLAYERS) == ([COINS, other], PLAYERS)
     assert command.selected(["tiny", "W*"], [COINS, other], PLAYERS) == ([COINS], {"Worst": PLAYERS["Worst"]})
     assert command.selected(["d*"], [COINS, other], PLAYERS) == ([other], PLAYERS)
-    reserve = {"Slow": Contender("nothing", always(Uniform()), reserve=True)}
+    reserve = {"Slow": Contender("nothing", always(RoundRobin()), reserve=True)}
     assert command.selected([], [COINS], PLAYERS | reserve) == ([COINS], PLAYERS)
     assert command.selected(["S*"], [COINS], PLAYERS | reserve) == ([COINS], reserve)
 

@@ -34,7 +34,7 @@ def test_every_law_and_policy_is_exported() -> None:
     )
     assert set(laws.split()) <= set(arms.__all__)
     assert list(policies.BUILT_IN) == [
-        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "Uniform"),
+        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "RoundRobin"),
         *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate", "KLRate", "Frugal"),
     ]
     assert set(policies.BUILT_IN) <= set(policies.__all__)

@@ -56,7 +56,7 @@ def test_a_plain_log(log, stand_in):
     assert found.reason == "good is the only arm left, so that any policy will do"
     assert answer(found)[-1] == "Spend it all on good: no other arm is left."
     assert [one.label for one in found.rehearsal.candidates] == [
-        "Frugal", "Frugal, rewards ≤ 1", "KLRate", "Fieller", "UCBB1", "Uniform",
+        "Frugal", "Frugal, rewards ≤ 1", "KLRate", "Fieller", "UCBB1", "RoundRobin",
     ]  # fmt: skip
     assert found.rehearsal.runs == 200
     assert all(one.in_turn for one in found.rehearsal.candidates)  # one pull of each arm
@@ -293,7 +293,7 @@ def test_large_budgets_are_rehearsed_in_small(log, stand_in, monkeypatch):
     def slow(problem, contenders, budgets, **options):
         tried.append(budgets[0])
         if len(tried) < 3:
-            raise RunTooLong("Uniform", 0, 10, 1.0, budgets[0])
+            raise RunTooLong("RoundRobin", 0, 10, 1.0, budgets[0])
         return played(problem, contenders, budgets, **options)
 
     monkeypatch.setattr(rehearsal, "simulate", slow)

@@ -20,7 +20,7 @@ from outlay.policies.protocol import as_data
 
 SECOND = 1_000_000
 START = 1_700_000_000 * SECOND
-EXACT = [policies.Uniform(), policies.Fieller(), policies.Frugal(), b.EpsilonFirst()]  # memories without a cache
+EXACT = [policies.RoundRobin(), policies.Fieller(), policies.Frugal(), b.EpsilonFirst()]  # memories without a cache
 KEEPING = [policies.MedianRate(0.5), policies.CatoniRate(0.5), policies.KLRate("one", "sample")]
 BY_CHANCE = [b.BTS(40.0, 2.0), b.GaussianThompson(), b.BGreedy(explore=3.0), b.KUBE(2.0)]
 MAX_COSTS = [None, None, 0, 1, 10, 40]

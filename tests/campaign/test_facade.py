@@ -181,11 +181,11 @@ def test_what_holds_for_pulls_holds_for_samples_and_arms_that_come_later(monkeyp
 
 def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
-    Campaign(["a", "b"], 5, "Uniform", store).disconnect()
+    Campaign(["a", "b"], 5, "RoundRobin", store).disconnect()
     with Campaign(["a", "b"], 5, store=store) as campaign:
-        assert campaign.status().policy == "Uniform"
+        assert campaign.status().policy == "RoundRobin"
         assert [pull.arm for pull in campaign.ask_many(4)] == ["a", "b", "a", "b"]
-    with pytest.raises(CampaignConflict, match="with other policy: Uniform"):
+    with pytest.raises(CampaignConflict, match="with other policy: RoundRobin"):
         Campaign(["a", "b"], 5, "Frugal", store)
 
 

@@ -24,7 +24,7 @@ MAKERS: dict[str, Any] = {
     "truncated": b.RobustUCBTruncated(4.0, 4.0).memory,
 }
 POLICIES = [
-    policies.UCBB1(0.01, 0.01, 0.0), policies.UCBB2(0.1, 0.1), policies.UCBM1(1e-4, 1e-4, 0.0), policies.Uniform(),
+    policies.UCBB1(0.01, 0.01, 0.0), policies.UCBB2(0.1, 0.1), policies.UCBM1(1e-4, 1e-4, 0.0), policies.RoundRobin(),
     policies.Fieller(), policies.BernsteinRate(2.0, 2.0, 0.25), policies.MedianRate(0.5), policies.CatoniRate(0.5),
     policies.KLRate(), policies.KLRate("one", "sample"), policies.Frugal(), b.OmegaUCB(), b.UCBBV2(),
     b.RobustUCBTruncated(1.0, 1.0), b.RobustUCBMedian(1e-3, 1e-3), b.PDBwK(), b.EpsilonFirst(0.5),

@@ -16,7 +16,7 @@ from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed
 from outlay.errors import BadParameter, CampaignConflict, NotNow
-from outlay.policies import Uniform
+from outlay.policies import RoundRobin
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
 from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, SECOND, START, opened
@@ -68,7 +68,7 @@ def terms(**changed: Any) -> Terms:
         "unit": "1",
         "mode": "until_exceeded",
         "seed": 0,
-        "policy": as_data(Uniform()),
+        "policy": as_data(RoundRobin()),
         "version": "test",
     }
     return Terms(**(given | changed))
@@ -105,7 +105,7 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     assert spent("charge") == (2, 2, 82)
     with pytest.raises(BadParameter, match=r'expiry of Campaign must be "charge" in hard mode'):
         agreed(
-            ["a"], 120, Uniform(), name="cap", mode="hard", unit="1", seed=0, ttl=1.0, expiry="release",
+            ["a"], 120, RoundRobin(), name="cap", mode="hard", unit="1", seed=0, ttl=1.0, expiry="release",
             reservation=None, default_reward=0.0, max_in_flight=None, negative_costs=True, propensity_draws=0,
         )  # fmt: skip
 

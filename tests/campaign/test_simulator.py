@@ -26,7 +26,7 @@ ARMS = 4
 ROWS = 64
 BUDGETS = {"narrow": 240.0, "wide": 120.0, "refunds": 60.0}
 BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"}
-UNMOVED = {"Fixed", "Uniform", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
+UNMOVED = {"Fixed", "RoundRobin", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
 NARROW = 1 / 512  # variances as small as this let the paper's policies judge after a few hundred pulls
 CANDIDATES = [
     *EXAMPLES,

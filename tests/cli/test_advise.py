@@ -41,7 +41,7 @@ def ask(tmp_path, monkeypatch):
 @pytest.fixture
 def played(monkeypatch):
     """A rehearsal without a simulation."""
-    table = [("Frugal", 90.0, 0.9), ("UCBB1", 50.0, 0.5), ("Uniform", 50.0, 0.5)]
+    table = [("Frugal", 90.0, 0.9), ("UCBB1", 50.0, 0.5), ("RoundRobin", 50.0, 0.5)]
 
     def rehearse(problem, contenders, budget, *, runs, seed, workers):
         found = [
@@ -61,7 +61,7 @@ def test_tables_sentences_and_code(ask, played):
     assert text.startswith("log.csv: 900 rows, 3 arms; 10,000 to spend")
     assert re.search(r"large +\d+ +1\.[45]\d* .* best so far", text)
     assert re.search(r"Frugal +90\.0 ± 1\.0 +90\.0% +10\.00 ± 0\.50 +60", text)
-    assert "; UCBB1 was still trying every arm in turn at this budget, as Uniform does\n" in text
+    assert "; UCBB1 was still trying every arm in turn at this budget, as RoundRobin does\n" in text
     assert "8 runs in 10 earned between 95 and 105." in text
     assert "Ruled out with 95% confidence for all arms together (Bonferroni): small." in text
     assert re.search(r"selection +A log does not say why", text)
@@ -181,7 +181,7 @@ def test_the_page(ask, played):
         "large",
         "campaign = outlay.Campaign(",
         "selection",
-        "Uniform",
+        "RoundRobin",
         NASTY,
     ):
         assert word in words
@@ -244,7 +244,7 @@ def test_narrow_terminals(ask, played, width):
         f"{found.best.rate:.4}",
         "best so far",
         "ruled out",
-        "Uniform",
+        "RoundRobin",
         "90.0 ± 1.0",
     ):
         assert word in text

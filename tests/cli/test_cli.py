@@ -79,7 +79,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     result = ask("compare", "G", *QUICK, "--save", "x.parquet")
     assert result.exit_code == 0, result.output
     assert "Regret at budget 300, 4 runs, seed 0" in result.stdout
-    for policy in ("UCBB1", "UCBM1", "Frugal", "Uniform"):
+    for policy in ("UCBB1", "UCBM1", "Frugal", "RoundRobin"):
         assert policy in result.stdout
     assert "UCBB2" not in result.stdout
     assert "lower bound as B grows: " in result.stdout
@@ -87,7 +87,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     saved = outlay.load("x.parquet")
     assert (tmp_path / "outlay-report" / "report.html").read_text() == repr(saved)
     assert saved.runs == 4
-    assert saved.labels == ["UCBB1", "UCBM1", "Frugal", "Uniform"]
+    assert saved.labels == ["UCBB1", "UCBM1", "Frugal", "RoundRobin"]
     assert saved.problem == catalogue.load("G")
     assert all("\x1b" not in line for line in result.stdout.splitlines())
 
@@ -98,13 +98,13 @@ def test_a_problem_from_a_file_and_chosen_policies(ask, stand_in):
     )
     result = ask("compare", "mine.toml", *QUICK, "--policy", "ucb-b1", "--policy", "Fixed", "--out", "there/deep")
     assert result.exit_code == 0, result.output
-    assert "Uniform" not in result.stdout
+    assert "RoundRobin" not in result.stdout
     assert Path("there/deep/report.html").exists()
 
 
 def test_no_lower_bound_is_said_in_a_line(ask, stand_in):
     Path("tied.toml").write_text(Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5)]).to_toml())
-    result = ask("compare", "tied.toml", *QUICK, "--policy", "Uniform")
+    result = ask("compare", "tied.toml", *QUICK, "--policy", "RoundRobin")
     assert result.exit_code == 0, result.output
     assert "no lower bound for arm " in result.stdout
 
@@ -193,11 +193,11 @@ COMMAND = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; ma
 
 
 def test_as_a_process(tmp_path):
-    command = [*COMMAND, "compare", "G", *QUICK, "--policy", "Uniform"]
+    command = [*COMMAND, "compare", "G", *QUICK, "--policy", "RoundRobin"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=_ascii())
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "Uniform" in done.stdout
+    assert "RoundRobin" in done.stdout
     assert (tmp_path / "outlay-report" / "regret.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -213,7 +213,7 @@ def test_a_reader_that_leaves_early(tmp_path):
 
 
 def test_ctrl_c_in_a_process(tmp_path):
-    command = [*COMMAND, "compare", "G", "--policy", "Uniform", "--budget", "1e9", "--runs", "2", "--out", "made"]
+    command = [*COMMAND, "compare", "G", "--policy", "RoundRobin", "--budget", "1e9", "--runs", "2", "--out", "made"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
         while not (tmp_path / "made").exists() and time.monotonic() < deadline:
@@ -242,7 +242,7 @@ def test_paper_policies_know_what_they_may():
     assert gaussian["UCBB1"].chosen_factor == 0.5
     wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
     assert knowledge.paper_policies(wild) == {}
-    assert knowledge.usual_policies(wild) == {"Frugal": policies.default(), "Uniform": policies.Uniform()}
+    assert knowledge.usual_policies(wild) == {"Frugal": policies.default(), "RoundRobin": policies.RoundRobin()}
 
 
 def test_bounded_policies_are_for_what_is_never_negative():

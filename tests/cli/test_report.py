@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 import outlay
 from outlay.arms import catalogue
 from outlay.cli import commands
-from outlay.policies import Uniform
+from outlay.policies import RoundRobin
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ def test_report_prints_and_writes(ask, monkeypatch):
     monkeypatch.setattr("outlay.report.write.write_report", write)
     problem, shape = catalogue.load("G"), (1, 3, 2)
     pulls, ones = np.full((*shape, 3), 5, np.int64), np.ones(shape)
-    outlay.Result(problem, {"Uniform": Uniform()}, np.array([1.0, 9.0]), 0, pulls, ones, ones, ones[0], "0.1.0").save(
-        "x.parquet"
-    )
+    outlay.Result(
+        problem, {"RoundRobin": RoundRobin()}, np.array([1.0, 9.0]), 0, pulls, ones, ones, ones[0], "0.1.0"
+    ).save("x.parquet")
     result = ask("report", "x.parquet", "--out", "there/deep", "--title", "Mine")
     assert result.exit_code == 0, result.output
     assert "Mine: regret at budget 9, 3 runs, seed 0" in result.stdout

@@ -398,10 +398,10 @@ BUILT_IN = {
     "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
     "Frugal": policies.Frugal(),
     "Fixed": policies.Fixed(1),
-    "Uniform": policies.Uniform(),
+    "RoundRobin": policies.RoundRobin(),
 }
 # To PTX, which takes seconds each; OUTLAY_SOAK=1 adds the rest.
-EVERY_DAY = [*BUILT_IN] if "OUTLAY_SOAK" in os.environ else ["UCBB1", "Frugal", "Fixed", "Uniform"]
+EVERY_DAY = [*BUILT_IN] if "OUTLAY_SOAK" in os.environ else ["UCBB1", "Frugal", "Fixed", "RoundRobin"]
 
 
 @needs_compiler
@@ -410,7 +410,7 @@ class TestCompiled:
         ("problem", "policy"),
         [
             *(pytest.param(gaussians(3), BUILT_IN[name], id=name) for name in EVERY_DAY),
-            pytest.param(MIXED, policies.Uniform(), id="every law"),
+            pytest.param(MIXED, policies.RoundRobin(), id="every law"),
             pytest.param(outlay.Problem([Toll(1.0, 1.0)]), Greedy(0.1), id="user's own"),
             pytest.param(gaussians(2), Thompson(0.5), id="randomised"),
             pytest.param(gaussians(2), Discounted(0.5, 1, 2), id="names of verbs"),

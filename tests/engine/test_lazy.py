@@ -331,4 +331,4 @@ class TestCatoniRate(CompiledInSoak):
 
 
 class TestUniform(PolicyContract):
-    policy = policies.Uniform()
+    policy = policies.RoundRobin()

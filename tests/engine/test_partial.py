@@ -10,10 +10,10 @@ import outlay
 from outlay.arms import Gaussian, Problem
 from outlay.engine import simulation
 from outlay.engine.loop import Outcome
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 
 PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
-GIVEN: dict[str, Any] = {"policies": [Uniform(), Fixed(1)], "budgets": [1e3, 3e5], "seed": 3, "workers": 2}
+GIVEN: dict[str, Any] = {"policies": [RoundRobin(), Fixed(1)], "budgets": [1e3, 3e5], "seed": 3, "workers": 2}
 
 
 def interrupt_at(part: float) -> Callable[[float], None]:

@@ -65,7 +65,7 @@ def everyone(problem: Problem) -> dict[str, Any]:
         "B2": policies.UCBB2(0.05, 0.1, min_cost=0.05),
         "B2C": policies.UCBB2C(0.05, 0.1, 1.0, min_cost=0.05),
         "fixed": policies.Fixed(1),
-        "uniform": policies.Uniform(),
+        "uniform": policies.RoundRobin(),
         "randomised": Thompson(),
     }
 
@@ -134,7 +134,7 @@ def test_budgets_together_or_apart_give_the_same() -> None:
 
 def test_more_runs_and_more_policies_leave_the_first_ones_as_they_were() -> None:
     problem = PROBLEMS["mix"]
-    few = outlay.simulate(problem, policies.Uniform(), budgets=BUDGETS, runs=5, seed=3)
+    few = outlay.simulate(problem, policies.RoundRobin(), budgets=BUDGETS, runs=5, seed=3)
     more = outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=23, seed=3)
     at = list(more.policies).index("uniform")
     assert np.array_equal(few.reward[0], more.reward[at, :5])
@@ -142,7 +142,7 @@ def test_more_runs_and_more_policies_leave_the_first_ones_as_they_were() -> None
 
 def test_each_seed_and_run_has_a_stream_of_its_own() -> None:
     problem = PROBLEMS["G"]
-    results = [outlay.simulate(problem, policies.Uniform(), budgets=[50.0], runs=50, seed=seed) for seed in (0, 1)]
+    results = [outlay.simulate(problem, policies.RoundRobin(), budgets=[50.0], runs=50, seed=seed) for seed in (0, 1)]
     rewards = np.concatenate([result.reward.ravel() for result in results])
     assert len(set(rewards)) == 100
 
@@ -342,15 +342,15 @@ def test_a_progress_bar_appears_when_asked_for(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("outlay.engine.progress._DELAY_SECONDS", 0.0)
-    outlay.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e6], runs=4, progress=True)
+    outlay.simulate(PROBLEMS["G"], policies.RoundRobin(), budgets=[1e6], runs=4, progress=True)
     assert "simulating" in capfd.readouterr().err
-    outlay.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[100.0], runs=2)
+    outlay.simulate(PROBLEMS["G"], policies.RoundRobin(), budgets=[100.0], runs=2)
     assert capfd.readouterr().err == ""
 
 
 def test_progress_can_be_told_to_a_function(capfd: pytest.CaptureFixture[str]) -> None:
     told: list[float] = []
-    outlay.simulate(PROBLEMS["G"], policies.Uniform(), budgets=[1e5], runs=4, progress=told.append)
+    outlay.simulate(PROBLEMS["G"], policies.RoundRobin(), budgets=[1e5], runs=4, progress=told.append)
     assert told == sorted(told)
     assert told[0] >= 0.0
     assert told[-1] == 1.0

@@ -37,7 +37,7 @@ cost_sd = 0.5
 reward_sd = 0.5
 
 [[policies]]
-name = "Uniform"
+name = "RoundRobin"
 
 [[policies]]
 name = "Fixed"

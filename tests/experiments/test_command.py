@@ -31,14 +31,14 @@ def test_a_sweep_prints_its_table(write, simulated):
     done = ask("experiment.toml", "--out", "out")
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] == "two arms: regret at budget 50, 4 runs, seed 3"
-    assert re.search(r"correlation +Uniform +stubborn +lower bound", done.stdout)
+    assert re.search(r"correlation +RoundRobin +stubborn +lower bound", done.stdout)
     assert "4 cells played, 0 were there already\n" in done.stdout
     others = len([*Path("out").rglob("*.*")]) - len([*Path("out/cells").iterdir()]) - 3  # two folders have a dot
     assert done.stdout.endswith(f"wrote out/sweep.html and {others} more files in out\n")
     assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
-        "1/4  Uniform, correlation = −0.5",
+        "1/4  RoundRobin, correlation = −0.5",
         "2/4  stubborn, correlation = −0.5",
-        "3/4  Uniform, correlation = 0.5",
+        "3/4  RoundRobin, correlation = 0.5",
         "4/4  stubborn, correlation = 0.5",
     ]
     printed = [line.rstrip() for line in done.stdout.splitlines()]
@@ -77,7 +77,7 @@ def test_a_dry_run_writes_nothing(write, monkeypatch):
     done = ask("experiment.toml", "--out", "out", "--dry-run")
     assert done.exit_code == 0, done.output
     assert [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()[4:6]] == [
-        ["Uniform", "2", "2", "400", "7 min"],
+        ["RoundRobin", "2", "2", "400", "7 min"],
         ["stubborn", "2", "2", "400", "7 min"],
     ]
     drawing = "drawing takes a few seconds for each of the 2 reports"
@@ -112,7 +112,7 @@ def test_a_bad_file_is_asked_wrongly(write):
 
 def test_options_that_the_file_answers_are_refused(write):
     write(SWEPT)
-    for option in (["--runs", "5"], ["--budget", "9"], ["--seed", "0"], ["--policy", "Uniform"], ["--save", "x"]):
+    for option in (["--runs", "5"], ["--budget", "9"], ["--seed", "0"], ["--policy", "RoundRobin"], ["--save", "x"]):
         done = ask("experiment.toml", *option)
         assert done.exit_code == 2
         assert f"{option[0]} is not for experiment files: they say it themselves" in done.stderr
@@ -165,7 +165,7 @@ def test_a_plain_problem_in_json(write, monkeypatch):
     monkeypatch.setattr("outlay.experiments.comparison.compare", lambda *_, **__: (result, [Path("page")]))
     told = json.loads(ask("G", "--json").stdout)
     assert told["files"] == ["page"]
-    assert [row["policy"] for row in told["rows"]] == ["Uniform", "stubborn"]
+    assert [row["policy"] for row in told["rows"]] == ["RoundRobin", "stubborn"]
     assert ask("G", "--quiet").output == ""
 
 

@@ -17,7 +17,7 @@ def test_a_file_is_read(write):
     experiment = read(write(SWEPT))
     assert experiment.title == "two arms"
     assert experiment.problem.names == ("good", "worse")
-    assert [one.label for one in experiment.players] == ["Uniform", "stubborn"]
+    assert [one.label for one in experiment.players] == ["RoundRobin", "stubborn"]
     assert experiment.budgets == (20.0, 50.0)
     assert (experiment.runs, experiment.seed, experiment.backend, experiment.workers) == (4, 3, "threads", None)
     assert experiment.sweeps == (Sweep("correlation", ("arms.correlation",), (-0.5, 0.5)),)
@@ -27,7 +27,7 @@ def test_what_is_left_out_has_a_default(write):
     experiment = read(write('\ufeffformat = 1\n[experiment]\nproblem = "G"\nbudget = 1e4', "mine.toml"))
     assert experiment.title == "mine"
     assert experiment.problem == catalogue.load("G")
-    assert [one.label for one in experiment.players] == ["UCBB1", "UCBM1", "Frugal", "Uniform"]
+    assert [one.label for one in experiment.players] == ["UCBB1", "UCBM1", "Frugal", "RoundRobin"]
     assert experiment.budgets == tuple(np.geomspace(10.0, 1e4, 25).tolist())
     assert (experiment.runs, experiment.seed) == (100, 0)
 
@@ -84,7 +84,7 @@ BAD = [
         f"{POLICY}'Frugal'\nspeed = 1",
         "a key of policy 'Frugal', Frugal, must be one of name, label, slope, delay, reward_bound; got 'speed'",
     ),
-    (f"{POLICY}'Uniform'\nspeed = 1", "must be name or label: it has no parameters; got 'speed'"),
+    (f"{POLICY}'RoundRobin'\nspeed = 1", "must be name or label: it has no parameters; got 'speed'"),
     (f"{POLICY}'KUBE'\nbudget = 1", "a key of policy 'KUBE', KUBE, must be one of name, label, reward_b"),
     (
         f"{POLICY}'Frugal'\nslope = 'known'",

@@ -107,7 +107,7 @@ def test_the_page(page):
     assert "<title>two &lt;i&gt;arms</title>" in page
     assert "<h1>two &lt;i&gt;arms</h1>" in page
     assert "2 policies at 2 points (2 values of &lt;b&gt;ρ), a budget of 50" in page
-    assert re.search(r"Uniform lost [\d.]+ on average at every point\.", page)
+    assert re.search(r"RoundRobin lost [\d.]+ on average at every point\.", page)
     assert page.count("<svg ") == 2
     assert "<code>outlay compare experiment.toml --out FOLDER</code>" in page
     assert "experiments.read('experiment.toml')" in unescape(page)

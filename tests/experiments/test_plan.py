@@ -11,7 +11,7 @@ from outlay.errors import BadFile
 from outlay.experiments import points_of, read
 from outlay.experiments.play import jobs
 from outlay.experiments.setup import plan
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 
 from .conftest import PLAIN, SWEPT
 
@@ -23,7 +23,10 @@ def keys(write: Callable[[str], Path], text: str) -> list[str]:
 def test_a_file_without_a_sweep_is_one_point(write):
     [point] = points_of(read(write(PLAIN)))
     assert (point.title, point.folder, point.values) == ("", "", {})
-    assert {label: cell.policy for label, cell in point.cells.items()} == {"Uniform": Uniform(), "stubborn": Fixed(1)}
+    assert {label: cell.policy for label, cell in point.cells.items()} == {
+        "RoundRobin": RoundRobin(),
+        "stubborn": Fixed(1),
+    }
 
 
 def test_several_sweeps_make_a_grid(write):
@@ -33,7 +36,7 @@ def test_several_sweeps_make_a_grid(write):
     assert points[4].title == "correlation = 0.5, sd = 2"
     assert points[4].folder == "correlation=0.5,sd=2"
     assert points[4].problem.arms == (Gaussian(1, 1, 2, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 2, 0.5))
-    assert points[4].cells["Uniform"].problem == points[4].problem
+    assert points[4].cells["RoundRobin"].problem == points[4].problem
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ def test_points_share_the_cells_that_a_sweep_leaves_alone(write):
 
 
 def test_how_much_is_to_be_played(write):
-    text = PLAIN.replace('[[policies]]\nname = "Uniform"', '[[policies]]\nname = "EpsilonFirst"')
+    text = PLAIN.replace('[[policies]]\nname = "RoundRobin"', '[[policies]]\nname = "EpsilonFirst"')
     [point] = points_of(read(write(text.replace("cost = 1.0\nreward = 1.0", "cost = 2.0\nreward = 4.0"))))
     assert point.cells["stubborn"].pulls == pytest.approx(4 * 50 / 2)
     assert point.cells["EpsilonFirst"].pulls == pytest.approx(4 * 70 / 2), "it is told the budget: a run for each"
@@ -94,7 +97,7 @@ def test_how_much_is_to_be_played(write):
 
 def test_budgets_are_those_of_simulate(write):
     [point] = points_of(read(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
-    assert point.cells["Uniform"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())
+    assert point.cells["RoundRobin"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())
 
 
 def test_means_beyond_all_measure_are_refused_before_the_work(write):

@@ -26,7 +26,7 @@ def test_two_runs_give_the_same_bytes_and_the_second_plays_nothing(write, simula
     kept = bytes_of("a")
     second = run(experiment, "a")
     assert (second.played, second.reused) == (0, 4)
-    assert simulated == ["Uniform", "stubborn"] * 2
+    assert simulated == ["RoundRobin", "stubborn"] * 2
     assert second.rows == first.rows
     run(experiment, "b")
     assert bytes_of("a") == bytes_of("b") == kept
@@ -43,12 +43,12 @@ def test_a_policy_more_is_played_alone(write, simulated):
     assert simulated == ["Greedy"]
     assert (outcome.played, outcome.reused) == (1, 2)
     assert outcome.result is not None
-    assert outcome.result.labels == ["Uniform", "stubborn", "Greedy"]
+    assert outcome.result.labels == ["RoundRobin", "stubborn", "Greedy"]
     assert outlay.load("out/result.parquet") == outcome.result
     relabelled = run(read(write(PLAIN.replace("stubborn", "mule"))), "out")
     assert simulated == ["Greedy"]
     assert relabelled.result is not None
-    assert relabelled.result.labels == ["Uniform", "mule"]
+    assert relabelled.result.labels == ["RoundRobin", "mule"]
 
 
 def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, reports):
@@ -115,7 +115,7 @@ def test_a_damaged_cell_is_counted(write, simulated):
             "runs = 10000000000000",
             r"runs of \[experiment\] in experiment.toml must be small enough: these ",
         ),
-        ("seed = 3", 'seed = 3\nbackend = "cuda"', r"^Uniform at correlation = −0.5: backend='cuda' needs "),
+        ("seed = 3", 'seed = 3\nbackend = "cuda"', r"^RoundRobin at correlation = −0.5: backend='cuda' needs "),
     ],
 )
 def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
@@ -166,7 +166,7 @@ def test_damaged_and_foreign_cells_are_played_again(write, simulated):
 def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     experiment = read(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
     with pytest.raises(
-        OutlayError, match=r"^Uniform at correlation = −0.5: run \d of Uniform made max_pulls = 30 pulls"
+        OutlayError, match=r"^RoundRobin at correlation = −0.5: run \d of RoundRobin made max_pulls = 30 pulls"
     ):
         run(experiment, "out")
     assert not Path("out").exists()
@@ -180,7 +180,7 @@ def test_cells_put_together_are_one_simulation(write):
     """Nothing stands in here: the simulator, and the report."""
     experiment = read(write(PLAIN))
     [(_, result)] = results(experiment, "out")
-    contenders = {"Uniform": policies.Uniform(), "stubborn": policies.Fixed(1)}
+    contenders = {"RoundRobin": policies.RoundRobin(), "stubborn": policies.Fixed(1)}
     assert result == outlay.simulate(experiment.problem, contenders, [20, 50], runs=4, seed=3)
     assert not Path("out/report.html").exists()
     outcome = run(experiment, "out")

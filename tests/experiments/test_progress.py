@@ -29,9 +29,9 @@ def test_each_label_has_its_pace(write):
     progress.done(slow, "", fourth, 100.0)
     assert progress.played == 4
     assert lines == [
-        "1/4  Uniform, correlation = -0.5: 1.0 s, 200 pulls/s, 3 s left",
+        "1/4  RoundRobin, correlation = -0.5: 1.0 s, 200 pulls/s, 3 s left",
         "2/4  stubborn, correlation = -0.5: 300.0 s, 0.667 pulls/s, 5 min left",
-        "3/4  Uniform, correlation = 0.5: 3.0 s, 66.7 pulls/s, 5 min left",
+        "3/4  RoundRobin, correlation = 0.5: 3.0 s, 66.7 pulls/s, 5 min left",
         "4/4  stubborn: 100.0 s, 2 pulls/s",
     ]
 
@@ -43,10 +43,10 @@ def test_the_state_of_a_cell_at_work(write, monkeypatch):
     progress = Progress(every, points=2, show=states.append)
     (quick, first), (slow, second), *_ = every
     told = progress.reporter(quick, "correlation = -0.5", first)
-    assert states.pop() == ("Uniform, correlation = -0.5", 0.0, None, None), "nothing is known yet"
+    assert states.pop() == ("RoundRobin, correlation = -0.5", 0.0, None, None), "nothing is known yet"
     now[0] = 2.0
     told(0.5)
-    assert states.pop() == ("Uniform, correlation = -0.5", 0.125, 50.0, 2.0 + 3 * 4.0)
+    assert states.pop() == ("RoundRobin, correlation = -0.5", 0.125, 50.0, 2.0 + 3 * 4.0)
     progress.done(quick, "", first, 4.0)
     told = progress.reporter(slow, "", second)
     assert states.pop() == ("stubborn", 0.25, None, 12.0)
@@ -100,7 +100,7 @@ def test_the_estimate_is_scaled_by_pulls(write, clock):
     text = SWEPT.replace("budgets = [20, 50]", "budgets = [2e3, 5e3]").replace("runs = 4", "runs = 600")
     shares = estimate(read(write(text)), "out")
     assert [(share.label, share.cells, share.missing, share.pulls) for share in shares] == [
-        ("Uniform", 2, 2, 6e6),
+        ("RoundRobin", 2, 2, 6e6),
         ("stubborn", 2, 2, 6e6),
     ]
     assert [share.seconds for share in shares] == pytest.approx([6e3 + 0.2, 6e3 + 0.2])
@@ -112,6 +112,6 @@ def test_what_is_there_takes_no_time(write, simulated, clock):
     run(experiment, "out")
     more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
     shares = estimate(read(write(more)), "out")
-    assert [(share.label, share.cells, share.missing) for share in shares] == [("Uniform", 2, 0), ("stubborn", 4, 2)]
+    assert [(share.label, share.cells, share.missing) for share in shares] == [("RoundRobin", 2, 0), ("stubborn", 4, 2)]
     assert shares[0].seconds == 0.0
     assert shares[1].seconds == pytest.approx(2 * (0.1 + 0.2))

@@ -70,7 +70,7 @@ def test_the_number_of_arms():
 
 
 def test_a_parameter_of_policies():
-    players = (FRUGAL, Player("Frugal", "b", {"slope": 1.0, "delay": 2.0}), Player("Uniform", "c", {}))
+    players = (FRUGAL, Player("Frugal", "b", {"slope": 1.0, "delay": 2.0}), Player("RoundRobin", "c", {}))
     setup = Setup(catalogue.load("G"), players)
     assert [one.parameters.get("slope") for one in moved(setup, "policies.slope", 0.5).players] == [0.5, 0.5, None]
     one = moved(setup, "policies.v2.0 Frugal.slope", 0.5)

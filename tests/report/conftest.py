@@ -5,7 +5,7 @@ import pytest
 
 from outlay import __version__
 from outlay.arms import Gaussian, Problem
-from outlay.policies import UCBB1, UCBM1, Fixed, Uniform
+from outlay.policies import UCBB1, UCBM1, Fixed, RoundRobin
 from outlay.results.result import Result
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp;'
@@ -45,13 +45,13 @@ def three() -> Result:
 @pytest.fixture(scope="session")
 def apart() -> Result:
     """One policy learns, one does not."""
-    return made({"UCBB1": UCBB1(0.25, 0.25, 0.0), "Uniform": Uniform()}, [6.0, -0.5])
+    return made({"UCBB1": UCBB1(0.25, 0.25, 0.0), "RoundRobin": RoundRobin()}, [6.0, -0.5])
 
 
 @pytest.fixture(scope="session")
 def nasty() -> Result:
     """Names that would break a careless page."""
-    labels = {NASTY: Uniform(), "_hidden $x$ \\frac": Fixed(0)}
+    labels = {NASTY: RoundRobin(), "_hidden $x$ \\frac": Fixed(0)}
     return made(labels, [6.0, 3.0], names=[NASTY, "b"])
 
 

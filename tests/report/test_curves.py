@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from outlay.arms import Exponential, Problem
 from outlay.errors import BadParameter
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 from outlay.report.numbers.curves import Axis, bound_lines, ceiling_lines, floor_of, regret_chart, regret_curves, spread
 from outlay.theory import lower_bound, upper_bound
 from outlay.words import shortened
@@ -122,6 +122,6 @@ def test_labels_are_short_and_on_one_line():
 
 def test_a_floor_far_above_everything_is_left_out(make):
     """It is for large budgets: at this one, less than a fifth of it can be lost."""
-    barely = make({"a": Fixed(0), "b": Uniform()}, [0.0, 0.05])
+    barely = make({"a": Fixed(0), "b": RoundRobin()}, [0.0, 0.05])
     assert len(bound_lines(barely)) == 2
     assert regret_chart(barely).bounds == []

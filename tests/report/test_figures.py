@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from outlay import report
 from outlay.arms import Gaussian, Problem, catalogue
 from outlay.errors import BadFile, BadParameter
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 from outlay.report.drawn import drawn
 from outlay.report.figures import inline_svg, save_figure, svg_text
 from outlay.report.figures.style import ARMS, PALETTE
@@ -63,7 +63,7 @@ def test_a_column_has_its_names_below(three):
 def test_figures_show_the_arms(three, apart):
     for figure in (report.pulls_figure(three), report.reward_figure(three), report.path_figure(three, "UCBM1", 3)):
         assert named(figure)[:2] == ["arm 0", "arm 1"]
-    assert [axes.get_title(loc="left") for axes in report.pulls_figure(apart).axes] == ["UCBB1", "Uniform"]
+    assert [axes.get_title(loc="left") for axes in report.pulls_figure(apart).axes] == ["UCBB1", "RoundRobin"]
     assert report.path_figure(three, "UCBM1", 3).axes[0].get_title(loc="left") == "UCBM1, run 3"
 
 
@@ -82,20 +82,20 @@ def test_the_heat_map_has_a_cell_per_pair(three, apart):
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_every_figure_can_be_drawn(three, nasty, make, width):
     """From one run and one budget to many policies; no label is taken for mathematics."""
-    single = make({"a": Uniform(), "b": Fixed(0)}, [6.0, 0.0], runs=1, count=1)
-    many = make({f"policy {i}": Uniform() for i in range(8)}, list(range(8)), runs=2, count=3)
+    single = make({"a": RoundRobin(), "b": Fixed(0)}, [6.0, 0.0], runs=1, count=1)
+    many = make({f"policy {i}": RoundRobin() for i in range(8)}, list(range(8)), runs=2, count=3)
     zero = make({"a": Fixed(0)}, [0.0])
     for result in (single, nasty) if width == "page" else (many, zero):
         for draw in OF_A_RESULT:
             draw(result, width=width).draw_without_rendering()
     report.heatmap_figure({f"a rather long name, {i}": result for i, result in enumerate([three, single] * 3)},
                           width=width).draw_without_rendering()  # fmt: skip
-    report.intervals_figure(catalogue.load("thousand-arms"), Uniform(), 30.0, width=width).draw_without_rendering()
+    report.intervals_figure(catalogue.load("thousand-arms"), RoundRobin(), 30.0, width=width).draw_without_rendering()
     report.bounds_figure(catalogue.load("G"), 1e4, width=width).draw_without_rendering()
 
 
 def test_many_arms_are_not_all_named(make):
-    result = make({"a": Uniform()}, [6.0])
+    result = make({"a": RoundRobin()}, [6.0])
     wide = np.repeat(result.pulls, 10, axis=-1)
     arms = [Gaussian(1.0, 1.0 - 0.01 * k, 0.5, 0.5) for k in range(20)]
     for name, value in {"pulls": wide, "problem": Problem(arms)}.items():
@@ -113,7 +113,7 @@ def test_many_arms_are_not_all_named(make):
 def test_nothing_is_cut_off(make):
     """Names beside the rows of a narrow figure, measured as they are drawn in print."""
     labels = ["GaussianThompson", "UCB-B2C with estimated covariance", "UCB-B1 (alpha = 2.1)"]
-    result = make({label: Uniform() for label in labels}, [6.0, 7.0, 8.0])
+    result = make({label: RoundRobin() for label in labels}, [6.0, 7.0, 8.0])
     for draw in (report.distribution_figure, report.reward_figure):
         figure = draw(result, width="column")
         svg_text(figure)
@@ -124,14 +124,14 @@ def test_nothing_is_cut_off(make):
 
 
 def test_policies_of_one_colour_differ_in_their_marks(make):
-    result = make({f"policy {i}": Uniform() for i in range(8)}, list(range(1, 9)), runs=2)
+    result = make({f"policy {i}": RoundRobin() for i in range(8)}, list(range(1, 9)), runs=2)
     lines = report.regret_figure(result, bounds=False).axes[0].get_lines()
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 8
     assert {line.get_linestyle() for line in lines} == {"-"}
 
 
 def test_intervals_say_what_is_dashed():
-    assert named(report.intervals_figure(catalogue.load("G"), Uniform(), 30.0)) == [
+    assert named(report.intervals_figure(catalogue.load("G"), RoundRobin(), 30.0)) == [
         "arm 0",
         "arm 1",
         "arm 2",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from outlay import report
-from outlay.policies import Uniform
+from outlay.policies import RoundRobin
 from outlay.report.figures import save_figure
 from outlay.report.tables.latex import latex_table
 from outlay.report.tables.tex_text import readable, tex
@@ -75,10 +75,10 @@ def test_it_needs_booktabs_alone(three, nasty):
 
 def test_it_goes_across_both_columns_where_it_is_too_wide(three, make):
     assert r"\begin{table}[t]" in report.table(three, "latex")
-    tight = report.table(make({"a policy with a long name": Uniform()}, [9.0]), "latex")
+    tight = report.table(make({"a policy with a long name": RoundRobin()}, [9.0]), "latex")
     assert r"\begin{table}[t]" in tight
     assert r"\begin{tabular*}{\linewidth}{@{\extracolsep{\fill}}lrrrrr@{}}" in tight
-    wide = report.table(make({"a" * 30: Uniform()}, [-0.5]), "latex")
+    wide = report.table(make({"a" * 30: RoundRobin()}, [-0.5]), "latex")
     assert r"\begin{table*}[t]" in wide
     assert r"\end{table*}" in wide
 
@@ -125,12 +125,14 @@ def test_pdflatex_sets_it_all(make, tmp_path, kind):
         for name in needed:
             if subprocess.run(["kpsewhich", name], capture_output=True, check=False).returncode:
                 pytest.skip(f"this LaTeX has no {name}")
-    result = make({label: Uniform() for label in LABELS}, list(range(1, 11)), runs=3, count=3)
+    result = make({label: RoundRobin() for label in LABELS}, list(range(1, 11)), runs=3, count=3)
     save_figure(report.regret_figure(result, width="column"), tmp_path / "regret.pdf")
     parts = [
         report.table(result, "latex", title="; ".join(LABELS[:7])),
-        report.table(make({"a": Uniform()}, [3.0]), "latex"),
-        report.table(make({"GaussianThompson": Uniform(), "a long label in a column": Uniform()}, [9.0, 9.0]), "latex"),
+        report.table(make({"a": RoundRobin()}, [3.0]), "latex"),
+        report.table(
+            make({"GaussianThompson": RoundRobin(), "a long label in a column": RoundRobin()}, [9.0, 9.0]), "latex"
+        ),
     ]
     parts += [latex_table(tex("sweep"), "sweep", ["K β", *LABELS], [["−2 €", *["1,234.5 ± 12.3"] * 10]] * 3)]
     parts += [r"\begin{figure}\includegraphics[width=\columnwidth]{regret.pdf}\end{figure}"]

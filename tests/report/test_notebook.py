@@ -33,7 +33,7 @@ def test_a_result(three, make):
     for _, *column in list(zip(*cells, strict=True))[1:6]:
         assert len({len(cell.partition(".")[2]) for cell in column}) == 1
     assert three._repr_html_().count("<polyline") == 3
-    assert "–" in make({"a": outlay.policies.Uniform()}, [6.0], runs=1)._repr_html_()
+    assert "–" in make({"a": outlay.policies.RoundRobin()}, [6.0], runs=1)._repr_html_()
 
 
 def test_names_are_escaped(nasty):

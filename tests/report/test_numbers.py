@@ -11,7 +11,7 @@ from outlay.arms import Constant, Gaussian, Problem, catalogue
 from outlay.beliefs import Belief, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 from outlay.report.numbers.distribution import MOST_DOTS, distribution, strip
 from outlay.report.numbers.earnings import earnings
 from outlay.report.numbers.heat import heat_map
@@ -27,7 +27,7 @@ def by_hand(pulls, policies=None, names=("good", "bad"), rewards=(2.0, 1.0)) -> 
     pulls = np.array(pulls, np.int64)
     arms = Problem([Constant(1.0, reward) for reward in rewards], names=list(names))
     cost, reward = pulls.sum(axis=-1).astype(float), pulls @ np.array(rewards)
-    chosen = policies or {f"p{i}": Uniform() for i in range(len(pulls))}
+    chosen = policies or {f"p{i}": RoundRobin() for i in range(len(pulls))}
     best = np.tile([10.0, 100.0], (pulls.shape[1], 1)) * max(rewards)
     return Result(arms, chosen, np.array([10.0, 100.0]), 0, pulls, cost, reward, best, "0.1.0")
 
@@ -111,7 +111,7 @@ def test_runs_without_regret_stand_at_the_end_of_a_logarithmic_axis():
 
 
 def test_the_heat_map_is_on_a_common_scale(two):
-    better = by_hand([[[[10, 0], [99, 1]], [[10, 0], [99, 1]]]], {"p1": Uniform()})
+    better = by_hand([[[[10, 0], [99, 1]], [[10, 0], [99, 1]]]], {"p1": RoundRobin()})
     lost = heat_map({"hard": two, "easy": better})
     np.testing.assert_allclose(lost.value, [[0.1, np.nan], [0.25, 0.005]])
     assert lost.text == [["10%", "–"], ["25%", "0.5%"]]
@@ -121,7 +121,7 @@ def test_the_heat_map_is_on_a_common_scale(two):
     ratio = heat_map({"hard": two, "easy": better}, "ratio")
     np.testing.assert_allclose(ratio.value, [[1.0, np.nan], [2.5, 1.0]])
     assert ratio.text[1][0] == "2.5×"
-    oracle = by_hand([[[[10, 0], [100, 0]]], [[[5, 5], [96, 4]]]], {"oracle": Fixed(0), "p0": Uniform()})
+    oracle = by_hand([[[[10, 0], [100, 0]]], [[[5, 5], [96, 4]]]], {"oracle": Fixed(0), "p0": RoundRobin()})
     np.testing.assert_allclose(heat_map({"one": oracle}, "ratio").value, [[0.0], [1.0]])
 
 
@@ -159,8 +159,8 @@ def test_few_samples_rule_nothing_out():
 
 def test_intervals_are_of_the_run_that_simulate_plays():
     problem = catalogue.load("G")
-    found = intervals(problem, Uniform(), budget=150.0, seed=7)
-    assert found.pulls == outlay.simulate(problem, Uniform(), [150.0], runs=1, seed=7).pulls[0, 0, 0].tolist()
+    found = intervals(problem, RoundRobin(), budget=150.0, seed=7)
+    assert found.pulls == outlay.simulate(problem, RoundRobin(), [150.0], runs=1, seed=7).pulls[0, 0, 0].tolist()
     assert found.arms == ["arm 0", "arm 1", "arm 2"]
     assert (found.low <= found.high).all()
     width = found.high - found.low
@@ -182,7 +182,7 @@ def test_intervals_are_of_the_run_that_simulate_plays():
     ],
 )
 def test_bad_intervals_are_refused(change, sentence):
-    given = {"problem": catalogue.load("G"), "policy": Uniform(), "budget": 10.0} | change
+    given = {"problem": catalogue.load("G"), "policy": RoundRobin(), "budget": 10.0} | change
     with pytest.raises(BadParameter) as refused:
         intervals(**given)
     assert sentence in str(refused.value)
@@ -191,7 +191,7 @@ def test_bad_intervals_are_refused(change, sentence):
 def test_the_verdict_names_the_best_that_learns(two):
     with_oracle = by_hand(
         [two.pulls[0].tolist(), two.pulls[1].tolist(), [[[10, 0], [100, 0]]] * 2],
-        {"p0": Uniform(), "p1": Uniform(), "oracle": Fixed(0)},
+        {"p0": RoundRobin(), "p1": RoundRobin(), "oracle": Fixed(0)},
     )
     found = verdict(with_oracle)
     assert found.order == ["p0", "p1"]
@@ -214,7 +214,9 @@ def test_the_verdict_admits_a_tie():
 
 def test_the_verdict_names_all_that_are_next_and_means_that_few_runs_carry():
     runs = [[[9, 1], [90, 10]]] * 19 + [[[5, 5], [0, 1000]]]
-    result = by_hand([runs, *[[[[0, 10], [0, 100]]] * 20] * 2], {"p0": Uniform(), "p1": Uniform(), "p2": Uniform()})
+    result = by_hand(
+        [runs, *[[[[0, 10], [0, 100]]] * 20] * 2], {"p0": RoundRobin(), "p1": RoundRobin(), "p2": RoundRobin()}
+    )
     found = verdict(result)
     assert found.tied == ["p1", "p2"]
     assert found.carried == {"p0": 10.0}
@@ -228,8 +230,8 @@ def test_the_verdict_says_what_was_told_and_when_nothing_can_be_lost(three, make
     told = verdict(three)
     assert told.told == ["var_cost", "var_reward"]
     assert "It was told var_cost and var_reward of the arms" in sentences(told, three)[-1]
-    alone = make({"a": Uniform()}, [6.0], runs=5)
+    alone = make({"a": RoundRobin()}, [6.0], runs=5)
     assert sentences(verdict(alone), alone)[0].startswith("a lost ")
-    equal = make({"a": Uniform()}, [6.0])
+    equal = make({"a": RoundRobin()}, [6.0])
     object.__setattr__(equal, "problem", Problem([Gaussian(1.0, 1.0, 0.5, 0.5)] * 2))
     assert sentences(verdict(equal), equal) == ["All arms are equally good: whatever is pulled, nothing is lost."]

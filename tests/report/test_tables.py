@@ -11,7 +11,7 @@ import outlay
 from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 from outlay.report.numbers.curves import Floor, floor_of
 from outlay.report.tables.regret import HEADINGS, best_shares, bound_sentence, regret_rows
 
@@ -29,7 +29,7 @@ def test_rows(three):
 
 
 def test_rows_without_a_bound_or_an_error(make):
-    row = regret_rows(make({"a": Uniform()}, [-0.5], runs=1))[0]
+    row = regret_rows(make({"a": RoundRobin()}, [-0.5], runs=1))[0]
     assert "±" not in row.cells()[1]
     assert row._replace(ratio=None).cells()[-1] == "–"
     assert row._replace(regret=12345.6, stderr=1.0).cells()[1] == "12,346 ± 1.0"
@@ -55,7 +55,7 @@ def test_ties_by_rounding_share_the_best_arm(make):
 
 
 def test_markup_in_a_label_is_text(make):
-    assert "[red]x[/nosuch]" in printed(make({"[red]x[/nosuch]": Uniform()}, [1.0]), 120)
+    assert "[red]x[/nosuch]" in printed(make({"[red]x[/nosuch]": RoundRobin()}, [1.0]), 120)
 
 
 def test_bound_sentence():
@@ -92,7 +92,7 @@ def test_a_title_is_before_the_caption(three):
 
 
 def test_csv_has_all_digits(make):
-    result = make({'a, "b"': Uniform(), "c": Fixed(0)}, [6.0, 0.0], runs=1)
+    result = make({'a, "b"': RoundRobin(), "c": Fixed(0)}, [6.0, 0.0], runs=1)
     rows = list(csv.DictReader(io.StringIO(report.table(result, "csv"))))
     assert [row["policy"] for row in rows] == result.labels
     for row, expected in zip(rows, regret_rows(result), strict=True):
@@ -103,7 +103,7 @@ def test_csv_has_all_digits(make):
 
 
 def test_markdown_is_one_table(make):
-    text = report.table(make({"a|b <i>": Uniform(), "c\\d": Fixed(0)}, [6.0, 0.0]), "markdown")
+    text = report.table(make({"a|b <i>": RoundRobin(), "c\\d": Fixed(0)}, [6.0, 0.0]), "markdown")
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len(table) == 4
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {len(HEADINGS) + 1}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from outlay.arms import Gaussian, Problem
-from outlay.policies import Fixed, Uniform
+from outlay.policies import Fixed, RoundRobin
 from outlay.results.result import Result
 
 
@@ -12,7 +12,7 @@ def tiny() -> Result:
     pulls = np.array([[[[1, 2], [3, 4]], [[2, 0], [5, 1]]], [[[1, 0], [2, 0]], [[1, 0], [2, 0]]]])
     return Result(
         problem=Problem([Gaussian(1.0, 2.0, 0.5, 0.5), Gaussian(2.0, 2.0, 0.5, 0.5)], names=["a", "b"]),
-        policies={"even": Uniform(), "best": Fixed(0)},
+        policies={"even": RoundRobin(), "best": Fixed(0)},
         budgets=np.array([5.0, 10.0]),
         seed=7,
         pulls=pulls,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from outlay.arms import Problem
 from outlay.arms.law import Moments
 from outlay.errors import BadFile, BadParameter, OutlayError
-from outlay.policies import UCBB1, UCBB2, Fixed, Uniform
+from outlay.policies import UCBB1, UCBB2, Fixed, RoundRobin
 from outlay.results.result import Result, load
 
 
@@ -90,9 +90,9 @@ def test_a_policy_of_ones_own_comes_back_as_its_repr(tiny, tmp_path):
 
 
 def test_a_namesake_of_a_built_in_policy_is_still_foreign(tiny, tmp_path):
-    impostor = type("Uniform", (Mine,), {})()
-    dataclasses.replace(tiny, policies={"a": impostor, "b": Uniform()}).save(tmp_path / "x.parquet")
-    assert load(tmp_path / "x.parquet").policies["a"] == "Uniform(bonus=1.5)"
+    impostor = type("RoundRobin", (Mine,), {})()
+    dataclasses.replace(tiny, policies={"a": impostor, "b": RoundRobin()}).save(tmp_path / "x.parquet")
+    assert load(tmp_path / "x.parquet").policies["a"] == "RoundRobin(bonus=1.5)"
 
 
 def test_a_law_of_ones_own_is_refused_and_nothing_is_written(tiny, tmp_path):
