@@ -164,16 +164,6 @@ def test_what_stands_beside_the_tuple_has_a_field_that_formulas_read() -> None:
         assert kind(budget=7).known_budget == 7.0
 
 
-def test_an_old_name_still_leads_to_the_policy() -> None:
-    old, unknown = "Uniform", "Nobody"
-    assert policies.named(old) is getattr(policies, old) is policies.RoundRobin
-    assert old not in policies.__all__
-    assert not policies.RENAMED.keys() & policies.BY_NAME.keys()
-    assert policies.named(unknown) is policies.named(None) is policies.named([old]) is None
-    with pytest.raises(AttributeError, match=r"^module 'outlay\.policies' has no attribute 'Nobody'$"):
-        getattr(policies, unknown)
-
-
 class Mine(NamedTuple):
     """The ten lines that a user writes."""
 
