@@ -19,7 +19,7 @@ from outlay import Problem
 from outlay.arms import Gaussian
 from outlay.engine.backends import cuda as backend
 from outlay.engine.backends import threads
-from outlay.engine.loop import Outcome
+from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Uniform
 
@@ -53,8 +53,8 @@ def policy_of(name: str, problem: Problem) -> Any:
 
 def task_of(name: str, arms: int, budget: float, runs: int) -> Task:
     problem = problem_of(arms)
-    outcome = Outcome(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
-    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, outcome)
+    passages = Passages(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, passages)
 
 
 def clock(backend_run: Any, task: Task) -> float:
@@ -63,7 +63,7 @@ def clock(backend_run: Any, task: Task) -> float:
     backend_run([warm], os.cpu_count() or 1, lambda _: None)
     start = time.perf_counter()
     backend_run([task], os.cpu_count() or 1, lambda _: None)
-    return float(task.outcome.pulls.sum()) / (time.perf_counter() - start)
+    return float(task.passages.pulls.sum()) / (time.perf_counter() - start)
 
 
 def plainly(*arguments: Any) -> None:
@@ -87,7 +87,7 @@ def speeds(cuda: Any, share: float) -> Table:
         row = [f"{clock(backend.run, task):.2e}", "", ""]
         if backend._may_be_lazy(task.policy):
             row[1] = f"{clock(plainly, slow):.2e}"
-            same = (task.outcome.pulls[: slow.runs] == slow.outcome.pulls).all(axis=(1, 2)).mean()
+            same = (task.passages.pulls[: slow.runs] == slow.passages.pulls).all(axis=(1, 2)).mean()
             row[2] = f"{100 * same:.3f} %"
         size = backend._Plan(cuda, task).bytes_a_run * runs / 2**30
         table.add_row(name, f"{arms}", f"{budget:,.0f}", f"{runs:,}", *row, f"{size:.1f}")
@@ -104,7 +104,7 @@ def agreement(runs: int) -> Table:
         speed = clock(threads.run, host)
         pairs: list[Any] = [
             (mine[:, 0].reshape(runs, -1)[:, k], theirs[:, 0].reshape(runs, -1)[:, k])
-            for mine, theirs in zip(device.outcome, host.outcome, strict=True)
+            for mine, theirs in zip(device.passages, host.passages, strict=True)
             for k in range(mine[:, 0].reshape(runs, -1).shape[1])
         ]
         least = min(stats.ks_2samp(*pair).pvalue for pair in pairs)
@@ -121,7 +121,7 @@ def main() -> None:
     cuda = backend.toolkit()
     console = Console(width=100, highlight=False)
     card = cuda.get_current_device().name
-    console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, outcomes copied back")
+    console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, played copied back")
     console.print(speeds(cuda, share))
     console.print(f"Agreement with {os.cpu_count()} cores, K = 10, budget 10 000, {100_000 * share:,.0f} runs of each")
     console.print(agreement(int(100_000 * share)))

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from outlay import policies
-from outlay.engine.certificate import lazy_against
+from outlay.engine.certificate import Box, forget_box, lazy_against
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.compiler.world import World
-from outlay.engine.lazy import Race, forget
 from outlay.formulas.choose import best_by_excess
 from outlay.policies.protocol import memory_of
 from outlay.testing import PolicyContract
@@ -22,15 +21,15 @@ from tests.engine.test_lazy import EVERYTHING, spread
 
 
 def first_difference(
-    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, race: Any, end: int, rest: int, scales: Any
+    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, box: Any, end: int, rest: int, scales: Any
 ) -> int:
     """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
-    forget(race)
+    forget_box(box)
     for n in range(end):
         if n % rest == 0:
-            forget(race)
+            forget_box(box)
         arm = best_by_excess(policy, memory, pulls)
-        if lazy_against(policy, memory, pulls, race) != arm:
+        if lazy_against(policy, memory, pulls, box) != arm:
             return -1 - n
         cost, reward = world.pull(arm, rng)
         memory.observe(arm, scales[0] * cost + scales[2], scales[1] * reward + scales[3])
@@ -44,8 +43,8 @@ def compiled(policy: Any) -> Callable[..., int]:
         learn(function)
     inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
-        lambda rng, world, policy, memory, pulls, race, end, rest, scales: inner(
-            rng, world, policy, memory, pulls, race, end, rest, scales
+        lambda rng, world, policy, memory, pulls, box, end, rest, scales: inner(
+            rng, world, policy, memory, pulls, box, end, rest, scales
         )
     )
     return outer
@@ -72,11 +71,11 @@ def test_choices_by_certificate_are_those_of_the_full_comparison(make: Callable[
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng))
         world = World(EVERYTHING.groups, rng.integers(len(LAWS), size=arms))
-        memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+        memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Box.start()
         end, rest = int(spread(rng, 30, 3000)), int(spread(rng, 20, 1e5))
         scales = np.concatenate([10.0 ** rng.choice([-15, 0, 0, 0, 3, 15], 2), np.zeros(2)])
         scales[2:] = scales[:2] * rng.choice([0.0, 0.0, 0.0, -1.0, 1.0], 2)
-        n = play(rng, world, policy, memory, pulls, race, end, rest, scales)
+        n = play(rng, world, policy, memory, pulls, box, end, rest, scales)
         assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
 
 
@@ -94,13 +93,13 @@ class Counting(policies.Frugal):
 def test_few_arms_are_compared() -> None:
     """Ten arms far apart, after some rounds: less than one comparison in two pulls, not nine a pull."""
     policy, rng, arms = Counting(), np.random.default_rng(0), 10
-    memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
-    forget(race)
+    memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Box.start()
+    forget_box(box)
     first, last = 2_000, 6_000
     for n in range(last):
         if n == first:
             Counting.asked.clear()
-        arm = lazy_against(policy, memory, pulls, race)
+        arm = lazy_against(policy, memory, pulls, box)
         memory.observe(arm, *(np.array([1.0, arm / arms]) + 0.01 * rng.standard_normal(2)).tolist())
         pulls[arm] += 1
     assert len(Counting.asked) / (last - first) < 0.5

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.engine.backends import cluster
-from outlay.engine.loop import Outcome
+from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.errors import BadFile, BadParameter, InterpretedWarning, NotCovered, OutlayError, RunTooLong
 
@@ -113,7 +113,7 @@ def compiled_for(name: str) -> int:
 def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
     moments = G.second_moments()
-    players = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
+    players: dict[str, policies.Policy] = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
     here = outlay.simulate(G, players, **settings)
     assert equal(here, outlay.simulate(G, players, backend="dask", **settings))
@@ -176,7 +176,7 @@ def test_a_chunk_that_kills_every_worker_is_given_up(client: Any) -> None:
 
 
 def task_of(runs: int, budget: float) -> Task:
-    room = Outcome(np.zeros((runs, 1, 2), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+    room = Passages(np.zeros((runs, 1, 2), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
     return Task(COINS, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, room, first=3)
 
 
@@ -197,11 +197,11 @@ def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
         cluster.play_chunk(0, work, 3, 1)
 
     with pytest.raises(OutlayError, match="some or the problem cannot be sent to a worker: cannot pickle"):
-        cluster.packed(replace(task_of(1, 10.0), policy=threading.Lock()))
+        cluster.packed(replace(task_of(1, 10.0), policy=cast("Any", threading.Lock())))
 
 
 @pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray"), ("dask", "joblib")])
-def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, backend: str, module: str) -> None:
+def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, backend: Any, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(OutlayError) as caught:
         outlay.simulate(COINS, policies.Fixed(0), budgets=[10.0], backend=backend)

@@ -22,7 +22,7 @@ from outlay.engine.backends import threads
 from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu import random as device_random
 from outlay.engine.gpu.random import Stream, key_of, philox
-from outlay.engine.loop import Outcome
+from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.formulas.choose import best_by_score, log_of
@@ -230,9 +230,9 @@ MIXED = outlay.Problem(
 def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), runs: int = 300, **rest: Any) -> Task:
     limits = np.array(budgets, float)
     shape = (runs, len(limits))
-    outcome = Outcome(np.zeros((*shape, len(problem)), np.int64), np.zeros(shape), np.zeros(shape))
+    passages = Passages(np.zeros((*shape, len(problem)), np.int64), np.zeros(shape), np.zeros(shape))
     rest = {"seed": 0, "max_pulls": 10**9, **rest}
-    return Task(problem, type(policy).__name__, policy, limits, outcome=outcome, **rest)
+    return Task(problem, type(policy).__name__, policy, limits, passages=passages, **rest)
 
 
 class TestStream:
@@ -606,8 +606,8 @@ class TestWarp:
         lazy, plain = (task_of(gaussians(arms), BUILT_IN[policy], budgets, runs=3) for _ in range(2))
         warp.play(lazy, True, limit)
         warp.play(plain, False, 10**6)
-        assert all((mine == theirs).all() for mine, theirs in zip(lazy.outcome, plain.outcome, strict=True))
-        assert (lazy.outcome.cost > budgets).all()
+        assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
+        assert (lazy.passages.cost > budgets).all()
 
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(
@@ -625,7 +625,7 @@ class TestWarp:
         nested, flat = (
             warp.play(task_of(gaussians(3), policy, runs=3), False, 10) for policy in (Remembering(0.0), Greedy(0.0))
         )
-        assert (nested.outcome.cost == flat.outcome.cost).all()
+        assert (nested.passages.cost == flat.passages.cost).all()
 
 
 def played(task: Task) -> Task:
@@ -644,7 +644,7 @@ class TestOnTheDevice:
             with monkeypatch.context() as patch:
                 patch.setattr(backend, "_may_be_lazy", lambda policy: False)
                 plain = played(task_of(problem, policy, budgets=[3000.0]))
-            same = (lazy.outcome.pulls == plain.outcome.pulls).all(axis=(1, 2))
+            same = (lazy.passages.pulls == plain.passages.pulls).all(axis=(1, 2))
             assert same.mean() > 0.99  # all of them, but for scores that differ in their last digit
 
     def test_runs_do_not_depend_on_chunks_slices_or_their_number(self, monkeypatch):
@@ -652,8 +652,8 @@ class TestOnTheDevice:
         monkeypatch.setattr(backend, "chunks", lambda runs, *_: [(0, 128), (128, runs)])
         monkeypatch.setattr(backend, "_FIRST_SLICE", 7)
         part = played(task_of(gaussians(3), BUILT_IN["UCBB1"], runs=200))
-        assert (whole.outcome.pulls[:200] == part.outcome.pulls).all()
-        assert (whole.outcome.cost[:200] == part.outcome.cost).all()
+        assert (whole.passages.pulls[:200] == part.passages.pulls).all()
+        assert (whole.passages.cost[:200] == part.passages.cost).all()
 
     @pytest.mark.parametrize("policy", [*BUILT_IN.values(), Greedy(0.1), Thompson(0.5)], ids=lambda p: type(p).__name__)
     def test_agrees_with_the_cpu(self, policy):
@@ -662,14 +662,14 @@ class TestOnTheDevice:
         host = task_of(problem, policy, runs=20_000, seed=2)
         threads.run([host], 4, lambda done: None)
         alarm = 1e-4 / 5  # a false alarm in one run of ten thousand
-        for mine, theirs in zip(device.outcome, host.outcome, strict=True):
+        for mine, theirs in zip(device.passages, host.passages, strict=True):
             pairs: Any = zip(*(array[:, -1].reshape(20_000, -1).T for array in (mine, theirs)), strict=True)
             assert all(stats.ks_2samp(*pair).pvalue > alarm for pair in pairs)
 
     def test_every_law_has_its_moments(self):
         for law in MIXED.arms:
             task = played(task_of(outlay.Problem([law]), policies.Fixed(0), budgets=[200.0], runs=20_000))
-            rate = task.outcome.reward.sum() / task.outcome.cost.sum()
+            rate = task.passages.reward.sum() / task.passages.cost.sum()
             expected = law.moments()[1] / law.moments()[0]
             assert rate == pytest.approx(expected, rel=0.02), law
 

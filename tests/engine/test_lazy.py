@@ -14,7 +14,7 @@ from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.compiler.world import World, compose
-from outlay.engine.lazy import Race, forget, lazy_best, phase_end
+from outlay.engine.lazy import Race, forget_race, lazy_best, phase_end
 from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
@@ -47,12 +47,12 @@ def first_difference(
     rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, race: Any, begin: int, end: int, rest: int
 ) -> int:
     """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
-    forget(race)
+    forget_race(race)
     for n in range(begin, end):
         if memory.full():
             return n
         if n % rest == 0:
-            forget(race)
+            forget_race(race)
         arm = best_by_score(policy, memory, pulls, log_of(n))
         if lazy_best(policy, memory, pulls, n, race) != arm:
             return -1 - n
@@ -172,7 +172,7 @@ def test_few_arms_are_scored(arms: int, most: float) -> None:
     """Arms far apart, after some rounds: hardly more than one score a pull, where a full scan has one an arm."""
     policy, rng = Counting(1e-4, 1e-4, 0.0), np.random.default_rng(0)
     memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
-    forget(race)
+    forget_race(race)
     first, last = 20 * arms, 40 * arms + 1000
     for n in range(last):
         if n == first:

@@ -162,17 +162,25 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
             return (0.5, 1.0, 6.25, 0.0, 0.0)
 
     from outlay.engine.compiler.world import Laws
-    from outlay.engine.loop import Outcome, Runs, play
+    from outlay.engine.loop import Passages, Runs, play
 
-    outcome = Outcome(np.zeros((1, 3, 1), np.int64), np.zeros((1, 3)), np.zeros((1, 3)))
+    passages = Passages(np.zeros((1, 3, 1), np.int64), np.zeros((1, 3)), np.zeros((1, 3)))
     memory = outlay.beliefs.Moments.empty(1)
     law = Alternating(np.zeros(1))
     play(
-        (None,), Laws((law,)), policies.Fixed(0), (memory,), Runs.start(1), outcome, np.array([2.5, 3.5, 4.0]), 100, 100
+        (np.random.default_rng(0),),
+        Laws((law,)),
+        policies.Fixed(0),
+        (memory,),
+        Runs.start(1),
+        passages,
+        np.array([2.5, 3.5, 4.0]),
+        100,
+        100,
     )
-    assert outcome.pulls[0, :, 0].tolist() == [1, 3, 5]
-    assert outcome.cost[0].tolist() == [3.0, 4.0, 5.0]
-    assert outcome.reward[0].tolist() == [1.0, 3.0, 5.0]
+    assert passages.pulls[0, :, 0].tolist() == [1, 3, 5]
+    assert passages.cost[0].tolist() == [3.0, 4.0, 5.0]
+    assert passages.reward[0].tolist() == [1.0, 3.0, 5.0]
 
 
 def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:

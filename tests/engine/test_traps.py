@@ -469,14 +469,14 @@ def test_a_policy_that_allocates_works_and_leaks_nothing() -> None:
 def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the generators, which compiled code gets once a slice."""
     seen: list[Any] = []
-    start = batch._State.start
+    start = batch._Running.start
 
     def watched(which: Any) -> Any:
         state = start(which)
         seen.extend(state.rngs[:2])
         return state
 
-    monkeypatch.setattr(batch._State, "start", watched)
+    monkeypatch.setattr(batch._Running, "start", watched)
     outlay.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[5000.0], runs=20)
     gc.collect()
     assert len(seen) >= 4

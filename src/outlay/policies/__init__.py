@@ -15,6 +15,7 @@ from outlay.policies.fixed import Fixed
 from outlay.policies.frugal import Frugal
 from outlay.policies.kl_rate import KLRate
 from outlay.policies.median_rate import MedianRate
+from outlay.policies.protocol import Chooser, Compared, Memory, Policy, Sampled, Scored
 from outlay.policies.recommend import Recommendation, default, recommend
 from outlay.policies.ucb_b1 import UCBB1
 from outlay.policies.ucb_b2 import UCBB2
@@ -41,14 +42,20 @@ __all__ = [
     "UCBM1",
     "BernsteinRate",
     "CatoniRate",
+    "Chooser",
+    "Compared",
     "Fieller",
     "FiellerKnown",
     "Fixed",
     "Frugal",
     "KLRate",
     "MedianRate",
+    "Memory",
     "Now",
+    "Policy",
     "Recommendation",
+    "Sampled",
+    "Scored",
     "Uniform",
     "baselines",
     "best_by_excess",

@@ -46,7 +46,7 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike[str]) -> Result:
+def load(path: str | os.PathLike[str]) -> Result:
     """The result in the file at `path`, or BadFile in one sentence."""
     import pyarrow as pa
     import pyarrow.parquet as pq

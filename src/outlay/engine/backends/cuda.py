@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from outlay.engine.batch import check_finite
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.random import key_of
-from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Outcome, decide_lazily, way_to_decide
-from outlay.engine.task import Task, same_types
+from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages, decide_lazily, way_to_decide
+from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 
 THREADS = 128  # in a block; runs are padded to a multiple
@@ -115,7 +114,7 @@ class _Plan:
     @property
     def bytes_a_run(self) -> int:
         """What a run takes of the device's memory."""
-        _, budgets, arms = self.task.outcome.pulls.shape
+        _, budgets, arms = self.task.passages.pulls.shape
         held = sum(array.nbytes for array in arrays_in(self.first))
         return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + budgets * (arms + 2)))
 
@@ -153,7 +152,7 @@ class _Chunk:
     def __init__(self, plan: _Plan, task: Task) -> None:
         self.plan, self.task = plan, task
         self.lanes = math.ceil(task.runs / THREADS) * THREADS
-        _, budgets, arms = task.outcome.pulls.shape
+        _, budgets, arms = task.passages.pulls.shape
         zeros, lanes = plan.zeros, self.lanes
         marks = np.zeros((4, lanes), np.int64)
         marks[PASSED, task.runs :] = len(task.budgets)  # the padding is done
@@ -166,14 +165,14 @@ class _Chunk:
             zeros(plan.bounds, lanes, dtype=np.float32),
             zeros(plan.bounds, lanes, dtype=np.int32),
         )
-        self.outcome: Any = Outcome(
+        self.passages: Any = Passages(
             zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)
         )
         self.memories = self._spread([plan.first])
         self._kernel: Any = None
 
     def play(self, report: Callable[[float], None]) -> None:
-        """Play all runs to their end and write what came of them into the task's outcome."""
+        """Play all runs to their end and write what came of them into the task's passages."""
         limit, task, plan = _FIRST_SLICE, self.task, self.plan
         while True:
             start = time.perf_counter()
@@ -185,10 +184,10 @@ class _Chunk:
                 self._help()
             report(max(0.0, share / plan.device.MILLION - (self.lanes - task.runs)))
             limit = max(1, int(limit * min(4.0, max(0.25, _SLICE_SECONDS / seconds))))
-        outcome = Outcome(*(array.copy_to_host() for array in self.outcome))
-        if not (np.isfinite(outcome.cost).all() and np.isfinite(outcome.reward).all()):
-            check_finite(task.label, task.first, outcome.cost, outcome.reward)
-        for result, mine in zip(task.outcome, outcome, strict=True):
+        passages = Passages(*(array.copy_to_host() for array in self.passages))
+        if not (np.isfinite(passages.cost).all() and np.isfinite(passages.reward).all()):
+            check_finite(task.label, task.first, passages.cost, passages.reward)
+        for result, mine in zip(task.passages, passages, strict=True):
             result[...] = mine
 
     def advance(self, limit: int) -> tuple[int, int, int]:
@@ -209,7 +208,7 @@ class _Chunk:
     def arguments(self, tally: Any, limit: int) -> tuple[Any, ...]:
         """What the compiled loop takes."""
         plan, task = self.plan, self.task
-        shared = plan.world, plan.policy, self.memories, self.state, self.outcome, plan.budgets
+        shared = plan.world, plan.policy, self.memories, self.state, self.passages, plan.budgets
         return *shared, tally, plan.key, task.first, limit, task.max_pulls
 
     def _compiled(self, arguments: tuple[Any, ...]) -> Any:
@@ -226,7 +225,7 @@ class _Chunk:
         marks, totals = self.state.marks.copy_to_host(), self.state.totals.copy_to_host()
         going = np.flatnonzero(marks[PASSED] < len(task.budgets))
         for i in going[marks[STRAY, going] != 0]:
-            last = task.outcome.pulls.shape[2] - 1
+            last = task.passages.pulls.shape[2] - 1
             raise BadParameter(task.label, "the arm that choose returns", f"0 to {last}", int(marks[STRAY, i]))
         for i in going[~np.isfinite(totals[[SPENT, EARNED]][:, going]).all(axis=0)]:
             check_finite(task.label, task.first + int(i), totals[[SPENT, EARNED], i][None])

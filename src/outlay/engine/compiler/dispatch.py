@@ -102,14 +102,14 @@ def _signature(policy: Any, memory: Any, world: Any, stand_in: Callable[[Any], A
         return numba.typeof(value)
 
     runs = loop.Runs.start(1)
-    outcome = loop.Outcome(np.empty((1, 1, 1), np.int64), np.empty((1, 1)), np.empty((1, 1)))
+    passages = loop.Passages.blank(1, 1, 1)
     return (
         types.UniTuple(_GENERATOR, loop.BATCH),
         type_of(world),
         type_of(policy),
         types.UniTuple(type_of(memory), loop.BATCH),
         type_of(runs),
-        type_of(outcome),
+        type_of(passages),
         types.float64[::1],
         types.int64,
         types.int64,

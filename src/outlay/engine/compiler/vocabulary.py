@@ -14,11 +14,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 from outlay.engine import loop
-from outlay.engine.certificate import lazy_against
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.compiler.world import law_at
-from outlay.engine.lazy import forget, lazy_best
-from outlay.formulas.choose import best_by_sample, best_by_score
 
 # 1/0 is inf, as in numpy, and costs no branch; nobody calls these functions from C, and a tenth of compiling is spared.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -51,7 +48,7 @@ def _learn_method(name: str, arity: int) -> None:
     overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
 
 
-def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, race: Any, rng: Any) -> Any:  # noqa: ARG001
+def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, scratch: Any, rng: Any) -> Any:  # noqa: ARG001
     return loop.way_to_decide(policy.instance_class)
 
 
@@ -106,5 +103,5 @@ overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
 # counts the references of what Python passed, the loop can do without.
 register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
 register_jitable(**OPTIONS)(_counting_advance)
-for _function in Reach(best_by_score, best_by_sample, forget, lazy_best, lazy_against).functions:
+for _function in Reach(loop.forget, *loop.DECIDE.values()).functions:
     learn(_function)

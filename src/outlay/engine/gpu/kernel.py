@@ -59,7 +59,7 @@ class State(NamedTuple):
 
 
 def play_plainly(
-    world: Any, policy: Any, memories: Any, state: Any, outcome: Any, budgets: Any, tally: Any, key: Any, first: int,
+    world: Any, policy: Any, memories: Any, state: Any, passages: Any, budgets: Any, tally: Any, key: Any, first: int,
     limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, deciding anew at each."""
@@ -84,7 +84,7 @@ def play_plainly(
         spent, spent_low = added(spent, spent_low, cost)
         earned, earned_low = added(earned, earned_low, reward)
         while passed < len(budgets) and spent > budgets[passed]:
-            note(outcome, run, passed, pulls, spent, earned)
+            note(passages, run, passed, pulls, spent, earned)
             passed += 1
     state.marks[PULLS, run], state.marks[PASSED, run] = n, passed
     state.totals[SPENT, run], state.totals[SPENT_LOW, run] = spent, spent_low
@@ -95,7 +95,7 @@ def play_plainly(
 
 
 def play_lazily(
-    world: Any, policy: Any, memories: Any, state: Any, outcome: Any, budgets: Any, tally: Any, key: Any, first: int,
+    world: Any, policy: Any, memories: Any, state: Any, passages: Any, budgets: Any, tally: Any, key: Any, first: int,
     limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, scoring the leader alone where that is enough."""
@@ -134,7 +134,7 @@ def play_lazily(
                 if spent > budget:
                     pulls[leader] = count
                     while passed < len(budgets) and spent > budgets[passed]:
-                        note(outcome, run, passed, pulls, spent, earned)
+                        note(passages, run, passed, pulls, spent, earned)
                         passed += 1
                     budget = budgets[min(passed, len(budgets) - 1)]
                 going = passed < len(budgets) and n < stop and not memory.full()
@@ -331,12 +331,12 @@ def added(total: float, low: float, term: float) -> tuple[float, float]:
     return after, (after - total) - term
 
 
-def note(outcome: Any, run: int, passed: int, pulls: Any, spent: float, earned: float) -> None:
+def note(passages: Any, run: int, passed: int, pulls: Any, spent: float, earned: float) -> None:
     """Write down how a run stands at the passage of a budget."""
     for k in range(len(pulls)):
-        outcome.pulls[run, passed, k] = pulls[k]
-    outcome.cost[run, passed] = spent
-    outcome.reward[run, passed] = earned
+        passages.pulls[run, passed, k] = pulls[k]
+    passages.cost[run, passed] = spent
+    passages.reward[run, passed] = earned
 
 
 def count_in(tally: Any, done: bool, troubled: bool, spent: float, earned: float, budget: float) -> None:

@@ -17,10 +17,11 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.arms import Problem
+from outlay.engine.backends import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, moved
-from outlay.policies.protocol import as_data
+from outlay.policies.protocol import as_data, wants_budget
 
 _LONGEST_NAME = 255  # bytes: what file systems take
 _LARGEST = 1e100  # mean of an arm, as in logs
@@ -35,7 +36,7 @@ class Cell:
     budgets: tuple[float, ...]
     runs: int
     seed: int
-    backend: str
+    backend: Backend
 
     @cached_property
     def key(self) -> str:
@@ -59,7 +60,7 @@ class Cell:
     @property
     def spending(self) -> float:
         """The budget that a run spends in all: the largest, or every one in turn for a policy that is told it."""
-        return sum(self.budgets) if "budget" in self.policy._fields else self.budgets[-1]
+        return sum(self.budgets) if wants_budget(self.policy) else self.budgets[-1]
 
     @property
     def pulls(self) -> float:
