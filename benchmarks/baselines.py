@@ -65,7 +65,7 @@ def rivals(problem: Problem) -> dict[str, Any]:
 def played(problem: Problem, policy: Any, runs: int) -> Row:
     """A policy alone, on one thread."""
     arms, budgets = len(problem), np.array([BUDGET])
-    passages = Passages(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+    passages = Passages.blank(runs, 1, arms)
     task = Task(problem, type(policy).__name__, policy, budgets, 0, 10**9, passages)
     start = time.process_time()
     threads.run([task], 1, report=lambda _: None)

@@ -167,7 +167,7 @@ class Bench:
         budgets = np.array([budget])
 
         def clock(workers: int) -> tuple[float, int]:
-            passages = Passages(np.zeros((runs, 1, len(problem)), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
+            passages = Passages.blank(runs, 1, len(problem))
             task = Task(problem, "the policy", policy, budgets, 0, 10**9, passages)
             start = now()
             threads.run([task], workers, report=lambda _: None)

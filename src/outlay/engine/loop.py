@@ -23,6 +23,7 @@ from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Policy, S
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
+Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
 Index = int | slice | tuple[slice, ...] | EllipsisType
 
 BATCH = 8  # runs handed to one compiled call: fewer and short runs are bound by the call, more and it compiles slowly
@@ -36,7 +37,7 @@ SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
 class Arms(Protocol):
     """The arms of a problem as the loop pulls them."""
 
-    def pull(self, arm: int, rng: Rng, /) -> tuple[float, float]:
+    def pull(self, arm: int, rng: Drawing, /) -> tuple[float, float]:
         """Draw an arm's cost and reward."""
 
 

@@ -19,15 +19,14 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.beliefs import Moments
-from outlay.engine import loop
 from outlay.engine.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import kernel as device
-from outlay.engine.gpu import random as device_random
-from outlay.engine.gpu.random import VERBS, Stream
+from outlay.engine.gpu import decide, kernel, memory
+from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.parameters import is_record
+from outlay.policies.protocol import way_of
 
 Kernel = Any
 REGISTERS = 128  # of a lazy thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
@@ -60,7 +59,7 @@ def _made_for(arguments: tuple[Any, ...], lazy: bool, reach: Reach) -> Kernel:
     copies = StandIns(reach)
     for function in copies.functions:
         learn(function)
-    play = device.play_lazily if lazy else device.play_plainly
+    play = kernel.play_lazily if lazy else kernel.play_plainly
     registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
     return _compile(play, signature(arguments, copies.of), registers)
 
@@ -137,25 +136,18 @@ def _why(error: Exception) -> str:
     if not isinstance(error, NumbaError):
         return f"{type(error).__name__}: {error}"
     report = str(error)
-    missing = re.search(r"Unknown attribute '(\w+)' of type Stream", report)
+    missing = re.search(r"Unknown attribute '(\w+)' of type Philox", report)
     if missing:
         return f"on a GPU rng has no {missing[1]}(), only {', '.join(VERBS)}"
     reason = reason_of(report)
     calls = re.findall(r">>> (.*)", report)  # that it could not resolve, the innermost last
     if calls and "nothing helpful" in reason:
-        return f"numba knows no {re.sub(r'Stream[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
+        return f"numba knows no {re.sub(r'Philox[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
     return reason
 
 
 def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
-    ways = {
-        loop.decide_lazily: device.decide_by_score,
-        loop.decide_by_score: device.decide_by_score,
-        loop.decide_by_sample: device.decide_by_sample,
-        loop.decide_by_excess: device.decide_by_excess,
-        loop.decide_by_choose: device.decide_by_choose,
-    }
-    return ways[loop.way_to_decide(policy.instance_class)]
+    return decide.DECIDE[way_of(policy.instance_class).name]
 
 
 def _made(expression: str, arguments: str, **names: Any) -> Any:
@@ -224,30 +216,23 @@ registry.register_attr(_UniFields)
 for _name, _arity in PROTOCOL.items():
     _learn_method(_name, ", ".join("abc"[:_arity]))
 for _name in VERBS:
-    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Stream, _name)).parameters.values()][1:])))
-overload(device.decide, strict=False, jit_options=OPTIONS)(_decide)
+    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
+overload(decide.decide, strict=False, jit_options=OPTIONS)(_decide)
 overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
-overload(device.of_run, strict=False, jit_options=OPTIONS)(_of_run)
-overload(device.of_row, strict=False, jit_options=OPTIONS)(_of_row)
-overload(device.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
-overload(device_random.turn, strict=False, jit_options=OPTIONS)(_turns)
+overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
+overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
+overload(memory.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
+overload(turn, strict=False, jit_options=OPTIONS)(_turns)
 for _held, _there in (
-    (device.pick_up, device.leave),
-    (device.put_down, device.leave),
-    (device.take_in, device.take_in_there),
-    (device.known_of, device.known_of_there),
+    (memory.pick_up, memory.leave),
+    (memory.put_down, memory.leave),
+    (memory.take_in, memory.take_in_there),
+    (memory.known_of, memory.known_of_there),
 ):
     overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there))
     _learnt.add(_held)
-_learnt |= {device.decide, device.of_run, device.of_row, device.of_arm, device_random.turn}
+_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, turn}
 for _function in Reach(
-    device.play_plainly,
-    device.play_lazily,
-    device.decide_by_score,
-    device.decide_by_sample,
-    device.decide_by_excess,
-    device.decide_by_choose,
-    Stream.standard_normal,
-    Stream.random,
+    kernel.play_plainly, kernel.play_lazily, *decide.DECIDE.values(), Philox.standard_normal, Philox.random
 ).functions:
     learn(_function)
