@@ -36,7 +36,7 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
             self.memory_of_law[0] = turn + 1.0
             return (3.0 if turn % 2 == 0 else -2.0), 1.0
 
-        def moments(self) -> tuple[float, ...]:
+        def moments(self) -> tuple[float, float, float, float, float]:
             return (0.5, 1.0, 6.25, 0.0, 0.0)
 
     passages = Passages.blank(runs=1, budgets=3, arms=1)

@@ -7,6 +7,7 @@
 """
 
 import types as python
+from collections.abc import Callable
 from typing import Any
 
 from numba import types
@@ -15,6 +16,7 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 
 from outlay.engine import loop
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.world import law_at
 
 # 1/0 is inf, as in numpy, and costs no branch; nobody calls these functions from C, and a tenth of compiling is spared.
@@ -24,10 +26,10 @@ OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 _counting_advance = python.FunctionType(loop.advance.__code__, vars(loop))
 counting_play = python.FunctionType(loop.play.__code__, {**vars(loop), "advance": _counting_advance})
 
-_learnt: set[Any] = {law_at, loop.advance, loop.decide}
+_learnt: set[Callable[..., Any]] = {law_at, loop.advance, loop.decide}
 
 
-def learn(function: Any) -> None:
+def learn(function: Callable[..., Any]) -> None:
     """Let compiled code call a plain Python function."""
     if function not in _learnt:
         _learnt.add(function)
@@ -35,7 +37,7 @@ def learn(function: Any) -> None:
 
 
 def _learn_method(name: str, arity: int) -> None:
-    def method(self: Any) -> Any:
+    def method(self: NumbaType) -> Found:
         return getattr(getattr(self, "instance_class", None), name, None)
 
     # numba reads the signature of the function that finds the method, so it must have the method's arity.
@@ -48,28 +50,31 @@ def _learn_method(name: str, arity: int) -> None:
     overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
 
 
-def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, scratch: Any, rng: Any) -> Any:  # noqa: ARG001
+def _decide(
+    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType,  # noqa: ARG001
+    scratch: NumbaType, rng: NumbaType,  # noqa: ARG001
+) -> Found:  # fmt: skip
     return loop.way_to_decide(policy.instance_class)
 
 
-def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
+def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
     space: dict[str, Any] = {"rebuilt": _rebuilt}
-    exec(f"def law(rows, place):\n    return {row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
+    exec(f"def law(rows, row):\n    return {row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
     return space["law"]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _rebuilt(_context: Any, like: Any, values: Any) -> Any:
+def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     """A tuple of the type of `like`, with these values."""
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context: Emitter, builder: Emitter, signature: NumbaType, arguments: Emitter) -> Emitter:
         fields = cgutils.unpack_tuple(builder, arguments[1])
         return context.make_tuple(builder, signature.return_type, fields)
 
     return like(like, values), codegen
 
 
-def row_source(law: Any, like: str) -> str:
+def row_source(law: NumbaType, like: str) -> str:
     """The expression that rebuilds a law, nested ones included, from its row."""
     counts = {"number": 0, "array": 0}
 
@@ -77,17 +82,17 @@ def row_source(law: Any, like: str) -> str:
         counts[kind] += 1
         return counts[kind] - 1
 
-    def rebuilt(law: Any, like: str) -> str:
+    def rebuilt(law: NumbaType, like: str) -> str:
         fields = ", ".join(field(kind, f"{like}[{i}]") for i, kind in enumerate(law.types))
         return f"rebuilt({like}, ({fields},))"
 
-    def field(kind: Any, like: str) -> str:
+    def field(kind: NumbaType, like: str) -> str:
         if isinstance(kind, types.BaseNamedTuple):
             return rebuilt(kind, like)
         if isinstance(kind, types.Array):
             i = take("array")
-            return f"rows.arrays[{i}][rows.starts[place, {i}]:rows.starts[place + 1, {i}]]"
-        number = f"rows.numbers[place, {take('number')}]"
+            return f"rows.arrays[{i}][rows.starts[row, {i}]:rows.starts[row + 1, {i}]]"
+        number = f"rows.numbers[row, {take('number')}]"
         if isinstance(kind, types.Boolean):
             return f"{number} != 0.0"
         return f"int({number})" if isinstance(kind, types.Integer) else number

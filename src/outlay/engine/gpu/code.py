@@ -21,6 +21,7 @@ from numba.cuda.typing.templates import AttributeTemplate
 from outlay.beliefs import Moments
 from outlay.engine.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
 from outlay.engine.gpu import decide, kernel, memory
@@ -28,16 +29,17 @@ from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.parameters import is_record
 from outlay.policies.protocol import way_of
 
-Kernel = Any
+Kernel = Any  # what numba.cuda makes
+Function = Callable[..., Any]
 REGISTERS = 128  # of a lazy thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
 OPTIONS = {"forceinline": True}  # local arrays become registers only in one function
 
 _lock = threading.RLock()
 _kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
-_learnt: set[Any] = {law_at}
+_learnt: set[Function] = {law_at}
 
 
-def kernel_for(arguments: tuple[Any, ...], lazy: bool) -> Kernel:
+def kernel_for(arguments: tuple[object, ...], lazy: bool) -> Kernel:
     """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
@@ -55,7 +57,7 @@ def kernel_for(arguments: tuple[Any, ...], lazy: bool) -> Kernel:
         return _kernels[key][0]
 
 
-def _made_for(arguments: tuple[Any, ...], lazy: bool, reach: Reach) -> Kernel:
+def _made_for(arguments: tuple[object, ...], lazy: bool, reach: Reach) -> Kernel:
     copies = StandIns(reach)
     for function in copies.functions:
         learn(function)
@@ -64,17 +66,17 @@ def _made_for(arguments: tuple[Any, ...], lazy: bool, reach: Reach) -> Kernel:
     return _compile(play, signature(arguments, copies.of), registers)
 
 
-def _compile(play: Any, argument_types: Any, registers: int | None) -> Kernel:
+def _compile(play: Function, argument_types: tuple[NumbaType, ...], registers: int | None) -> Kernel:
     return cuda.jit(types.void(*argument_types), max_registers=registers)(play)
 
 
-def signature(arguments: tuple[Any, ...], stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
+def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -> tuple[NumbaType, ...]:
     """The numba types of the arguments; any array, of the host or the device, is one of the device.
 
     Raises CannotCompile where one holds neither numbers nor arrays of them.
     """
 
-    def type_of(value: Any) -> Any:
+    def type_of(value: Any) -> NumbaType:
         if is_record(value):
             return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         if isinstance(value, tuple):
@@ -101,7 +103,7 @@ types_of = {
 }
 
 
-def learn(function: Any) -> None:
+def learn(function: Function) -> None:
     """Let device code call a plain Python function."""
     if function not in _learnt:
         _learnt.add(function)
@@ -121,7 +123,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
     key, metadata = types.NamedTuple, {"target": "cuda"}
 
-    def generic_resolve(self, record: Any, name: str) -> Any:
+    def generic_resolve(self, record: NumbaType, name: str) -> NumbaType:
         return record[record.fields.index(name)] if name in record.fields else None
 
 
@@ -146,22 +148,25 @@ def _why(error: Exception) -> str:
     return reason
 
 
-def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
+def _decide(
+    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType, rng: NumbaType  # noqa: ARG001
+) -> Found:  # fmt: skip
     return decide.DECIDE[way_of(policy.instance_class).name]
 
 
-def _made(expression: str, arguments: str, **names: Any) -> Any:
-    space: dict[str, Any] = {"rebuilt": _rebuilt, **names}
+def _made(expression: str, arguments: str) -> Function:
+    space: dict[str, Any] = {"rebuilt": _rebuilt}
     exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
-    return space["made"]
+    made: Function = space["made"]
+    return made
 
 
-def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
-    return _made(row_source(rows.types[0], "rows.law"), "rows, place")
+def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
+    return _made(row_source(rows.types[0], "rows.law"), "rows, row")
 
 
-def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001
-    def part(path: str, kind: Any) -> str:
+def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
+    def part(path: str, kind: NumbaType) -> str:
         if isinstance(kind, types.Array):
             return f"{path}[{':, ' * (kind.ndim - 1)}run]"
         if not isinstance(kind, types.BaseTuple) or not len(kind):
@@ -172,20 +177,20 @@ def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001
     return _made(part("memories", memories), "memories, run")
 
 
-def _of_row(memory: Any, row: Any) -> Any:  # noqa: ARG001
+def _of_row(memory: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
     return lambda memory, row: _rebuilt(memory, (row,))
 
 
-def _of_arm(belief: Any, arm: Any) -> Any:  # noqa: ARG001
+def _of_arm(belief: NumbaType, arm: NumbaType) -> Found:  # noqa: ARG001
     rest = ", ".join(f"belief[{i}]" for i in range(1, len(belief.types)))
     return _made(f"rebuilt(belief, (arm, {rest}))", "belief, arm")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _rebuilt(_context: Any, like: Any, values: Any) -> Any:
+def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     """A tuple of the class of `like`, with these values."""
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context: Emitter, builder: Emitter, signature: NumbaType, arguments: Emitter) -> Emitter:
         return context.make_tuple(builder, signature.return_type, cgutils.unpack_tuple(builder, arguments[1]))
 
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
@@ -198,11 +203,11 @@ def has_moments(cls: type) -> bool:
     return ours == theirs and issubclass(cls, Moments)
 
 
-def _by_memory(held: Any, there: Any) -> Any:
+def _by_memory(held: Function, there: Function) -> Callable[..., Function]:
     return lambda memory, *_: held if has_moments(memory.instance_class) else there
 
 
-def _turns(half_turns: Any) -> Any:  # noqa: ARG001
+def _turns(half_turns: NumbaType) -> Found:  # noqa: ARG001
     return _turn
 
 
