@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from outlay.arms import Gaussian, Problem
+from outlay.beliefs import Lead
 from outlay.engine import certificate, simulate
 from outlay.engine.lazy import MARGIN, lazy_best
 from outlay.engine.loop import Scratch, forget
 from outlay.formulas.choose import best_by_excess, best_by_score, leader_of, log_of, number
-from outlay.policies.protocol import Way, memory_of, way_of
+from outlay.policies.protocol import MemoryTuple, Way, memory_of, way_of
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
 
@@ -132,7 +133,7 @@ class PolicyContract:
     def _is_lazy(self) -> bool:
         return self._way.name == "lazy score"
 
-    def _judged(self, memory: Any, lead: Any = None) -> list[Any]:
+    def _judged(self, memory: MemoryTuple, lead: Lead | None = None) -> list[Any]:
         """A lead, and the scores of all arms but the first, or how they compare with that lead."""
         arms = range(1, self.arms)
         if not self._has_excess():
@@ -143,10 +144,10 @@ class PolicyContract:
     def _has_excess(self) -> bool:
         return self._way.kind == "excess"
 
-    def _memory(self) -> Any:
+    def _memory(self) -> MemoryTuple:
         return memory_of(self.policy, self.arms)
 
-    def _memories(self, rng: np.random.Generator) -> Iterator[Any]:
+    def _memories(self, rng: np.random.Generator) -> Iterator[MemoryTuple]:
         """Memories of few and many samples, of every scale, with correlations and negative numbers."""
         for scale, count in itertools.product(_SCALES, (0, 1, 2, 5, 60, 400)):
             memory = self._memory()

