@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from outlay import Problem
 from outlay.arms import catalogue
 from outlay.engine.backends import threads
-from outlay.engine.loop import Outcome
+from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import baselines as b
 from outlay.results.regret import pseudo
@@ -65,12 +65,12 @@ def rivals(problem: Problem) -> dict[str, Any]:
 def played(problem: Problem, policy: Any, runs: int) -> Row:
     """A policy alone, on one thread."""
     arms, budgets = len(problem), np.array([BUDGET])
-    outcome = Outcome(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
-    task = Task(problem, type(policy).__name__, policy, budgets, 0, 10**9, outcome)
+    passages = Passages.blank(runs, 1, arms)
+    task = Task(problem, type(policy).__name__, policy, budgets, 0, 10**9, passages)
     start = time.process_time()
     threads.run([task], 1, report=lambda _: None)
-    speed = float(outcome.pulls.sum()) / (time.process_time() - start)
-    return Row(pseudo(outcome.pulls[:, 0], problem.mean_costs, problem.gaps), speed)
+    speed = float(passages.pulls.sum()) / (time.process_time() - start)
+    return Row(pseudo(passages.pulls[:, 0], problem.mean_costs, problem.gaps), speed)
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from outlay.beliefs import Moments
 from outlay.engine.backends import threads
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.vocabulary import OPTIONS, learn
-from outlay.engine.loop import Outcome
+from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.formulas.choose import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin
@@ -167,11 +167,11 @@ class Bench:
         budgets = np.array([budget])
 
         def clock(workers: int) -> tuple[float, int]:
-            outcome = Outcome(np.zeros((runs, 1, len(problem)), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
-            task = Task(problem, "the policy", policy, budgets, 0, 10**9, outcome)
+            passages = Passages.blank(runs, 1, len(problem))
+            task = Task(problem, "the policy", policy, budgets, 0, 10**9, passages)
             start = now()
             threads.run([task], workers, report=lambda _: None)
-            return now() - start, int(outcome.pulls.sum())
+            return now() - start, int(passages.pulls.sum())
 
         def once(workers: int) -> Speed:
             seconds, pulls = clock(workers)

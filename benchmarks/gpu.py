@@ -19,7 +19,9 @@ from outlay import Problem
 from outlay.arms import Gaussian
 from outlay.engine.backends import cuda as backend
 from outlay.engine.backends import threads
-from outlay.engine.loop import Outcome
+from outlay.engine.gpu import plan
+from outlay.engine.gpu.toolkit import toolkit
+from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, RoundRobin
 
@@ -53,8 +55,8 @@ def policy_of(name: str, problem: Problem) -> Any:
 
 def task_of(name: str, arms: int, budget: float, runs: int) -> Task:
     problem = problem_of(arms)
-    outcome = Outcome(np.zeros((runs, 1, arms), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
-    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, outcome)
+    passages = Passages.blank(runs, 1, arms)
+    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, passages)
 
 
 def clock(backend_run: Any, task: Task) -> float:
@@ -63,12 +65,12 @@ def clock(backend_run: Any, task: Task) -> float:
     backend_run([warm], os.cpu_count() or 1, lambda _: None)
     start = time.perf_counter()
     backend_run([task], os.cpu_count() or 1, lambda _: None)
-    return float(task.outcome.pulls.sum()) / (time.perf_counter() - start)
+    return float(task.passages.pulls.sum()) / (time.perf_counter() - start)
 
 
 def plainly(*arguments: Any) -> None:
     """`cuda.run` without laziness."""
-    with unittest.mock.patch.object(backend, "_may_be_lazy", return_value=False):
+    with unittest.mock.patch.object(plan, "may_be_lazy", return_value=False):
         backend.run(*arguments)
 
 
@@ -85,11 +87,11 @@ def speeds(cuda: Any, share: float) -> Table:
         runs = int(runs * share)
         task, slow = task_of(name, arms, budget, runs), task_of(name, arms, budget, min(runs, 100_000))
         row = [f"{clock(backend.run, task):.2e}", "", ""]
-        if backend._may_be_lazy(task.policy):
+        if plan.may_be_lazy(task.policy):
             row[1] = f"{clock(plainly, slow):.2e}"
-            same = (task.outcome.pulls[: slow.runs] == slow.outcome.pulls).all(axis=(1, 2)).mean()
+            same = (task.passages.pulls[: slow.runs] == slow.passages.pulls).all(axis=(1, 2)).mean()
             row[2] = f"{100 * same:.3f} %"
-        size = backend._Plan(cuda, task).bytes_a_run * runs / 2**30
+        size = plan.Plan(cuda, task).bytes_per_run * runs / 2**30
         table.add_row(name, f"{arms}", f"{budget:,.0f}", f"{runs:,}", *row, f"{size:.1f}")
     return table
 
@@ -104,7 +106,7 @@ def agreement(runs: int) -> Table:
         speed = clock(threads.run, host)
         pairs: list[Any] = [
             (mine[:, 0].reshape(runs, -1)[:, k], theirs[:, 0].reshape(runs, -1)[:, k])
-            for mine, theirs in zip(device.outcome, host.outcome, strict=True)
+            for mine, theirs in zip(device.passages, host.passages, strict=True)
             for k in range(mine[:, 0].reshape(runs, -1).shape[1])
         ]
         least = min(stats.ks_2samp(*pair).pvalue for pair in pairs)
@@ -118,10 +120,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
     share = 0.1 if parser.parse_args().quick else 1.0
-    cuda = backend.toolkit()
+    cuda = toolkit()
     console = Console(width=100, highlight=False)
     card = cuda.get_current_device().name
-    console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, outcomes copied back")
+    console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, played copied back")
     console.print(speeds(cuda, share))
     console.print(f"Agreement with {os.cpu_count()} cores, K = 10, budget 10 000, {100_000 * share:,.0f} runs of each")
     console.print(agreement(int(100_000 * share)))

@@ -8,25 +8,29 @@ import numpy as np
 from outlay import policies
 from outlay.arms import Problem, support_of
 from outlay.arms.coupled import is_gaussian
+from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.parameters import signature_of
 from outlay.theory import rates
 from outlay.words import key_of, one_of
 
+BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attributes
+Known = dict[str, Any]  # arguments of a policy's constructor, by name
 
-def usual_policies(problem: Problem) -> dict[str, Any]:
+
+def usual_policies(problem: Problem) -> dict[str, BuiltIn]:
     """What is played where no policy is named: the paper's that `problem` admits, the default, and RoundRobin."""
     chosen = policies.default()
     return paper_policies(problem) | {type(chosen).__name__: chosen, "RoundRobin": policies.RoundRobin()}
 
 
-def paper_policies(problem: Problem) -> dict[str, Any]:
+def paper_policies(problem: Problem) -> dict[str, BuiltIn]:
     """The paper's policies that `problem` admits, told what they may know.
 
     UCB-B1 and UCB-M1 know the second moments, UCB-B2 and UCB-B2C the bounds, all of them half the smallest mean cost.
     UCB-B1 is for arms all Gaussian or all bounded, UCB-B2 and UCB-B2C for bounded ones that are never negative.
     """
-    chosen = {}
+    chosen: dict[str, BuiltIn] = {}
     for name in _PAPER:
         if name == "UCBB1" and not _light_tailed(problem):
             continue
@@ -37,10 +41,10 @@ def paper_policies(problem: Problem) -> dict[str, Any]:
     return chosen
 
 
-def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, Any]:
+def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, BuiltIn]:
     """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot."""
     keys = {key_of(name): kind.__name__ for name, kind in (policies.RENAMED | policies.BY_NAME).items()}
-    chosen = {}
+    chosen: dict[str, BuiltIn] = {}
     for asked in names:
         if key_of(asked) not in keys:
             raise BadParameter("compare", "policy", one_of(policies.BY_NAME, asked), asked)
@@ -56,9 +60,9 @@ def notes(problem: Problem, names: Iterable[str]) -> list[str]:
     return []
 
 
-def policy_for(problem: Problem, name: str) -> Any:
+def policy_for(problem: Problem, name: str) -> BuiltIn:
     """One policy with the knowledge of `problem` that it asks for; `Fixed` plays the best arm."""
-    kind: Callable[..., Any] = policies.BY_NAME[name]
+    kind: Callable[..., BuiltIn] = policies.BY_NAME[name]
     if name in policies.BUILT_IN and name not in _KNOWING:
         return kind(problem.best) if name == "Fixed" else kind()
     try:
@@ -72,23 +76,23 @@ def policy_for(problem: Problem, name: str) -> Any:
         raise NotCovered(f"{name} cannot play this problem: {error}") from None
 
 
-def _moments(problem: Problem) -> dict[str, Any]:
-    moments: dict[str, Any] = {**problem.second_moments()}
+def _moments(problem: Problem) -> Known:
+    moments: Known = {**problem.second_moments()}
     for name, *values in zip(problem.names, *moments.values(), strict=True):
         if not np.isfinite(values).all():
             raise NotCovered(f"finite second moments, and arm {name!r} has infinite ones")
     return moments
 
 
-def _bounds(problem: Problem) -> dict[str, Any]:
-    bounds: dict[str, Any] = {**problem.bounds()}
+def _bounds(problem: Problem) -> Known:
+    bounds: Known = {**problem.bounds()}
     for name, law in zip(problem.names, problem.arms, strict=True):
         if not np.isfinite(support_of(law)).all():
             raise NotCovered(f"bounded costs and rewards, and those of arm {name!r} are not")
     return bounds
 
 
-def _positive_bounds(problem: Problem) -> dict[str, Any]:
+def _positive_bounds(problem: Problem) -> Known:
     bounds = _bounds(problem)
     for name, law in zip(problem.names, problem.arms, strict=True):
         box = support_of(law)
@@ -97,7 +101,7 @@ def _positive_bounds(problem: Problem) -> dict[str, Any]:
     return bounds
 
 
-def _widths(problem: Problem) -> dict[str, Any]:
+def _widths(problem: Problem) -> Known:
     """The lengths of the intervals in which costs and rewards of every arm lie."""
     _bounds(problem)
     boxes = [support_of(law) for law in problem.arms]
@@ -107,7 +111,7 @@ def _widths(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _moments_and_bounds(problem: Problem) -> dict[str, Any]:
+def _moments_and_bounds(problem: Problem) -> Known:
     """Second moments, with the bounds where there are any: UCB-B1 takes their absence as Gaussian."""
     try:
         return _moments(problem) | _bounds(problem)
@@ -115,7 +119,7 @@ def _moments_and_bounds(problem: Problem) -> dict[str, Any]:
         return _moments(problem)
 
 
-def _bounds_and_slope(problem: Problem) -> dict[str, Any]:
+def _bounds_and_slope(problem: Problem) -> Known:
     return _positive_bounds(problem) | {"slope_bound": float(np.abs(rates(problem).slope).max())}
 
 
@@ -124,12 +128,12 @@ def _light_tailed(problem: Problem) -> bool:
     return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
 
 
-def _asked(problem: Problem, kind: Callable[..., Any]) -> dict[str, Any]:
+def _asked(problem: Problem, kind: Callable[..., BuiltIn]) -> Known:
     """What a rival is told about the problem, by the names of its parameters."""
     return {name: _TOLD[name](problem) for name in signature_of(kind) if name in _TOLD}
 
 
-def _largest(problem: Problem, side: str, squares: Any = 0.0) -> float:
+def _largest(problem: Problem, side: str, squares: Vector | float = 0.0) -> float:
     """The largest variance of cost or reward, or, with the squares of the means, the largest mean square."""
     return float((_moments(problem)[side] + squares).max())
 
@@ -147,7 +151,7 @@ _TOLD: dict[str, Callable[[Problem], Any]] = {
 }
 # The paper's policies, which know the problem's smallest mean cost, and what else policies know about it.
 _PAPER = ("UCBB1", "UCBM1", "UCBB2", "UCBB2C")
-_KNOWING: dict[str, Callable[[Problem], dict[str, Any]]] = {
+_KNOWING: dict[str, Callable[[Problem], Known]] = {
     "UCBB1": _moments_and_bounds,
     "UCBM1": _moments,
     "UCBB2": _positive_bounds,

@@ -17,7 +17,7 @@ from outlay.campaign.ledger.learner import Stream
 from outlay.engine import loop
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
-from outlay.policies.protocol import checked_policy, memory_of, told
+from outlay.policies.protocol import checked_policy, memory_of, with_budget
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
@@ -105,11 +105,11 @@ def outcomes(kind: str) -> NDArray[np.float64]:
 
 def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
-    policy, memory, runs = told(policy, budget), memory_of(policy, ARMS), loop.Runs.start(ARMS)
+    policy, memory, runs = with_budget(policy, budget), memory_of(policy, ARMS), loop.Runs.start(ARMS)
     out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), np.array([budget])
     while not runs.marks[0, loop.PASSED]:
         loop.advance(
-            rng, tape, policy, memory, runs.pulls[0], runs.totals[0], runs.marks[0], runs.race, limits, *out,
+            rng, tape, policy, memory, runs.pulls[0], runs.totals[0], runs.marks[0], runs.scratch, limits, *out,
             len(tape.rows),
         )  # fmt: skip
         assert runs.marks[0, loop.PULLS] < len(tape.rows)

@@ -1,4 +1,4 @@
-"""Choices by certificate against the comparison of every arm, bit for bit, and how a false bound is caught."""
+"""Choices by certificate against the comparison of every arm, bit for bit."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -8,29 +8,27 @@ import numpy as np
 import pytest
 
 from outlay import policies
-from outlay.engine.certificate import lazy_against
+from outlay.engine.certificate import Box, forget_box, lazy_against
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.vocabulary import OPTIONS, learn
-from outlay.engine.compiler.world import World
-from outlay.engine.lazy import Race, forget
 from outlay.formulas.choose import best_by_excess
 from outlay.policies.protocol import memory_of
-from outlay.testing import PolicyContract
-from tests.arms.conftest import LAWS
-from tests.engine.test_lazy import EVERYTHING, spread
+from tests.engine.tape import Tape, recorded, spread
+
+RECORDED = recorded()
 
 
 def first_difference(
-    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, race: Any, end: int, rest: int, scales: Any
+    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, box: Any, end: int, rest: int, scales: Any
 ) -> int:
     """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
-    forget(race)
+    forget_box(box)
     for n in range(end):
         if n % rest == 0:
-            forget(race)
+            forget_box(box)
         arm = best_by_excess(policy, memory, pulls)
-        if lazy_against(policy, memory, pulls, race) != arm:
+        if lazy_against(policy, memory, pulls, box) != arm:
             return -1 - n
         cost, reward = world.pull(arm, rng)
         memory.observe(arm, scales[0] * cost + scales[2], scales[1] * reward + scales[3])
@@ -40,12 +38,12 @@ def first_difference(
 
 def compiled(policy: Any) -> Callable[..., int]:
     """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
-    for function in Reach(type(policy), type(memory_of(policy, 1)), World, *map(type, LAWS), best_by_excess).functions:
+    for function in Reach(type(policy), type(memory_of(policy, 1)), Tape, best_by_excess).functions:
         learn(function)
     inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
-        lambda rng, world, policy, memory, pulls, race, end, rest, scales: inner(
-            rng, world, policy, memory, pulls, race, end, rest, scales
+        lambda rng, world, policy, memory, pulls, box, end, rest, scales: inner(
+            rng, world, policy, memory, pulls, box, end, rest, scales
         )
     )
     return outer
@@ -63,20 +61,23 @@ def frugal(rng: np.random.Generator) -> Any:
     return policies.Frugal(rng.uniform(0.05, 1.0), rng.uniform(0.0, 9.0), bound)
 
 
+@pytest.mark.parametrize("runs", [300, pytest.param(3_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("make", [kl_rate, frugal])
-def test_choices_by_certificate_are_those_of_the_full_comparison(make: Callable[[np.random.Generator], Any]) -> None:
-    """1000 random runs: 1 to 300 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0."""
+def test_choices_by_certificate_are_those_of_the_full_comparison(
+    make: Callable[[np.random.Generator], Any], runs: int
+) -> None:
+    """Random runs: 1 to 300 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0."""
     play = compiled(make(np.random.default_rng(0)))
-    for seed in range(1_000):
+    for seed in range(runs):
         rng = np.random.default_rng(seed)
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng))
-        world = World(EVERYTHING.groups, rng.integers(len(LAWS), size=arms))
-        memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+        world = Tape(RECORDED, rng.integers(len(RECORDED), size=arms))
+        memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Box.start()
         end, rest = int(spread(rng, 30, 3000)), int(spread(rng, 20, 1e5))
         scales = np.concatenate([10.0 ** rng.choice([-15, 0, 0, 0, 3, 15], 2), np.zeros(2)])
         scales[2:] = scales[:2] * rng.choice([0.0, 0.0, 0.0, -1.0, 1.0], 2)
-        n = play(rng, world, policy, memory, pulls, race, end, rest, scales)
+        n = play(rng, world, policy, memory, pulls, box, end, rest, scales)
         assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
 
 
@@ -94,45 +95,13 @@ class Counting(policies.Frugal):
 def test_few_arms_are_compared() -> None:
     """Ten arms far apart, after some rounds: less than one comparison in two pulls, not nine a pull."""
     policy, rng, arms = Counting(), np.random.default_rng(0), 10
-    memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
-    forget(race)
+    memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Box.start()
+    forget_box(box)
     first, last = 2_000, 6_000
     for n in range(last):
         if n == first:
             Counting.asked.clear()
-        arm = lazy_against(policy, memory, pulls, race)
+        arm = lazy_against(policy, memory, pulls, box)
         memory.observe(arm, *(np.array([1.0, arm / arms]) + 0.01 * rng.standard_normal(2)).tolist())
         pulls[arm] += 1
     assert len(Counting.asked) / (last - first) < 0.5
-
-
-class Bold(policies.Frugal):
-    """Promises a bound, and gives the excess of the lower lead."""
-
-    __slots__ = ()
-
-    def excess(self, belief: Any, low: Any, high: Any) -> float:
-        return super().excess(belief, low, low)
-
-
-def test_a_bound_that_is_none_is_caught() -> None:
-    contract = PolicyContract()
-    contract.policy = Bold()
-    with pytest.raises(AssertionError, match=r"the excess of Bold\(.*\) is .*, below .*, for Lead\(.*"):
-        contract.test_an_excess_is_bounded_between_two_leads()
-
-
-class TestFrugal(PolicyContract):
-    policy = policies.Frugal()
-
-
-class TestFrugalWithABound(PolicyContract):
-    policy = policies.Frugal(reward_bound=4.0)
-
-
-class TestKLRate(PolicyContract):
-    policy = policies.KLRate()
-
-
-class TestKLRateOfSamples(PolicyContract):
-    policy = policies.KLRate("half", "sample")

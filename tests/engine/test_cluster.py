@@ -2,16 +2,12 @@
 
 import importlib.util
 import os
-import pickle
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +16,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
-from outlay.engine.backends import cluster
-from outlay.engine.loop import Outcome
-from outlay.engine.task import Task
-from outlay.errors import BadFile, BadParameter, InterpretedWarning, NotCovered, OutlayError, RunTooLong
+from outlay.errors import BadParameter, InterpretedWarning, OutlayError, RunTooLong
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed: nothing of clusters is tested")
 cloudpickle = pytest.importorskip("cloudpickle")  # comes with it
@@ -113,7 +106,7 @@ def compiled_for(name: str) -> int:
 def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
     moments = G.second_moments()
-    players = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
+    players: dict[str, policies.Policy] = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
     here = outlay.simulate(G, players, **settings)
     assert equal(here, outlay.simulate(G, players, backend="dask", **settings))
@@ -173,69 +166,6 @@ def test_a_chunk_that_kills_every_worker_is_given_up(client: Any) -> None:
         outlay.simulate(COINS, Deadly(), budgets=[10.0, 20.0], runs=1, backend="dask")
     assert len(warned) == 1
     assert "\n" not in str(caught.value)
-
-
-def task_of(runs: int, budget: float) -> Task:
-    room = Outcome(np.zeros((runs, 1, 2), np.int64), np.zeros((runs, 1)), np.zeros((runs, 1)))
-    return Task(COINS, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, room, first=3)
-
-
-def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = cluster.versions()
-    monkeypatch.setattr(cluster, "versions", lambda: {**versions, "numpy": "1.0"})
-    work = cluster.packed(task_of(1, 10.0))
-    monkeypatch.setattr(cluster, "versions", lambda: versions)
-    with pytest.raises(OutlayError, match=r"a worker has numpy \S+ where the caller has 1.0: install the same version"):
-        cluster.play_chunk(0, work, 3, 1)
-
-    elsewhere = ModuleType("elsewhere")
-    elsewhere.Mine = type("Mine", (policies.Fixed,), {"__module__": "elsewhere"})  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
-    work = cluster.packed(replace(task_of(1, 10.0), policy=elsewhere.Mine(0)))
-    monkeypatch.delitem(sys.modules, "elsewhere")
-    with pytest.raises(OutlayError, match=r"a worker cannot load a class of yours \(No module named 'elsewhere'\)"):
-        cluster.play_chunk(0, work, 3, 1)
-
-    with pytest.raises(OutlayError, match="some or the problem cannot be sent to a worker: cannot pickle"):
-        cluster.packed(replace(task_of(1, 10.0), policy=threading.Lock()))
-
-
-@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray"), ("dask", "joblib")])
-def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, backend: str, module: str) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(OutlayError) as caught:
-        outlay.simulate(COINS, policies.Fixed(0), budgets=[10.0], backend=backend)
-    assert str(caught.value) == f"backend='{backend}' needs `pip install outlay[{backend}]`"
-
-
-@pytest.mark.parametrize(("runs", "budget", "slots"), [(1, 1e12, 8), (200, 1e5, 2), (10**6, 10.0, 64), (7, 1e9, 1)])
-def test_chunks_hold_every_run_once_and_are_worth_sending(runs: int, budget: float, slots: int) -> None:
-    chunks = cluster.chunks_of(task_of(runs, budget), slots)
-    assert [run for chunk in chunks for run in range(chunk.first, chunk.first + chunk.runs)] == [*range(3, runs + 3)]
-    pulls = [chunk.runs * budget for chunk in chunks]
-    assert all(chunk.runs == 1 or made <= 5e7 for chunk, made in zip(chunks, pulls, strict=True))
-    assert len(chunks) == 1 or min(pulls[:-1]) >= 1e5
-    assert len(chunks) >= min(runs, 4 * slots, runs * budget / 2e5)
-
-
-def test_every_policys_first_runs_come_first() -> None:
-    tasks = [task_of(8, 1e8), task_of(8, 1e8), task_of(2, 1e8)]
-    parts = cluster.parts_of(tasks, 2)
-    assert [(place, chunk.first) for place, chunk in parts[:4]] == [(0, 3), (1, 3), (2, 3), (0, 4)]
-    assert len(parts) == 18
-
-
-def test_errors_survive_the_journey() -> None:
-    errors = [
-        OutlayError("a"),
-        BadParameter("a", "b", "c", 1.5),
-        BadFile("d"),
-        NotCovered("e"),
-        RunTooLong("p", 1, 2, 3.0, 4.0),
-    ]
-    for error in errors:
-        copy = pickle.loads(pickle.dumps(error))
-        assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
 
 
 ALONE = """

@@ -60,7 +60,7 @@ BAD = [
     (f"{HEAD}backend = 'moon'", "backend of [experiment] must be one of threads, dask, ray, cuda; got 'moon'"),
     (f"{HEAD}budgets = [1]", "budgets or budget of [experiment] must be given, and not both; got {"),
     ("format = 1\n[experiment]\nproblem = 'G'", "budget of [experiment] must be given, and not both; got {}"),
-    (HEAD.replace("budget = 10", "budget = 0"), "budget of [experiment] must be ≥ 1e-300; got 0"),
+    (HEAD.replace("budget = 10", "budget = 0"), "budget of [experiment] must be > 0; got 0"),
     (HEAD.replace("budget =", "budgets ="), "budgets of [experiment] must be a list; `budget` is one number; got 10"),
     (HEAD.replace("budget = 10", "budgets = []"), "budgets of [experiment] must be a number or a sequence"),
     (HEAD.replace("budget = 10", "budgets = [2, 1]"), "budgets of [experiment] must be in rising order, each once"),

@@ -180,7 +180,7 @@ def test_cells_put_together_are_one_simulation(write):
     """Nothing stands in here: the simulator, and the report."""
     experiment = read(write(PLAIN))
     [(_, result)] = results(experiment, "out")
-    contenders = {"RoundRobin": policies.RoundRobin(), "stubborn": policies.Fixed(1)}
+    contenders: dict[str, policies.Policy] = {"RoundRobin": policies.RoundRobin(), "stubborn": policies.Fixed(1)}
     assert result == outlay.simulate(experiment.problem, contenders, [20, 50], runs=4, seed=3)
     assert not Path("out/report.html").exists()
     outcome = run(experiment, "out")

@@ -4,7 +4,7 @@ import numpy as np
 
 import outlay
 from outlay.arms import Empirical, Gaussian, Problem
-from outlay.policies import UCBM1, Fixed, RoundRobin
+from outlay.policies import UCBM1, Fixed, Policy, RoundRobin
 from outlay.report.reproduce import python_call
 
 
@@ -20,7 +20,7 @@ def same_again(result: outlay.Result) -> bool:
 
 
 def test_the_call_makes_the_result_again():
-    contenders = {"it's": RoundRobin(), "best": Fixed(0)}
+    contenders: dict[str, Policy] = {"it's": RoundRobin(), "best": Fixed(0)}
     own = Problem([Gaussian(1.0, 0.1 + 0.2, 0.5, 0.5), Gaussian(2.0, 1 / 3, 0.5, 0.5)], names=["\\'''", "b"])
     for problem in (outlay.arms.catalogue.load("gaussian5"), own):
         assert same_again(outlay.simulate(problem, contenders, budgets=[7.0, 20 / 3 * 3], runs=2, seed=5))

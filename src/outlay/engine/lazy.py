@@ -5,11 +5,11 @@ Between two pulls of an arm its score only rises, with ln n: that is what a poli
 until then, and a score at an *earlier* ln n is a lower one. From this, two shortcuts that change no choice:
 
 - While the leader's score at the ln n of the last contest exceeds the bounds of all others, and no bound has run out,
-  the leader is pulled again: one score and no logarithm a pull, whatever the number of arms.
+  the leader is pulled again: one score and no logarithm per pull, whatever the number of arms.
 - Otherwise there is a contest. The others' bounds lie in a tournament tree. Whoever has the largest bound, or a bound
   that has run out, is scored at the current ln n; the loser goes back into the tree with a new bound, as far ahead as
   it stays below the winner. The contest ends when no bound reaches the best score. An arm that was just pulled returns
-  after about as many pulls as the others need to catch up, and is scored a few times in between: O(log K) a pull.
+  after about as many pulls as the others need to catch up, and is scored a few times in between: O(log K) per pull.
 
 Ties need no special care: arms are compared by (score, fewest pulls, lowest index) and bounds in the same way, so K
 arms at +∞ are played in turn at the cost of one path in the tree. Bounds carry a margin of 1e-9, since rounding may
@@ -19,24 +19,31 @@ Everything here runs in the interpreter and compiled.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.beliefs import Lead
-from outlay.formulas.choose import log_of, number, precedes
+from outlay.formulas.choose import Counts, log_of, number, precedes
+from outlay.policies.protocol import Memory, Scored
 
 FAR = 2**60  # no run makes as many pulls
 MARGIN = 1e-9
 SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is guessed anew
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
+TRIES = 2  # bounds that are tried for an arm whose score is known
 
-# Entries of Race.marks: the leader, the first pull that needs a contest (in `certificate`: whether there is a box), the
-# first pull of the next phase.
+# Entries of Race.marks: the leader, the first pull that needs a contest, the first pull of the next phase.
 LEADER, UNTIL, PHASE_END = 0, 1, 2
 # Entries of Race.levels: ln n of the last contest, the largest bound of the others then.
 LOG, RIVAL = 0, 1
+
+
+class Phased(Scored, Protocol):
+    """A policy with a score that may be looked at lazily."""
+
+    def phase(self, log_n: float, /) -> int:
+        """A whole number; while it is the same, the score of an arm that is not pulled never falls as log_n grows."""
 
 
 class Race(NamedTuple):
@@ -51,23 +58,21 @@ class Race(NamedTuple):
     dues: NDArray[np.int64]  # [node]: the first pull at which a bound below has run out
     marks: NDArray[np.int64]
     levels: NDArray[np.float64]
-    box: NDArray[np.float64]  # [low or high, number of a lead]: see `certificate`
 
     @staticmethod
     def start(arms: int) -> "Race":
         """Room for this many arms."""
         tops, dues = np.zeros((2, 2 * arms), np.int64)
-        box = np.zeros((2, len(Lead._fields)))
-        return Race(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2), box)
+        return Race(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2))
 
 
-def forget(race: Race) -> None:
+def forget_race(race: Race) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
     race.marks[LEADER] = -1
     race.marks[UNTIL] = 0
 
 
-def lazy_best(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
+def lazy_best(policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race) -> int:
     """`choose.best_by_score` for a policy with `phase`: the same arm, n pulls into the run."""
     leader = int(race.marks[LEADER])
     if n < race.marks[UNTIL] and policy.score(memory.belief(leader), float(race.levels[LOG])) > race.levels[RIVAL]:
@@ -75,57 +80,22 @@ def lazy_best(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
     return contest(policy, memory, pulls, n, race)
 
 
-def contest(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
-    """Score as few arms as it takes to know the best: each turn of the loop scores one arm, now or for a bound."""
-    nobody = len(pulls)
+def contest(policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race) -> int:
+    """Score as few arms as it takes to know the best: the leader, then rivals until no bound reaches the best score."""
     log_n = log_of(n)
-    arm = int(race.marks[LEADER])
-    if arm < 0 or n >= race.marks[PHASE_END]:
-        arm = 0
+    best = int(race.marks[LEADER])
+    if best < 0 or n >= race.marks[PHASE_END]:
+        best = 0
         race.marks[PHASE_END] = phase_end(policy, n)
         _line_up(race, pulls, n)
-        _take_out(race, pulls, arm)
-    best, top = nobody, -np.inf  # the winner so far and its score
-    score, scored, tries = top, False, 0  # the arm's score, or a guess of it, and how many bounds to try
-    at = n  # the pull for which it is scored
+        _take_out(race, pulls, best)
+    top = _score(policy, memory, best, log_n)
     while True:
-        value = float(policy.score(memory.belief(arm), log_n if at == n else log_of(at)))
-        settled = False
-        if at > n:
-            bound = _with_margin(number(value))
-            race.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
-            tries -= 1
-            if bound < top:
-                _settle(race, pulls, arm, bound, at + 1)
-                settled = True
-        elif best == nobody:
-            best, top = arm, number(value)
-            settled = True
-        else:
-            score, scored, tries = number(value), True, 2
-            ahead = race.dues[nobody + arm] - 1 - n  # how far its bound was to last
-            if precedes(score, pulls[arm], arm, top, pulls[best], best):
-                _take_out(race, pulls, arm)
-                race.turns[best] = n + nobody  # a guess: everyone in turn
-                arm, score, best, top = best, top, arm, score
-            elif ahead > 0 and race.bounds[arm] < np.inf:
-                race.turns[arm] = n + _crossing(n, ahead, race.bounds[arm] - score, top - score)
-            race.turns[arm] = max(race.turns[arm], n + SOON)
-        if not settled:  # a bound until half-way to its turn, or its score, or else the score is needed first
-            at = _look_ahead(race, arm, n)
-            if scored and (tries == 0 or at == n or score == np.inf):
-                _settle(race, pulls, arm, score, int(race.marks[PHASE_END]) if score == np.inf else n + 1)
-                settled = True
-            elif tries == 0:
-                at = n
-        if settled:
-            arm, at = int(race.tops[1]), n
-            if race.dues[1] <= n:
-                arm = _first_due(race, nobody, n)
-                at = _look_ahead(race, arm, n)
-                score, scored, tries = float(race.bounds[arm]), False, 1
-            elif arm == nobody or precedes(top, pulls[best], best, race.bounds[arm], pulls[arm], arm):
-                break
+        overdue = race.dues[1] <= n
+        arm = _first_due(race, len(pulls), n) if overdue else int(race.tops[1])
+        if not overdue and (arm == len(pulls) or precedes(top, pulls[best], best, race.bounds[arm], pulls[arm], arm)):
+            break
+        best, top = _meet(policy, memory, pulls, n, log_n, race, arm, overdue, best, top)
     # Whoever has just taken the lead will lose it by being pulled, often as not: only a leader that kept it is trusted.
     race.marks[UNTIL] = min(race.dues[1], race.marks[PHASE_END]) if best == race.marks[LEADER] else 0
     race.marks[LEADER] = best
@@ -134,7 +104,57 @@ def contest(policy: Any, memory: Any, pulls: Any, n: int, race: Race) -> int:
     return best
 
 
-def phase_end(policy: Any, n: int) -> int:
+def _meet(
+    policy: Phased, memory: Memory, pulls: Counts, n: int, log_n: float, race: Race, arm: int, overdue: bool, best: int,
+    top: float,
+) -> tuple[int, float]:  # fmt: skip
+    """Have a rival meet the best so far: the winner and its score; the loser goes into the tree with a new bound.
+
+    A rival whose bound has run out may do with another bound, and no score.
+    """
+    if overdue:
+        at = _look_ahead(race, arm, n)
+        if at > n and _bounded(policy, memory, pulls, n, race, arm, at, float(race.bounds[arm]), top):
+            return best, top
+    score = _score(policy, memory, arm, log_n)
+    ahead = race.dues[len(pulls) + arm] - 1 - n  # how far its bound was to last
+    if precedes(score, pulls[arm], arm, top, pulls[best], best):
+        _take_out(race, pulls, arm)
+        race.turns[best] = n + len(pulls)  # a guess: everyone in turn
+        arm, score, best, top = best, top, arm, score
+    elif ahead > 0 and race.bounds[arm] < np.inf:
+        race.turns[arm] = n + _crossing(n, ahead, race.bounds[arm] - score, top - score)
+    race.turns[arm] = max(race.turns[arm], n + SOON)
+    for _ in range(TRIES):
+        at = _look_ahead(race, arm, n)
+        if at == n or score == np.inf:
+            break
+        if _bounded(policy, memory, pulls, n, race, arm, at, score, top):
+            return best, top
+    _settle(race, pulls, arm, score, int(race.marks[PHASE_END]) if score == np.inf else n + 1)
+    return best, top
+
+
+def _bounded(
+    policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race, arm: int, at: int, score: float, top: float
+) -> bool:  # fmt: skip
+    """Whether an arm's score stays below the winner's until the pull `at`: then that is its bound.
+
+    Either way its turn is guessed anew. `score` is its score now, or a guess of it.
+    """
+    bound = _with_margin(_score(policy, memory, arm, log_of(at)))
+    race.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
+    if bound < top:
+        _settle(race, pulls, arm, bound, at + 1)
+        return True
+    return False
+
+
+def _score(policy: Phased, memory: Memory, arm: int, log_n: float) -> float:
+    return number(float(policy.score(memory.belief(arm), log_n)))
+
+
+def phase_end(policy: Phased, n: int) -> int:
     """The first pull after the n-th at which the policy's phase is another."""
     here = policy.phase(log_of(n))
     step = 1
@@ -152,7 +172,7 @@ def phase_end(policy: Any, n: int) -> int:
     return high
 
 
-def _line_up(race: Race, pulls: Any, n: int) -> None:
+def _line_up(race: Race, pulls: Counts, n: int) -> None:
     """Put every arm into the tree with a bound that says nothing."""
     arms = len(pulls)
     race.bounds[arms] = -np.inf
@@ -198,7 +218,7 @@ def _first_due(race: Race, arms: int, n: int) -> int:
     return node - arms
 
 
-def _settle(race: Race, pulls: Any, arm: int, bound: float, due: int) -> None:
+def _settle(race: Race, pulls: Counts, arm: int, bound: float, due: int) -> None:
     """Write an arm's bound into its leaf and set the path to the root right."""
     arms = len(pulls)
     race.bounds[arm] = bound
@@ -208,7 +228,7 @@ def _settle(race: Race, pulls: Any, arm: int, bound: float, due: int) -> None:
     _climb(race, pulls, node, arm)
 
 
-def _take_out(race: Race, pulls: Any, arm: int) -> None:
+def _take_out(race: Race, pulls: Counts, arm: int) -> None:
     """Leave nobody in an arm's leaf."""
     node = len(pulls) + arm
     race.tops[node] = len(pulls)
@@ -216,7 +236,7 @@ def _take_out(race: Race, pulls: Any, arm: int) -> None:
     _climb(race, pulls, node, arm)
 
 
-def _climb(race: Race, pulls: Any, node: int, arm: int) -> None:
+def _climb(race: Race, pulls: Counts, node: int, arm: int) -> None:
     """Set the nodes above right, up to where nothing changes any more."""
     while node > 1:
         left = node & ~1
@@ -229,7 +249,7 @@ def _climb(race: Race, pulls: Any, node: int, arm: int) -> None:
         race.dues[node] = due
 
 
-def _upper(race: Race, pulls: Any, arm: int, other: int) -> int:
+def _upper(race: Race, pulls: Counts, arm: int, other: int) -> int:
     """Which of two arms has the bound that comes first; either may be nobody."""
     if arm == len(pulls):
         return other

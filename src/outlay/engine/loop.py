@@ -8,14 +8,23 @@ All state lives in arrays, so that the loop can stop after a slice of pulls and 
 that is how a progress bar moves and Ctrl-C returns at once.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from types import EllipsisType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.engine.certificate import lazy_against
-from outlay.engine.lazy import Race, forget, lazy_best
+from outlay.engine.certificate import Box, forget_box, lazy_against
+from outlay.engine.lazy import Phased, Race, forget_race, lazy_best
 from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
+from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Policy, Sampled, Scored, WayName, way_of
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
+Index = int | slice | tuple[slice, ...] | EllipsisType
 
 BATCH = 8  # runs handed to one compiled call: fewer and short runs are bound by the call, more and it compiles slowly
 
@@ -25,95 +34,134 @@ PULLS, PASSED, STRAY = 0, 1, 2
 SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
 
 
+class Arms(Protocol):
+    """The arms of a problem as the loop pulls them."""
+
+    def pull(self, arm: int, rng: Drawing, /) -> tuple[float, float]:
+        """Draw an arm's cost and reward."""
+
+
+class Scratch(NamedTuple):
+    """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
+
+    race: Race  # for policies with a score and a phase
+    box: Box  # for policies that compare every arm with the leader
+
+    @staticmethod
+    def start(arms: int) -> "Scratch":
+        """Room for this many arms."""
+        return Scratch(Race.start(arms), Box.start())
+
+
 class Runs(NamedTuple):
     """Where each run of a batch stands."""
 
-    pulls: NDArray[np.int64]  # [run, arm]
-    totals: NDArray[np.float64]  # [run, 4]: spent and earned so far
-    marks: NDArray[np.int64]  # [run, 3]: pulls made, budgets passed, a chosen arm that does not exist (0: none)
-    race: Race  # of the run that is being advanced
+    pulls: Counts  # [run, arm]
+    totals: Floats  # [run, 4]: spent and earned so far
+    marks: Counts  # [run, 3]: pulls made, budgets passed, a chosen arm that does not exist (0: none)
+    scratch: Scratch  # of the run that is being advanced
 
     @staticmethod
     def start(arms: int) -> "Runs":
         """A batch that has not pulled yet."""
         return Runs(
-            np.zeros((BATCH, arms), np.int64), np.zeros((BATCH, 4)), np.zeros((BATCH, 3), np.int64), Race.start(arms)
+            np.zeros((BATCH, arms), np.int64), np.zeros((BATCH, 4)), np.zeros((BATCH, 3), np.int64), Scratch.start(arms)
         )
 
 
-class Outcome(NamedTuple):
+class Passages(NamedTuple):
     """What each run had done when it passed each budget."""
 
-    pulls: NDArray[np.int64]  # [run, budget, arm]
-    cost: NDArray[np.float64]  # [run, budget]
-    reward: NDArray[np.float64]  # [run, budget]
+    pulls: Counts  # [run, budget, arm]
+    cost: Floats  # [run, budget]
+    reward: Floats  # [run, budget]
 
-    def blank(self) -> "Outcome":
-        """Arrays of zeros, each whole and contiguous, of the same shapes."""
-        return Outcome(*(np.zeros(array.shape, array.dtype) for array in self))  # type: ignore[arg-type]
+    @staticmethod
+    def blank(runs: int, budgets: int, arms: int) -> "Passages":
+        """Room for so many runs, all zeros.
 
-    def part(self, index: Any) -> "Outcome":
+        >>> Passages.blank(runs=5, budgets=2, arms=3).pulls.shape
+        (5, 2, 3)
+        """
+        shape = (runs, budgets)
+        return Passages(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.zeros(shape))
+
+    def part(self, index: Index) -> "Passages":
         """The same part of each array."""
-        return Outcome(self.pulls[index], self.cost[index], self.reward[index])
+        return Passages(self.pulls[index], self.cost[index], self.reward[index])
+
+    def fill(self, played: "Passages") -> None:
+        """Write what was played here."""
+        for mine, theirs in zip(self, played, strict=True):
+            mine[...] = theirs
 
 
-def decide(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:
+def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng) -> int:
     """The arm to pull next, by whichever of score, sample, excess and choose the policy has."""
-    arm: int = way_to_decide(type(policy))(policy, memory, pulls, spent, n, race, rng)
-    return arm
+    return way_to_decide(type(policy))(policy, memory, pulls, spent, n, scratch, rng)
 
 
-def way_to_decide(policy: Any) -> Any:
-    """The function below that serves a class of policies: the interpreter and the compiler agree on it here."""
-    if _can(policy, "score"):
-        return decide_lazily if _can(policy, "phase") else decide_by_score
-    if _can(policy, "excess"):
-        return decide_by_excess
-    return decide_by_sample if _can(policy, "sample") else decide_by_choose
-
-
-def _can(policy: Any, method: str) -> bool:
-    """Whether a class has a method of this name; a field may have the name, too."""
-    return callable(getattr(policy, method, None))
-
-
-def decide_lazily(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+def decide_lazily(
+    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
     """`decide` for a policy with `score` and `phase`."""
-    return lazy_best(policy, memory, pulls, n, race)
+    return lazy_best(policy, memory, pulls, n, scratch.race)
 
 
-def decide_by_score(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+def decide_by_score(
+    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
     """`decide` for a policy with `score` alone."""
     return best_by_score(policy, memory, pulls, log_of(n))
 
 
-def decide_by_sample(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+def decide_by_sample(
+    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
     """`decide` for a policy with `sample`."""
     return best_by_sample(policy, memory, pulls, log_of(n), rng)
 
 
-def decide_by_excess(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+def decide_by_excess(
+    policy: Compared, memory: Leads, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
     """`decide` for a policy with `excess`."""
-    return lazy_against(policy, memory, pulls, race)
+    return lazy_against(policy, memory, pulls, scratch.box)
 
 
-def decide_by_choose(policy: Any, memory: Any, pulls: Any, spent: float, n: int, race: Any, rng: Any) -> int:  # noqa: ARG001
+def decide_by_choose(
+    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
     """`decide` for a policy with `choose`."""
-    arm: int = policy.choose(memory, Now(n, log_of(n), spent), rng)
-    return arm
+    return policy.choose(memory, Now(n, log_of(n), spent), rng)
+
+
+# `decide` for each way of `protocol.WAYS`; which of the classes of policies each takes, numba checks.
+DECIDE: dict[WayName, Callable[..., int]] = {
+    "lazy score": decide_lazily,
+    "score": decide_by_score,
+    "sample": decide_by_sample,
+    "excess": decide_by_excess,
+    "choose": decide_by_choose,
+}
+
+
+def way_to_decide(policy: type) -> Callable[..., int]:
+    """The function above that serves a class of policies."""
+    return DECIDE[way_of(policy).name]
 
 
 def advance(
-    rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, totals: Any, marks: Any, race: Any, budgets: Any,
-    out_pulls: Any, out_cost: Any, out_reward: Any, stop: int,
+    rng: Rng, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    scratch: Scratch, budgets: Floats, out_pulls: Counts, out_cost: Floats, out_reward: Floats, stop: int,
 ) -> None:  # fmt: skip
     """Pull one run's arms until every budget is passed, it has made `stop` pulls, or its memory is full."""
     n, passed = marks[PULLS], marks[PASSED]
     spent, spent_low = totals[SPENT], totals[SPENT_LOW]
     earned, earned_low = totals[EARNED], totals[EARNED_LOW]
-    forget(race)
+    forget(scratch)
     while passed < len(budgets) and n < stop and not memory.full():
-        arm = decide(policy, memory, pulls, spent, n, race, rng)
+        arm = decide(policy, memory, pulls, spent, n, scratch, rng)
         if arm < 0 or arm >= len(pulls):
             marks[STRAY] = arm  # never 0, which is always an arm
             break
@@ -141,15 +189,22 @@ def advance(
     totals[EARNED], totals[EARNED_LOW] = earned, earned_low
 
 
+def forget(scratch: Scratch) -> None:
+    """Begin anew: another run, or the same one with its memory changed."""
+    forget_race(scratch.race)
+    forget_box(scratch.box)
+
+
 def play(
-    rngs: Any, world: Any, policy: Any, memories: Any, runs: Any, outcome: Any, budgets: Any, limit: int, cap: int
-) -> None:
+    rngs: tuple[Rng, ...], world: Arms, policy: Policy, memories: tuple[Any, ...], runs: Runs, passages: Passages,
+    budgets: Floats, limit: int, cap: int,
+) -> None:  # fmt: skip
     """Advance a batch of runs by `limit` pulls in all, none of them past `cap` pulls."""
-    for i in range(len(outcome.cost)):
+    for i in range(len(passages.cost)):
         before = runs.marks[i, PULLS]
         if limit > 0 and runs.marks[i, PASSED] < len(budgets):
             advance(
-                rngs[i], world, policy, memories[i], runs.pulls[i], runs.totals[i], runs.marks[i], runs.race, budgets,
-                outcome.pulls[i], outcome.cost[i], outcome.reward[i], min(before + limit, cap),
+                rngs[i], world, policy, memories[i], runs.pulls[i], runs.totals[i], runs.marks[i], runs.scratch,
+                budgets, passages.pulls[i], passages.cost[i], passages.reward[i], min(before + limit, cap),
             )  # fmt: skip
             limit -= runs.marks[i, PULLS] - before

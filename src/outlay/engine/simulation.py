@@ -1,43 +1,40 @@
 """simulate(): policies on a problem, over runs and budgets."""
 
-from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay._version import __version__
 from outlay.arms.problem import Problem, checked_problem
-from outlay.checks import Vector, real, vector, whole
-from outlay.engine.loop import Outcome
+from outlay.checks import Vector, whole
+from outlay.engine.backends import BACKENDS, Backend, backend_of
+from outlay.engine.budgets import checked_budgets
+from outlay.engine.loop import Passages
 from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
+from outlay.engine.room import room_for
 from outlay.engine.task import Task
 from outlay.errors import BadParameter
 from outlay.parameters import is_record
 from outlay.policies import Fixed
-from outlay.policies.protocol import checked_policy, told, wants_budget
+from outlay.policies.protocol import Policy, checked_policy, wants_budget, with_budget
 from outlay.results.result import Result
 
-_BACKENDS = {  # and where each is, imported when it is used
-    "threads": ("threads", "run"),
-    "dask": ("cluster", "run_on_dask"),
-    "ray": ("cluster", "run_on_ray"),
-    "cuda": ("cuda", "run"),
-}
+Policies = Policy | Sequence[Policy] | Mapping[str, Policy]
 
 
 def simulate(
     problem: Problem,
-    policies: Any,
+    policies: Policies,
     budgets: ArrayLike | None = None,
     *,
     budget: float | None = None,
     runs: int = 100,
     seed: int = 0,
     workers: int | None = None,
-    backend: str = "threads",
+    backend: Backend = "threads",
     max_pulls: int = 10**9,
     progress: bool | Report | None = None,
     partial: bool = False,
@@ -68,12 +65,12 @@ def simulate(
     """
     checked_problem("simulate", problem)
     labelled = _labelled(policies, len(problem))
-    limits = _budgets(budgets, budget)
+    limits = checked_budgets("simulate", budgets, budget)
     runs = whole("simulate", "runs", runs, at_least=1)
     seed = whole("simulate", "seed", seed, at_least=0)
     workers = None if workers is None else whole("simulate", "workers", workers, at_least=1)
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
-    if str(backend) not in _BACKENDS:
+    if str(backend) not in BACKENDS:
         raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise BadParameter("simulate", "progress", "True, False, None or a function", progress)
@@ -81,24 +78,23 @@ def simulate(
         raise BadParameter("simulate", "partial", "True or False", partial)
 
     oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
-    outcome = _room(len(labelled) + 1, runs, len(limits), len(problem))
+    passages = room_for("simulate", len(labelled) + 1, runs, len(limits), len(problem))
     tasks = [
-        Task(problem, label, player, limits[part], seed, max_pulls, outcome.part(i).part((slice(None), part)))
+        Task(problem, label, player, limits[part], seed, max_pulls, passages.part(i).part((slice(None), part)))
         for i, (label, policy) in enumerate([*labelled.items(), oracle])
         for part, player in _by_budget(policy, limits)
     ]
-    module, function = _BACKENDS[str(backend)]
-    play = getattr(import_module(f"outlay.engine.backends.{module}"), function)
+    play = backend_of(backend)
     try:
         with progress_bar(runs * len(tasks), progress) as report:
             play(tasks, workers, report)
     except KeyboardInterrupt as asked:
         again = isinstance(asked.__context__, KeyboardInterrupt)  # while threads were still ending: they may be writing
-        done = _finished(outcome)
+        done = _finished(passages)
         if not partial or again or done == 0:
             raise
-        outcome = outcome.part((slice(None), slice(done)))
-    mine = outcome.part(slice(len(labelled)))
+        passages = passages.part((slice(None), slice(done)))
+    mine = passages.part(slice(len(labelled)))
     return Result(
         problem=problem,
         policies=labelled,
@@ -107,59 +103,31 @@ def simulate(
         pulls=mine.pulls,
         cost=mine.cost,
         reward=mine.reward,
-        oracle_reward=outcome.reward[-1],
+        oracle_reward=passages.reward[-1],
         version=__version__,
     )
 
 
-def _by_budget(policy: Any, budgets: Vector) -> list[tuple[slice, Any]]:
+def _by_budget(policy: Policy, budgets: Vector) -> list[tuple[slice, Policy]]:
     """Which budgets one run can serve: all of them, or one at a time for a policy that looks at the budget."""
     if not wants_budget(policy):
         return [(slice(None), policy)]
-    return [(slice(j, j + 1), told(policy, budget)) for j, budget in enumerate(budgets)]
+    return [(slice(j, j + 1), with_budget(policy, budget)) for j, budget in enumerate(budgets)]
 
 
-def _room(policies: int, runs: int, budgets: int, arms: int) -> Outcome:
-    """Where all runs' outcomes go; rewards are nan until then."""
-    shape = (policies, runs, budgets)
-    try:
-        return Outcome(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.full(shape, np.nan))
-    except (MemoryError, ValueError):  # numpy: too large for this machine, too large for any
-        size = 8.0 * policies * runs * budgets * (arms + 2)
-        raise BadParameter("simulate", "runs", f"small enough: these need {size:.1e} bytes of memory", runs) from None
-
-
-def _finished(outcome: Outcome) -> int:
+def _finished(passages: Passages) -> int:
     """How many runs, from the first on, every policy has finished: a run's rewards are written last."""
-    open_runs = np.flatnonzero(~np.isfinite(outcome.reward).all(axis=(0, 2)))
-    return int(open_runs[0]) if open_runs.size else outcome.reward.shape[1]
+    open_runs = np.flatnonzero(~np.isfinite(passages.reward).all(axis=(0, 2)))
+    return int(open_runs[0]) if open_runs.size else passages.reward.shape[1]
 
 
-def _budgets(budgets: ArrayLike | None, budget: float | None) -> Vector:
-    if (budgets is None) == (budget is None):
-        raise BadParameter("simulate", "budgets or budget", "given, and not both", (budgets, budget))
-    if budgets is None:
-        top = real("simulate", "budget", budget, above=0)
-        if top < 1e-300:
-            raise BadParameter("simulate", "budget", "≥ 1e-300, so that a thousandth of it is a number", budget)
-        return usual_budgets(top)
-    limits = vector("simulate", "budgets", budgets, above=0)
-    if (np.diff(limits) <= 0).any():
-        raise BadParameter("simulate", "budgets", "in rising order, each once", budgets)
-    return np.array(limits)
-
-
-def usual_budgets(top: float) -> Vector:
-    """What `budget=top` stands for: 25 budgets evenly spaced in the logarithm, from a thousandth of it."""
-    return np.geomspace(top / 1000, top, 25)
-
-
-def _labelled(policies: Any, arms: int) -> dict[str, Any]:
+def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
     """Label → policy, each checked."""
     if isinstance(policies, Mapping):
         labelled = dict(policies)
     else:
-        many = list(policies) if isinstance(policies, (list, tuple)) and not is_record(policies) else [policies]
+        several = isinstance(policies, (list, tuple)) and not is_record(policies)
+        many = [*cast("Sequence[Policy]", policies)] if several else [cast("Policy", policies)]  # checked below
         labelled = {type(policy).__name__: policy for policy in many}
         if len(labelled) < len(many):
             names = [type(policy).__name__ for policy in many]
@@ -167,7 +135,7 @@ def _labelled(policies: Any, arms: int) -> dict[str, Any]:
             raise BadParameter("simulate", "policies", "a dict from label to policy where two have one name", twice)
     if not labelled:
         raise BadParameter("simulate", "policies", "at least one policy", policies)
-    for label, policy in labelled.items():
+    for label, policy in cast("dict[object, object]", labelled).items():
         if not isinstance(label, str) or not label.strip():
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
         checked_policy("simulate", f"policy {label!r}", policy, arms)

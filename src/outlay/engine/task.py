@@ -2,52 +2,66 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
 from outlay.engine.compiler.records import shape
-from outlay.engine.loop import Outcome
+from outlay.engine.loop import Passages
 from outlay.errors import OutlayError
-from outlay.policies.protocol import checked_memory, memory_of
+from outlay.policies.protocol import Memory, Policy, checked_memory, memory_of
+
+Remembered = TypeVar("Remembered")
 
 
 @dataclass(frozen=True)
 class Task:
-    """Runs `first`, `first + 1`, … of a policy, one for each row of `outcome`, which is to be filled in."""
+    """Runs `first`, `first + 1`, … of a policy, one for each row of `passages`, which is to be filled in."""
 
     problem: Problem
     label: str
-    policy: Any
+    policy: Policy
     budgets: Vector
     seed: int
     max_pulls: int
-    outcome: Outcome
+    passages: Passages
     first: int = 0
 
     @property
     def runs(self) -> int:
         """How many runs."""
-        return len(self.outcome.cost)
+        return len(self.passages.cost)
+
+    @property
+    def pulls(self) -> float:
+        """About how many pulls a run makes, at most: as many as of the cheapest arm; at least 1."""
+        return max(1.0, float(self.budgets[-1] / self.problem.mean_costs.min()))
 
     def part(self, start: int, stop: int) -> "Task":
         """Some of the runs, counted from the first; they write where the whole would."""
-        return replace(self, first=self.first + start, outcome=self.outcome.part(slice(start, stop)))
+        return replace(self, first=self.first + start, passages=self.passages.part(slice(start, stop)))
 
     def stream(self, run: int) -> np.random.Generator:
         """The random numbers of a run: they depend on the seed and the run's number, and on nothing else."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(run,)))
 
-    def memory(self) -> Callable[[], Any]:
+    def memory(self) -> Callable[[], Memory]:
         """What makes a run's memory, always of the same types; the first one is checked here."""
         first = checked_memory(self.label, self.policy, len(self.problem))
         return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
 
 
-def same_types(memory: Any, expected: Any) -> Any:
+def same_types(memory: Remembered, expected: object) -> Remembered:
     """The memory, if compiled code may have it: it trusts the types it was compiled for and checks nothing."""
     if shape(memory) != shape(expected):
         raise OutlayError(f"a {type(expected).__name__} must have the same types of fields every time it is made")
     return memory
+
+
+def check_finite(label: str, first: int, *totals: Vector) -> None:
+    """Refuse totals, a row for each run from `first` on, that are not numbers."""
+    for run, row in enumerate(np.concatenate(totals, axis=1), first):
+        if not np.isfinite(row).all():
+            raise OutlayError(f"run {run} of {label} met a cost or reward that is not a finite number")

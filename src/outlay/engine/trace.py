@@ -1,14 +1,13 @@
 """One run in the interpreter, pull by pull: for whoever wants to watch what `simulate` plays."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from outlay.arms.problem import Problem
-from outlay.engine.lazy import Race, forget
-from outlay.engine.loop import decide
-from outlay.policies.protocol import checked_memory, told
+from outlay.engine.loop import Scratch, decide, forget
+from outlay.policies.protocol import Policy, checked_memory, with_budget
 
 
 class Step(NamedTuple):
@@ -20,7 +19,7 @@ class Step(NamedTuple):
     spent: float
 
 
-def trace(problem: Problem, policy: Any, budget: float, seed: int = 0, run: int = 0) -> Iterator[Step]:
+def trace(problem: Problem, policy: Policy, budget: float, seed: int = 0, run: int = 0) -> Iterator[Step]:
     """The pulls of a run of `simulate(problem, policy, [budget], seed=seed)`, draw for draw, until the budget is spent.
 
     >>> from outlay import Problem, arms, policies
@@ -29,14 +28,14 @@ def trace(problem: Problem, policy: Any, budget: float, seed: int = 0, run: int 
     [0, 1, 0, 1]
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
-    policy, memory = told(policy, budget), checked_memory("trace", policy, len(problem))
-    pulls, race = np.zeros(len(problem), np.int64), Race.start(len(problem))
-    forget(race)
+    policy, memory = with_budget(policy, budget), checked_memory("trace", policy, len(problem))
+    pulls, scratch = np.zeros(len(problem), np.int64), Scratch.start(len(problem))
+    forget(scratch)
     spent, n = 0.0, 0
     while spent <= budget:
         if memory.full():
             memory = memory.grown()
-        arm = decide(policy, memory, pulls, spent, n, race, rng)
+        arm = decide(policy, memory, pulls, spent, n, scratch, rng)
         cost, reward = problem.arms[arm].draw(rng)
         memory.observe(arm, cost, reward)
         pulls[arm] += 1

@@ -6,9 +6,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from outlay.engine import simulate
+from outlay.engine.room import check_room
 from outlay.errors import BadParameter, OutlayError
 from outlay.experiments import store
 from outlay.experiments.progress import Job, Progress
@@ -111,13 +110,9 @@ def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progres
 
 def check_memory(experiment: Experiment, points: Sequence[Point]) -> None:
     """Refuse what cannot be held, before the work: all pulls of the largest point."""
-    arms, policies = max(len(point.problem) for point in points), len(experiment.players)
-    try:
-        np.empty((policies + 1, experiment.runs, len(experiment.budgets), arms), np.int64)
-    except (MemoryError, ValueError):  # numpy: too large for this machine, too large for any
-        size = 8.0 * (policies + 1) * experiment.runs * len(experiment.budgets) * arms
-        allowed = f"small enough: these need {size:.1e} bytes of memory"
-        raise BadParameter(f"[experiment] in {experiment.source}", "runs", allowed, experiment.runs) from None
+    arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
+    owner = f"[experiment] in {experiment.source}"
+    check_room(owner, policies, experiment.runs, len(experiment.budgets), arms)
 
 
 def _played(experiment: Experiment, cell: Cell, label: str, point: Point, told: Callable[[float], None]) -> Result:

@@ -17,6 +17,7 @@ from outlay.policies.fixed import Fixed
 from outlay.policies.frugal import Frugal
 from outlay.policies.kl_rate import KLRate
 from outlay.policies.median_rate import MedianRate
+from outlay.policies.protocol import Chooser, Compared, Memory, Policy, Sampled, Scored
 from outlay.policies.recommend import Recommendation, default, recommend
 from outlay.policies.round_robin import RoundRobin
 from outlay.policies.ucb_b1 import UCBB1
@@ -64,15 +65,21 @@ __all__ = [
     "UCBM1",
     "BernsteinRate",
     "CatoniRate",
+    "Chooser",
+    "Compared",
     "Fieller",
     "FiellerKnown",
     "Fixed",
     "Frugal",
     "KLRate",
     "MedianRate",
+    "Memory",
     "Now",
+    "Policy",
     "Recommendation",
     "RoundRobin",
+    "Sampled",
+    "Scored",
     "baselines",
     "best_by_excess",
     "best_by_sample",

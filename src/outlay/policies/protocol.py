@@ -1,41 +1,48 @@
 """What a policy must be, what it remembers with, and how it is written down: for the engine and for campaigns.
 
 A policy is a tuple of parameters (`Parameters`, or any NamedTuple) with exactly one of four methods: it is `Scored`,
-`Sampled`, `Compared` or a `Chooser`, and `Policy` is any of them. Beliefs and memories are each policy's own affair.
+`Sampled`, `Compared` or a `Chooser`, and `Policy` is any of them. `WAYS` is the table of what follows from that: the
+compiled loop, the GPU, campaigns and the contract for policies all read it. Beliefs and memories are each policy's own
+affair.
 """
 
 import inspect
-from typing import Any, Literal, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.choose import Now
-from outlay.parameters import Parameters, is_record, signature_of
+from outlay.parameters import is_record
 
 Kind = Literal["score", "sample", "excess", "choose"]
 KINDS: tuple[Kind, ...] = ("score", "sample", "excess", "choose")
+
+# What no annotation can say: a memory's own class of beliefs, which its policy knows; a NamedTuple that is a `Memory`.
+Belief = Any
+MemoryTuple = Any
 
 
 class Scored(Protocol):
     """Each arm has a score; the arm with the largest is pulled."""
 
-    def score(self, belief: Any, log_n: float, /) -> float:
+    def score(self, belief: Belief, log_n: float, /) -> float:
         """What speaks for an arm, log_n = ln(pulls so far)."""
 
 
 class Sampled(Protocol):
     """Each arm has a score with chance in it; the arm with the largest is pulled."""
 
-    def sample(self, belief: Any, log_n: float, rng: np.random.Generator, /) -> float:
+    def sample(self, belief: Belief, log_n: float, rng: np.random.Generator, /) -> float:
         """What speaks for an arm, drawn anew each time."""
 
 
 class Compared(Protocol):
     """Each arm is compared with the leader, which is pulled unless an excess is ≤ 0."""
 
-    def excess(self, belief: Any, low: Lead, high: Lead, /) -> float:
+    def excess(self, belief: Belief, low: Lead, high: Lead, /) -> float:
         """By how much the evidence against an arm exceeds what would be enough, at least, for leads between two."""
 
 
@@ -56,7 +63,7 @@ class Memory(Protocol):
     def observe(self, arm: int, cost: float, reward: float, /) -> None:
         """Take in one sample of an arm."""
 
-    def belief(self, arm: int, /) -> Any:
+    def belief(self, arm: int, /) -> Belief:
         """What is known of an arm."""
 
     def full(self) -> bool:
@@ -72,7 +79,7 @@ class Grows(Protocol):
 
 
 @runtime_checkable
-class Leads(Protocol):
+class Leads(Memory, Protocol):
     """A memory for policies that compare every arm with the leader."""
 
     def lead(self, arm: int, /) -> Lead:
@@ -104,6 +111,30 @@ class Widens(Protocol):
 
 
 @runtime_checkable
+class Checks(Protocol):
+    """A policy that fits some numbers of arms only."""
+
+    def check(self, arms: int, /) -> None:
+        """Raise BadParameter where it does not fit this many arms."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A policy with a memory of its own kind; the others remember with moments."""
+
+    def memory(self, arms: int, /) -> "Memory":
+        """A memory before the first pull."""
+
+
+@runtime_checkable
+class Declares(Protocol):
+    """A policy that says what its constructor was given; a plain NamedTuple was given its fields."""
+
+    def arguments(self) -> dict[str, Any]:
+        """The constructor's arguments, in its order."""
+
+
+@runtime_checkable
 class Settles(Protocol):
     """A policy whose memory keeps samples waiting for chance; a campaign has it settled as soon as they are told."""
 
@@ -121,64 +152,123 @@ class Rising:
         return 0
 
 
-def kind_of(policy: Any) -> str | None:
+class Way(NamedTuple):
+    """A way to decide, and what follows from it."""
+
+    name: "WayName"
+    methods: tuple[str, ...]  # that a policy has which decides in this way; the first is its kind
+    memory: tuple[str, ...] = ("observe", "belief", "full")  # the methods that its memory must have
+    lazy: bool = False  # whether a choice can be known without asking about every arm
+
+    @property
+    def kind(self) -> Kind:
+        """The one method of the four that such a policy has."""
+        return cast("Kind", self.methods[0])
+
+
+WayName = Literal["lazy score", "score", "sample", "excess", "choose"]
+# The first way whose methods a policy has is its own: a score with `phase` promises that it only rises in between.
+WAYS = (
+    Way("lazy score", ("score", "phase"), lazy=True),
+    Way("score", ("score",)),
+    Way("excess", ("excess",), memory=("observe", "belief", "full", "lead"), lazy=True),
+    Way("sample", ("sample",)),
+    Way("choose", ("choose",)),
+)
+
+
+def way_of(cls: type) -> Way:
+    """How policies of this class decide: the interpreter and the compilers agree on it here.
+
+    >>> from outlay import policies
+    >>> way_of(policies.UCBB1).name, way_of(policies.Frugal).name
+    ('lazy score', 'excess')
+    """
+    return next(way for way in WAYS if all(_can(cls, method) for method in way.methods))
+
+
+def _can(cls: type, method: str) -> bool:
+    """Whether a class has a method of this name; a field may have the name, too."""
+    return callable(getattr(cls, method, None))
+
+
+def kind_of(policy: object) -> Kind | None:
     """Which one of the four methods a policy has; None for anything that is no policy.
 
     >>> from outlay import policies
     >>> kind_of(policies.default()), kind_of("Frugal")
     ('excess', None)
     """
-    kinds = [kind for kind in KINDS if callable(getattr(type(policy), kind, None))]
+    kinds = [kind for kind in KINDS if _can(type(policy), kind)]
     return kinds[0] if is_record(policy) and len(kinds) == 1 else None
 
 
-def checked_policy(owner: str, name: str, policy: Any, arms: int) -> Any:
+def checked_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
     """The policy, if it is one and fits this many arms."""
     if kind_of(policy) is None:
         allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
         raise BadParameter(owner, name, allowed, policy)
-    if inspect.isfunction(getattr(type(policy), "check", None)):
+    if isinstance(policy, Checks) and _has_method(policy, "check"):
         policy.check(arms)
-    return policy
+    return cast("Policy", policy)
 
 
-def memory_of(policy: Any, arms: int) -> Any:
+def memory_of(policy: Policy, arms: int) -> MemoryTuple:
     """A memory before the first pull: the policy's own kind, or moments."""
-    own = inspect.isfunction(getattr(type(policy), "memory", None))
-    return policy.memory(arms) if own else Moments.empty(arms)
+    if isinstance(policy, Remembers) and _has_method(policy, "memory"):
+        return policy.memory(arms)
+    return Moments.empty(arms)
 
 
-def checked_memory(owner: str, policy: Any, arms: int) -> Any:
+def _has_method(policy: object, name: str) -> bool:
+    """Whether its class defines a method of this name; a field may have the name, too."""
+    return inspect.isfunction(getattr(type(policy), name, None))
+
+
+def checked_memory(owner: str, policy: Policy, arms: int) -> MemoryTuple:
     """`memory_of`, if it is one that the policy can be used with."""
     memory = memory_of(policy, arms)
-    if not is_record(memory) or not all(hasattr(memory, name) for name in ("observe", "belief", "full")):
+    if not is_record(memory) or not isinstance(memory, Memory):
         raise BadParameter(owner, "memory", "a NamedTuple with methods observe, belief and full", memory)
-    if kind_of(policy) == "excess" and not hasattr(memory, "lead"):
+    way = way_of(type(policy))
+    if not all(_can(type(memory), method) for method in way.memory):
         allowed = "one with a method lead, such as Pooled, for a policy with excess"
         raise BadParameter(owner, "memory", allowed, memory)
     return memory
 
 
-def told(policy: Any, budget: float) -> Any:
+def parameters_of(policy: Policy) -> Mapping[str, Any]:
+    """What the policy's constructor was given, by name."""
+    given: Mapping[str, Any] = policy.arguments() if isinstance(policy, Declares) else cast("Any", policy)._asdict()
+    return given
+
+
+def wants_budget(policy: Policy) -> bool:
+    """Whether a policy asks for the budget, by having a parameter of that name: it is then played once per budget.
+
+    >>> from outlay.policies import Frugal
+    >>> from outlay.policies.baselines import EpsilonFirst
+    >>> wants_budget(EpsilonFirst()), wants_budget(Frugal())
+    (True, False)
+    """
+    return "budget" in parameters_of(policy)
+
+
+def with_budget(policy: Policy, budget: float) -> Policy:
     """The policy, told the budget where it asks for it."""
-    return policy._replace(budget=float(budget)) if wants_budget(policy) else policy
+    return cast("Policy", cast("Any", policy)._replace(budget=float(budget))) if wants_budget(policy) else policy
 
 
-def wants_budget(policy: Any) -> bool:
-    """Whether the policy asks for the budget: it has a parameter, or a field, named `budget`."""
-    return "budget" in (signature_of(type(policy)) if isinstance(policy, Parameters) else policy._fields)
-
-
-def as_data(policy: Any) -> dict[str, Any]:
+def as_data(policy: Policy) -> dict[str, Any]:
     """A policy's name and its constructor's arguments as numbers, strings and lists.
 
     >>> from outlay import policies
     >>> as_data(policies.UCBB2(cost_bound=1, reward_bound=2))["parameters"]["reward_bound"]
     2.0
     """
-    given = policy.arguments() if hasattr(policy, "arguments") else policy._asdict()
-    return {"name": type(policy).__name__, "parameters": {key: _plain(value) for key, value in given.items()}}
+    parameters = {name: _plain(value) for name, value in parameters_of(policy).items()}
+    return {"name": type(policy).__name__, "parameters": parameters}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

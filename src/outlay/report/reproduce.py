@@ -6,7 +6,7 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem, catalogue
-from outlay.engine.simulation import usual_budgets
+from outlay.engine.budgets import usual_budgets
 from outlay.errors import BadFile
 from outlay.results.result import Floats, Result
 

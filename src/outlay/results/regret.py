@@ -7,7 +7,7 @@ Two estimates of the same quantity, the reward of π* (always the best arm) minu
 * realised: the mean reward of π*, simulated on the same streams, minus the reward the run earned.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from outlay.errors import BadParameter
 
 Floats = NDArray[np.float64]
 
-KINDS = ("pseudo", "realised")
+Kind = Literal["pseudo", "realised"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 COVERAGE = 0.95
 
 
@@ -32,10 +33,11 @@ class Summary(NamedTuple):
     q90: Floats
 
 
-def check_kind(kind: object) -> None:
-    """Raise BadParameter unless `kind` names an estimate of regret."""
+def check_kind(kind: object) -> Kind:
+    """The kind, if it names an estimate of regret; else BadParameter."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise BadParameter("regret", "kind", '"pseudo" or "realised"', kind)
+    return kind
 
 
 def pseudo(pulls: NDArray[np.int64], mean_costs: Floats, gaps: Floats) -> Floats:
@@ -67,9 +69,9 @@ def summary(per_run: Floats, paired: Floats | None = None) -> Summary:
         stderr = np.full_like(mean, np.nan)
     else:
         stderr = (per_run if paired is None else paired).std(axis=1, ddof=1) / np.sqrt(runs)
-    reach = _student(runs - 1) * stderr
+    half = _student(runs - 1) * stderr
     q10, q50, q90 = np.quantile(per_run, [0.1, 0.5, 0.9], axis=1)
-    return Summary(mean, stderr, mean - reach, mean + reach, q10, q50, q90)
+    return Summary(mean, stderr, mean - half, mean + half, q10, q50, q90)
 
 
 def _student(degrees: int) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from outlay.errors import BadParameter
 from outlay.parameters import equal
 from outlay.results import regret
+from outlay.results.regret import Kind
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -72,7 +73,7 @@ class Result:
         """How many independent runs each policy made."""
         return int(self.pulls.shape[1])
 
-    def regret(self, kind: str = "pseudo") -> pd.DataFrame:
+    def regret(self, kind: Kind = "pseudo") -> pd.DataFrame:
         """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
 
         `kind="pseudo"` is Σ_k T_k μ_k Δ_k; `kind="realised"` is the simulated mean reward of π* minus the reward, with
@@ -160,7 +161,7 @@ def load(path: str | PathLike[str]) -> Result:
     """
     from outlay.results import storage
 
-    return storage.read(path)
+    return storage.load(path)
 
 
 def _equal(one: object, other: object) -> bool:

@@ -18,13 +18,14 @@ from outlay import policies
 from outlay.arms import Problem
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.files import check_writable, place, reading, writing
-from outlay.policies.protocol import as_data
+from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
+Entry = dict[str, Any]  # of the notes, as JSON has it
 _KEY = b"outlay"
 _OLD_KEY = b"bursar"  # the package's name when 0.1.0 wrote its files
 
@@ -46,7 +47,7 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike[str]) -> Result:
+def load(path: str | os.PathLike[str]) -> Result:
     """The result in the file at `path`, or BadFile in one sentence."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -115,7 +116,7 @@ def _keys(result: Result) -> dict[str, pa.Array]:
     }
 
 
-def _result(table: pa.Table, notes: dict[str, Any]) -> Result:
+def _result(table: pa.Table, notes: Entry) -> Result:
     import pyarrow as pa
 
     chosen = {entry["label"]: _remade(entry) for entry in notes["policies"]}
@@ -138,21 +139,22 @@ def _result(table: pa.Table, notes: dict[str, Any]) -> Result:
     return result
 
 
-def _described(label: str, policy: Any) -> dict[str, Any]:
+def _described(label: str, policy: Policy | str) -> Entry:
     """A policy as data; its name is None when outlay cannot make it again."""
     name = next((name for name, kind in policies.BY_NAME.items() if kind is type(policy)), None)
-    parameters = as_data(policy)["parameters"] if name else {}
     text = policy if isinstance(policy, str) else repr(policy)
+    parameters = {} if name is None or isinstance(policy, str) else as_data(policy)["parameters"]
     return {"label": label, "name": name, "parameters": parameters, "repr": text}
 
 
-def _remade(entry: dict[str, Any]) -> Any:
+def _remade(entry: Entry) -> Policy | str:
     """The policy again where this version of outlay can make it, else its repr."""
     try:
         kind = policies.named(entry["name"])
-        return entry["repr"] if kind is None else kind(**entry["parameters"])
+        made: Policy | str = entry["repr"] if kind is None else kind(**entry["parameters"])
     except (KeyError, TypeError, BadParameter):
-        return entry["repr"]
+        return str(entry["repr"])
+    return made
 
 
 def _one_line(error: BaseException) -> str:

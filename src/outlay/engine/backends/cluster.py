@@ -1,8 +1,8 @@
 """Chunks of runs on a cluster, through joblib: worker processes on this machine or on many.
 
 A chunk is some runs of one task. It travels as bytes, is played by the threads backend on one thread of a worker, and
-what comes back is put in its place. Run i draws from its own stream wherever it is played, so results are the same bit
-for bit as on threads, whatever the chunks are and however often one is played again because its worker died.
+what comes back is put where it belongs. Run i draws from its own stream wherever it is played, so results are the same
+bit for bit as on threads, whatever the chunks are and however often one is played again because its worker died.
 
 A user's mistake comes back as the exception that threads would have raised. Compiling here first, before anything is
 sent, tells most mistakes at once, warns at the caller of what will run interpreted, and leaves the machine code on disk
@@ -14,16 +14,14 @@ import os
 import pickle
 import platform
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from outlay._version import __version__
 from outlay.engine.backends import threads
-from outlay.engine.batch import player_of
-from outlay.engine.loop import Outcome
+from outlay.engine.compiler.program import program_of
+from outlay.engine.loop import Counts, Floats, Passages
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 
@@ -55,7 +53,7 @@ def run_on_ray(tasks: Sequence[Task], workers: int | None, report: Callable[[flo
 def _run(
     backend: str,
     package: str,
-    connect: Any,
+    connect: Callable[[int | None], AbstractContextManager[Cluster]],
     tasks: Sequence[Task],
     workers: int | None,
     report: Callable[[float], None],
@@ -71,7 +69,7 @@ def _run(
     except ModuleNotFoundError:
         raise OutlayError(f"backend={backend!r} needs `pip install outlay[{backend}]`") from None
     for task in {task.label: task for task in tasks}.values():
-        player_of(task)
+        program_of(task)
     with connect(workers) as cluster:
         try:
             _play(tasks, cluster, report)
@@ -84,23 +82,22 @@ def _run(
 
 def chunks_of(task: Task, slots: int) -> list[Task]:
     """Cut a task's runs into chunks that last neither too long nor too short."""
-    pulls = max(1.0, float(task.budgets[-1] / task.problem.mean_costs.min()))  # of a run, about
-    wanted = min(max(task.runs * pulls / (_CHUNKS * slots), _FEWEST_PULLS), _MOST_PULLS)
-    size = max(1, int(wanted / pulls))
+    wanted = min(max(task.runs * task.pulls / (_CHUNKS * slots), _FEWEST_PULLS), _MOST_PULLS)
+    size = max(1, int(wanted / task.pulls))
     return [task.part(first, min(first + size, task.runs)) for first in range(0, task.runs, size)]
 
 
 def parts_of(tasks: Sequence[Task], slots: int) -> list[tuple[int, Task]]:
-    """The chunks of all tasks, each with the place of its task; every policy's first runs first, as on threads.
+    """The chunks of all tasks, each with the index of its task; every policy's first runs first, as on threads.
 
     Whoever interrupts has some runs of each policy then.
     """
-    parts = [(place, chunk) for place, task in enumerate(tasks) for chunk in chunks_of(task, slots)]
+    parts = [(index, chunk) for index, task in enumerate(tasks) for chunk in chunks_of(task, slots)]
     return sorted(parts, key=lambda part: part[1].first)
 
 
-def play_chunk(place: int, work: bytes, first: int, runs: int) -> tuple[int, tuple[Any, ...]]:
-    """In a worker: play these runs and return their outcome, with the place where it belongs."""
+def play_chunk(index: int, work: bytes, first: int, runs: int) -> tuple[int, tuple[Floats | Counts, ...]]:
+    """In a worker: play these runs and return their passages, with the index of the chunk."""
     sent, packed = pickle.loads(work)  # noqa: S301 (from the caller, who runs code here anyway)
     for name, here in versions().items():
         if sent[name] != here:
@@ -111,10 +108,10 @@ def play_chunk(place: int, work: bytes, first: int, runs: int) -> tuple[int, tup
     except (ImportError, AttributeError) as error:
         where = "install that module on the workers, or define its classes in your script"
         raise OutlayError(f"a worker cannot load a class of yours ({error}): {where}") from None
-    outcome = Outcome(np.zeros((runs, len(budgets), len(problem)), np.int64), *np.zeros((2, runs, len(budgets))))
-    task = Task(problem, label, policy, budgets, seed, max_pulls, outcome, first)
-    threads.run([task], 1, lambda _: None, warn=False)  # the caller has been warned; here it would be once a chunk
-    return place, tuple(outcome)
+    passages = Passages.blank(runs, len(budgets), len(problem))
+    task = Task(problem, label, policy, budgets, seed, max_pulls, passages, first)
+    threads.run([task], 1, lambda _: None, warn=False)  # the caller has been warned; here it would be once per chunk
+    return index, tuple(passages)
 
 
 def versions() -> dict[str, str]:
@@ -130,17 +127,16 @@ def _play(tasks: Sequence[Task], cluster: Cluster, report: Callable[[float], Non
     parts = parts_of(tasks, cluster.slots)
     chunks = [chunk for _, chunk in parts]
     calls = [
-        joblib.delayed(play_chunk)(place, works[task], chunk.first, chunk.runs)
-        for place, (task, chunk) in enumerate(parts)
+        joblib.delayed(play_chunk)(index, works[task], chunk.first, chunk.runs)
+        for index, (task, chunk) in enumerate(parts)
     ]
     done = 0
     with joblib.parallel_config(cluster.backend):
         parallel = joblib.Parallel(cluster.slots, return_as="generator_unordered", pre_dispatch=cluster.ahead)
-        with closing(parallel(calls)) as outcomes:
-            for place, outcome in outcomes:
-                for mine, theirs in zip(chunks[place].outcome, outcome, strict=True):
-                    mine[...] = theirs
-                done += chunks[place].runs
+        with closing(parallel(calls)) as played:
+            for index, passages in played:
+                chunks[index].passages.fill(Passages(*passages))
+                done += chunks[index].runs
                 report(done)
 
 

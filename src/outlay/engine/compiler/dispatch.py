@@ -28,6 +28,7 @@ from outlay.engine import loop
 from outlay.engine.compiler import cache
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.compiler.records import described, shape
+from outlay.engine.compiler.untyped import NumbaType, Record
 from outlay.engine.compiler.vocabulary import OPTIONS, counting_play, learn
 from outlay.engine.compiler.world import law_at
 from outlay.parameters import is_record
@@ -35,15 +36,15 @@ from outlay.parameters import is_record
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 
 _lock = threading.RLock()
-_entries: dict[tuple[Any, ...], tuple[Callable[..., None], Reach]] = {}
-_first_met: dict[Any, str] = {}  # class or function -> the digest of what it reached when it was first compiled
+_entries: dict[tuple[object, ...], tuple[Callable[..., None], Reach]] = {}
+_first_met: dict[object, str] = {}  # class or function -> the digest of what it reached when it was first compiled
 
 
 class CannotCompile(Exception):
     """Numba refuses the policy, its memory or a law; the message says why, in a line."""
 
 
-def compiled(policy: Any, memory: Any, world: Any) -> Callable[..., None]:
+def compiled(policy: Record, memory: Record, world: Record) -> Callable[..., None]:
     """`loop.play`, compiled for these classes: from this process, from disk, or now.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
@@ -57,7 +58,7 @@ def compiled(policy: Any, memory: Any, world: Any) -> Callable[..., None]:
         return _entries[key][0]
 
 
-def _compile(things: tuple[Any, Any, Any], reach: Reach) -> Callable[..., None]:
+def _compile(things: tuple[Record, Record, Record], reach: Reach) -> Callable[..., None]:
     if not reach.portable or _changed(reach):
         copies = StandIns(reach)
         for function in copies.functions:
@@ -81,7 +82,7 @@ def _compile(things: tuple[Any, Any, Any], reach: Reach) -> Callable[..., None]:
         numba.config.CACHE_DIR = before
 
 
-def _entry(signature: tuple[Any, ...], **options: Any) -> Callable[..., None]:
+def _entry(signature: tuple[NumbaType, ...], **options: bool) -> Callable[..., None]:
     """Compile without reference counts; with them where that fails, as it does for code that makes arrays."""
     for play in (loop.play, counting_play):
         try:
@@ -93,30 +94,32 @@ def _entry(signature: tuple[Any, ...], **options: Any) -> Callable[..., None]:
     raise CannotCompile(reason_of(str(refusal))) from refusal
 
 
-def _signature(policy: Any, memory: Any, world: Any, stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
+def _signature(
+    policy: Record, memory: Record, world: Record, stand_in: Callable[[type], type]
+) -> tuple[NumbaType, ...]:
     """The numba types of `play`'s arguments."""
 
-    def type_of(value: Any) -> Any:
+    def type_of(value: Record) -> NumbaType:
         if is_record(value):
             return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         return numba.typeof(value)
 
     runs = loop.Runs.start(1)
-    outcome = loop.Outcome(np.empty((1, 1, 1), np.int64), np.empty((1, 1)), np.empty((1, 1)))
+    passages = loop.Passages.blank(1, 1, 1)
     return (
         types.UniTuple(_GENERATOR, loop.BATCH),
         type_of(world),
         type_of(policy),
         types.UniTuple(type_of(memory), loop.BATCH),
         type_of(runs),
-        type_of(outcome),
+        type_of(passages),
         types.float64[::1],
         types.int64,
         types.int64,
     )
 
 
-def classes_of(value: Any) -> list[type]:
+def classes_of(value: Record) -> list[type]:
     """The class of a record and of every record inside it."""
     if not is_record(value):
         return []
@@ -184,9 +187,9 @@ def _bare_copy(function: Any) -> Any:
 def reason_of(report: str) -> str:
     """Which line of the user's numba stumbled over, and what it said there: one line out of some hundred."""
     report = re.sub(r"\x1b\[[0-9;]*m", "", report)
-    place_pattern = r'([^\n]*\S)\s*\n\s*File "([^"]+)", line (\d+):\n(?:(?! *File ")[^\n]*\n)*?([^\n]*)\n *\^'
-    for place in re.finditer(place_pattern, report):
-        said, path, line, code = (part.strip() for part in place.groups())
+    where_pattern = r'([^\n]*\S)\s*\n\s*File "([^"]+)", line (\d+):\n(?:(?! *File ")[^\n]*\n)*?([^\n]*)\n *\^'
+    for found in re.finditer(where_pattern, report):
+        said, path, line, code = (part.strip() for part in found.groups())
         if not re.search(r"[\\/](numba|outlay)[\\/]", path):
             why = f" ({said.rstrip('.')})" if said and not said.startswith("During") else ""
             return f"numba refuses {code!r} in {path.rsplit('/', 1)[-1]}, line {line}{why}"

@@ -5,11 +5,15 @@ import typing
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from outlay.engine.compiler.untyped import Record
 from outlay.parameters import is_record
 
+Shape = object  # classes, dtypes and layouts, in tuples as the value is
 
-def coerced(record: Any) -> Any:
+
+def coerced(record: Record) -> Record:
     """The same record with each field as its annotation says: 1 becomes 1.0 for a float, a list an array.
 
     Numba compiles anew for an int where it saw a float, and for a strided or read-only array: so that compilation
@@ -24,7 +28,7 @@ def coerced(record: Any) -> Any:
     )
 
 
-def shape(value: Any) -> Any:
+def shape(value: Record) -> Shape:
     """Equal for values that one compilation serves: of one class, with fields of equal types."""
     if is_record(value):
         return type(value), tuple(map(shape, value))
@@ -36,7 +40,7 @@ def shape(value: Any) -> Any:
     return type(value)
 
 
-def described(shape: Any) -> str:
+def described(shape: Shape) -> str:
     """A shape as text that another process would write in the same way."""
     if isinstance(shape, tuple):
         return f"({','.join(map(described, shape))})"
@@ -45,7 +49,7 @@ def described(shape: Any) -> str:
     return f"{shape.__module__}.{shape.__qualname__}" if isinstance(shape, type) else repr(shape)
 
 
-def _coerced(value: Any, hint: Any) -> Any:
+def _coerced(value: Record, hint: object) -> object:
     if is_record(value):
         return coerced(value)
     if hint in (float, int, bool) and isinstance(value, (bool, int, float, np.generic)):
@@ -58,7 +62,7 @@ def _coerced(value: Any, hint: Any) -> Any:
     return value
 
 
-def _dtype(hint: Any, default: Any) -> Any:
+def _dtype(hint: object, default: DTypeLike) -> DTypeLike:
     """The dtype an NDArray[...] annotation names; float64 for a bare array; the array's own without an annotation."""
     if hint is np.ndarray:
         return np.float64

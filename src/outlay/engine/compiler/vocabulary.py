@@ -7,6 +7,7 @@
 """
 
 import types as python
+from collections.abc import Callable
 from typing import Any
 
 from numba import types
@@ -14,11 +15,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 from outlay.engine import loop
-from outlay.engine.certificate import lazy_against
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.world import law_at
-from outlay.engine.lazy import forget, lazy_best
-from outlay.formulas.choose import best_by_sample, best_by_score
 
 # 1/0 is inf, as in numpy, and costs no branch; nobody calls these functions from C, and a tenth of compiling is spared.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -27,10 +26,10 @@ OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 _counting_advance = python.FunctionType(loop.advance.__code__, vars(loop))
 counting_play = python.FunctionType(loop.play.__code__, {**vars(loop), "advance": _counting_advance})
 
-_learnt: set[Any] = {law_at, loop.advance, loop.decide}
+_learnt: set[Callable[..., Any]] = {law_at, loop.advance, loop.decide}
 
 
-def learn(function: Any) -> None:
+def learn(function: Callable[..., Any]) -> None:
     """Let compiled code call a plain Python function."""
     if function not in _learnt:
         _learnt.add(function)
@@ -38,7 +37,7 @@ def learn(function: Any) -> None:
 
 
 def _learn_method(name: str, arity: int) -> None:
-    def method(self: Any) -> Any:
+    def method(self: NumbaType) -> Found:
         return getattr(getattr(self, "instance_class", None), name, None)
 
     # numba reads the signature of the function that finds the method, so it must have the method's arity.
@@ -51,28 +50,31 @@ def _learn_method(name: str, arity: int) -> None:
     overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
 
 
-def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, race: Any, rng: Any) -> Any:  # noqa: ARG001
+def _decide(
+    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType,  # noqa: ARG001
+    scratch: NumbaType, rng: NumbaType,  # noqa: ARG001
+) -> Found:  # fmt: skip
     return loop.way_to_decide(policy.instance_class)
 
 
-def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
+def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
     space: dict[str, Any] = {"rebuilt": _rebuilt}
-    exec(f"def law(rows, place):\n    return {row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
+    exec(f"def law(rows, row):\n    return {row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
     return space["law"]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _rebuilt(_context: Any, like: Any, values: Any) -> Any:
+def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     """A tuple of the type of `like`, with these values."""
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context: Emitter, builder: Emitter, signature: NumbaType, arguments: Emitter) -> Emitter:
         fields = cgutils.unpack_tuple(builder, arguments[1])
         return context.make_tuple(builder, signature.return_type, fields)
 
     return like(like, values), codegen
 
 
-def row_source(law: Any, like: str) -> str:
+def row_source(law: NumbaType, like: str) -> str:
     """The expression that rebuilds a law, nested ones included, from its row."""
     counts = {"number": 0, "array": 0}
 
@@ -80,17 +82,17 @@ def row_source(law: Any, like: str) -> str:
         counts[kind] += 1
         return counts[kind] - 1
 
-    def rebuilt(law: Any, like: str) -> str:
+    def rebuilt(law: NumbaType, like: str) -> str:
         fields = ", ".join(field(kind, f"{like}[{i}]") for i, kind in enumerate(law.types))
         return f"rebuilt({like}, ({fields},))"
 
-    def field(kind: Any, like: str) -> str:
+    def field(kind: NumbaType, like: str) -> str:
         if isinstance(kind, types.BaseNamedTuple):
             return rebuilt(kind, like)
         if isinstance(kind, types.Array):
             i = take("array")
-            return f"rows.arrays[{i}][rows.starts[place, {i}]:rows.starts[place + 1, {i}]]"
-        number = f"rows.numbers[place, {take('number')}]"
+            return f"rows.arrays[{i}][rows.starts[row, {i}]:rows.starts[row + 1, {i}]]"
+        number = f"rows.numbers[row, {take('number')}]"
         if isinstance(kind, types.Boolean):
             return f"{number} != 0.0"
         return f"int({number})" if isinstance(kind, types.Integer) else number
@@ -106,5 +108,5 @@ overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
 # counts the references of what Python passed, the loop can do without.
 register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
 register_jitable(**OPTIONS)(_counting_advance)
-for _function in Reach(best_by_score, best_by_sample, forget, lazy_best, lazy_against).functions:
+for _function in Reach(loop.forget, *loop.DECIDE.values()).functions:
     learn(_function)

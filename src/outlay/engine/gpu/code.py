@@ -19,26 +19,27 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.beliefs import Moments
-from outlay.engine import loop
 from outlay.engine.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import kernel as device
-from outlay.engine.gpu import random as device_random
-from outlay.engine.gpu.random import VERBS, Stream
+from outlay.engine.gpu import decide, kernel, memory
+from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.parameters import is_record
+from outlay.policies.protocol import way_of
 
-Kernel = Any
+Kernel = Any  # what numba.cuda makes
+Function = Callable[..., Any]
 REGISTERS = 128  # of a lazy thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
 OPTIONS = {"forceinline": True}  # local arrays become registers only in one function
 
 _lock = threading.RLock()
 _kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
-_learnt: set[Any] = {law_at}
+_learnt: set[Function] = {law_at}
 
 
-def kernel_for(arguments: tuple[Any, ...], lazy: bool) -> Kernel:
+def kernel_for(arguments: tuple[object, ...], lazy: bool) -> Kernel:
     """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
@@ -56,26 +57,26 @@ def kernel_for(arguments: tuple[Any, ...], lazy: bool) -> Kernel:
         return _kernels[key][0]
 
 
-def _made_for(arguments: tuple[Any, ...], lazy: bool, reach: Reach) -> Kernel:
+def _made_for(arguments: tuple[object, ...], lazy: bool, reach: Reach) -> Kernel:
     copies = StandIns(reach)
     for function in copies.functions:
         learn(function)
-    play = device.play_lazily if lazy else device.play_plainly
+    play = kernel.play_lazily if lazy else kernel.play_plainly
     registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
     return _compile(play, signature(arguments, copies.of), registers)
 
 
-def _compile(play: Any, argument_types: Any, registers: int | None) -> Kernel:
+def _compile(play: Function, argument_types: tuple[NumbaType, ...], registers: int | None) -> Kernel:
     return cuda.jit(types.void(*argument_types), max_registers=registers)(play)
 
 
-def signature(arguments: tuple[Any, ...], stand_in: Callable[[Any], Any]) -> tuple[Any, ...]:
+def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -> tuple[NumbaType, ...]:
     """The numba types of the arguments; any array, of the host or the device, is one of the device.
 
     Raises CannotCompile where one holds neither numbers nor arrays of them.
     """
 
-    def type_of(value: Any) -> Any:
+    def type_of(value: Any) -> NumbaType:
         if is_record(value):
             return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         if isinstance(value, tuple):
@@ -102,7 +103,7 @@ types_of = {
 }
 
 
-def learn(function: Any) -> None:
+def learn(function: Function) -> None:
     """Let device code call a plain Python function."""
     if function not in _learnt:
         _learnt.add(function)
@@ -122,7 +123,7 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
     key, metadata = types.NamedTuple, {"target": "cuda"}
 
-    def generic_resolve(self, record: Any, name: str) -> Any:
+    def generic_resolve(self, record: NumbaType, name: str) -> NumbaType:
         return record[record.fields.index(name)] if name in record.fields else None
 
 
@@ -137,39 +138,35 @@ def _why(error: Exception) -> str:
     if not isinstance(error, NumbaError):
         return f"{type(error).__name__}: {error}"
     report = str(error)
-    missing = re.search(r"Unknown attribute '(\w+)' of type Stream", report)
+    missing = re.search(r"Unknown attribute '(\w+)' of type Philox", report)
     if missing:
         return f"on a GPU rng has no {missing[1]}(), only {', '.join(VERBS)}"
     reason = reason_of(report)
     calls = re.findall(r">>> (.*)", report)  # that it could not resolve, the innermost last
     if calls and "nothing helpful" in reason:
-        return f"numba knows no {re.sub(r'Stream[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
+        return f"numba knows no {re.sub(r'Philox[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
     return reason
 
 
-def _decide(policy: Any, memory: Any, pulls: Any, spent: Any, n: Any, rng: Any) -> Any:  # noqa: ARG001
-    ways = {
-        loop.decide_lazily: device.decide_by_score,
-        loop.decide_by_score: device.decide_by_score,
-        loop.decide_by_sample: device.decide_by_sample,
-        loop.decide_by_excess: device.decide_by_excess,
-        loop.decide_by_choose: device.decide_by_choose,
-    }
-    return ways[loop.way_to_decide(policy.instance_class)]
+def _decide(
+    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType, rng: NumbaType  # noqa: ARG001
+) -> Found:  # fmt: skip
+    return decide.DECIDE[way_of(policy.instance_class).name]
 
 
-def _made(expression: str, arguments: str, **names: Any) -> Any:
-    space: dict[str, Any] = {"rebuilt": _rebuilt, **names}
+def _made(expression: str, arguments: str) -> Function:
+    space: dict[str, Any] = {"rebuilt": _rebuilt}
     exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
-    return space["made"]
+    made: Function = space["made"]
+    return made
 
 
-def _law_at(rows: Any, place: Any) -> Any:  # noqa: ARG001
-    return _made(row_source(rows.types[0], "rows.law"), "rows, place")
+def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
+    return _made(row_source(rows.types[0], "rows.law"), "rows, row")
 
 
-def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001
-    def part(path: str, kind: Any) -> str:
+def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
+    def part(path: str, kind: NumbaType) -> str:
         if isinstance(kind, types.Array):
             return f"{path}[{':, ' * (kind.ndim - 1)}run]"
         if not isinstance(kind, types.BaseTuple) or not len(kind):
@@ -180,20 +177,20 @@ def _of_run(memories: Any, run: Any) -> Any:  # noqa: ARG001
     return _made(part("memories", memories), "memories, run")
 
 
-def _of_row(memory: Any, row: Any) -> Any:  # noqa: ARG001
+def _of_row(memory: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
     return lambda memory, row: _rebuilt(memory, (row,))
 
 
-def _of_arm(belief: Any, arm: Any) -> Any:  # noqa: ARG001
+def _of_arm(belief: NumbaType, arm: NumbaType) -> Found:  # noqa: ARG001
     rest = ", ".join(f"belief[{i}]" for i in range(1, len(belief.types)))
     return _made(f"rebuilt(belief, (arm, {rest}))", "belief, arm")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _rebuilt(_context: Any, like: Any, values: Any) -> Any:
+def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     """A tuple of the class of `like`, with these values."""
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context: Emitter, builder: Emitter, signature: NumbaType, arguments: Emitter) -> Emitter:
         return context.make_tuple(builder, signature.return_type, cgutils.unpack_tuple(builder, arguments[1]))
 
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
@@ -206,11 +203,11 @@ def has_moments(cls: type) -> bool:
     return ours == theirs and issubclass(cls, Moments)
 
 
-def _by_memory(held: Any, there: Any) -> Any:
+def _by_memory(held: Function, there: Function) -> Callable[..., Function]:
     return lambda memory, *_: held if has_moments(memory.instance_class) else there
 
 
-def _turns(half_turns: Any) -> Any:  # noqa: ARG001
+def _turns(half_turns: NumbaType) -> Found:  # noqa: ARG001
     return _turn
 
 
@@ -224,30 +221,23 @@ registry.register_attr(_UniFields)
 for _name, _arity in PROTOCOL.items():
     _learn_method(_name, ", ".join("abc"[:_arity]))
 for _name in VERBS:
-    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Stream, _name)).parameters.values()][1:])))
-overload(device.decide, strict=False, jit_options=OPTIONS)(_decide)
+    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
+overload(decide.decide, strict=False, jit_options=OPTIONS)(_decide)
 overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
-overload(device.of_run, strict=False, jit_options=OPTIONS)(_of_run)
-overload(device.of_row, strict=False, jit_options=OPTIONS)(_of_row)
-overload(device.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
-overload(device_random.turn, strict=False, jit_options=OPTIONS)(_turns)
+overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
+overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
+overload(memory.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
+overload(turn, strict=False, jit_options=OPTIONS)(_turns)
 for _held, _there in (
-    (device.pick_up, device.leave),
-    (device.put_down, device.leave),
-    (device.take_in, device.take_in_there),
-    (device.known_of, device.known_of_there),
+    (memory.pick_up, memory.leave),
+    (memory.put_down, memory.leave),
+    (memory.take_in, memory.take_in_there),
+    (memory.known_of, memory.known_of_there),
 ):
     overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there))
     _learnt.add(_held)
-_learnt |= {device.decide, device.of_run, device.of_row, device.of_arm, device_random.turn}
+_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, turn}
 for _function in Reach(
-    device.play_plainly,
-    device.play_lazily,
-    device.decide_by_score,
-    device.decide_by_sample,
-    device.decide_by_excess,
-    device.decide_by_choose,
-    Stream.standard_normal,
-    Stream.random,
+    kernel.play_plainly, kernel.play_lazily, *decide.DECIDE.values(), Philox.standard_normal, Philox.random
 ).functions:
     learn(_function)

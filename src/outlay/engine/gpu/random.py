@@ -1,4 +1,4 @@
-"""Random numbers on the GPU: a stream per run, with the verbs of numpy's Generator.
+"""Random numbers on the GPU: one stream per run, with the verbs of numpy's Generator.
 
 The source is Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011), a cipher
 of a counter: block b of run i is the cipher of (b, i) under a key that is a hash of the seed. A run's numbers depend on
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Entries of Stream.words: the key, the run, the next block, half a block kept for later and whether there is one.
+# Entries of Philox.words: the key, the run, the next block, half a block kept for later and whether there is one.
 KEY, RUN, BLOCK, KEPT, KEEPS = range(5)
-# Entries of Stream.normals: a normal kept for later and whether there is one.
+# Entries of Philox.normals: a normal kept for later and whether there is one.
 NORMAL, KEEPS_NORMAL = range(2)
 
 _LOW = np.uint64(0xFFFFFFFF)
@@ -35,10 +35,10 @@ VERBS = (
 )  # fmt: skip
 
 
-class Stream(NamedTuple):
-    """The random numbers of one run, changed in place; its methods are those of numpy's Generator, one number a call.
+class Philox(NamedTuple):
+    """The random numbers of one run, changed in place; its methods are those of numpy's Generator, one number per call.
 
-    >>> stream = Stream.of(seed=0, run=7)
+    >>> stream = Philox.of(seed=0, run=7)
     >>> stream.random() < 1.0
     True
     """
@@ -47,9 +47,9 @@ class Stream(NamedTuple):
     normals: NDArray[np.float64]
 
     @staticmethod
-    def of(seed: int, run: int) -> "Stream":
+    def of(seed: int, run: int) -> "Philox":
         """The stream of a run before its first number."""
-        return Stream(np.array([key_of(seed), run, 0, 0, 0], np.uint64), np.zeros(2))
+        return Philox(np.array([key_of(seed), run, 0, 0, 0], np.uint64), np.zeros(2))
 
     def random(self) -> float:
         """Uniform on [0, 1), 53 bits; a block of the cipher gives two."""

@@ -4,12 +4,13 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import tomli_w
 
 from outlay.arms import Problem, catalogue
 from outlay.arms.catalogue import find
-from outlay.checks import line, real, vector, whole
+from outlay.checks import line, whole
+from outlay.engine.backends import BACKENDS, Backend
+from outlay.engine.budgets import checked_budgets
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
 from outlay.experiments.setup.players import Player, player
@@ -20,7 +21,6 @@ from outlay.logs import Columns
 from outlay.report.tables.regret import checked_title
 
 FORMAT = 1
-BACKENDS = ("threads", "dask", "ray", "cuda")
 _TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")
 _KEYS = ("title", "problem", "budgets", "budget", "runs", "seed", "backend", "workers", "max_pulls")
 
@@ -35,7 +35,7 @@ class Experiment(NamedTuple):
     budgets: tuple[float, ...]
     runs: int
     seed: int
-    backend: str
+    backend: Backend
     workers: int | None
     max_pulls: int
     sweeps: tuple[Sweep, ...]
@@ -139,15 +139,9 @@ def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
     if ("budgets" in table) == ("budget" in table):
         got = {key: table[key] for key in ("budgets", "budget") if key in table}
         raise BadParameter("[experiment]", "budgets or budget", "given, and not both", got)
-    if "budget" in table:
-        top = real("[experiment]", "budget", table["budget"], at_least=1e-300)
-        return tuple(np.geomspace(top / 1000, top, 25).tolist())
-    if not isinstance(table["budgets"], list):
+    if "budgets" in table and not isinstance(table["budgets"], list):
         raise BadParameter("[experiment]", "budgets", "a list; `budget` is one number", table["budgets"])
-    budgets = vector("[experiment]", "budgets", table["budgets"], above=0)
-    if (np.diff(budgets) <= 0).any():
-        raise BadParameter("[experiment]", "budgets", "in rising order, each once", table["budgets"])
-    return tuple(budgets.tolist())
+    return tuple(checked_budgets("[experiment]", table.get("budgets"), table.get("budget")).tolist())
 
 
 def _sweeps(content: dict[str, Any]) -> tuple[Sweep, ...]:

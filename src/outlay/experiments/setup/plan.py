@@ -17,6 +17,7 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.arms import Problem
+from outlay.engine.backends import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, moved
@@ -35,7 +36,7 @@ class Cell:
     budgets: tuple[float, ...]
     runs: int
     seed: int
-    backend: str
+    backend: Backend
 
     @cached_property
     def key(self) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.errors import BadParameter, NotCovered
+from outlay.results.regret import check_kind
 from outlay.results.result import Result
 from outlay.theory import lower_bound, rates, upper_bound
 from outlay.words import shortened
@@ -105,7 +106,7 @@ def regret_chart(
 
 def regret_curves(result: Result, kind: str = "pseudo") -> list[Curve]:
     """One curve per policy, in the result's order."""
-    frame = result.regret(kind)
+    frame = result.regret(check_kind(kind))
     columns = [
         frame[name].to_numpy(dtype=np.float64).reshape(len(result.labels), -1) for name in ("mean", "low", "high")
     ]

@@ -6,6 +6,7 @@ import numpy as np
 
 from outlay.checks import line
 from outlay.report.numbers.curves import Floor, floor_of
+from outlay.results.regret import check_kind
 from outlay.results.result import Result, checked
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def regret_numbers(result: Result, kind: str = "pseudo", title: str | None = Non
 
 def regret_rows(result: Result, kind: str = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
     """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
-    frame = checked("regret_rows", result).regret(kind)
+    frame = checked("regret_rows", result).regret(check_kind(kind))
     last = frame[frame["budget"] == result.budgets[-1]]
     bound = (floor or floor_of(result.problem)).at(float(result.budgets[-1]))
     shares = best_shares(result)

@@ -1,0 +1,40 @@
+"""A policy ready to play on a problem: the loop, compiled or not, with all that it needs."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from outlay.engine.compiler.records import coerced
+from outlay.engine.compiler.world import Laws, compose
+from outlay.engine.loop import Arms, play
+from outlay.engine.task import Task
+from outlay.errors import InterpretedWarning
+from outlay.policies.protocol import Memory, Policy
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the runs of a task share."""
+
+    play: Callable[..., None]  # `loop.play`
+    world: Arms
+    policy: Policy
+    memory: Callable[[], Memory]
+
+
+def program_of(task: Task, warn: bool = True) -> Program:
+    """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
+    from outlay.engine.compiler.dispatch import CannotCompile, compiled
+
+    memory = task.memory()
+    first = memory()
+    try:
+        world = compose(task.problem.arms)  # a law of the user's may hold anything
+        policy = coerced(task.policy)
+        return Program(compiled(policy, first, world), world, policy, memory)
+    except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
+        reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
+        slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
+        if warn:
+            warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
+        return Program(play, Laws(tuple(task.problem.arms)), task.policy, memory)

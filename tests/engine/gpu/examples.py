@@ -1,0 +1,168 @@
+"""What the tests of the GPU share: policies and laws of a user's, tasks, and a device in the host's memory."""
+
+import importlib.util
+import math
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import outlay
+from outlay import arms, policies
+from outlay.beliefs import Belief, Moments
+from outlay.engine.gpu.toolkit import imported
+from outlay.engine.loop import Passages
+from outlay.engine.task import Task
+
+INSTALLED = importlib.util.find_spec("numba_cuda") is not None
+needs_compiler = pytest.mark.skipif(not INSTALLED, reason="numba-cuda is not installed: device code is not compiled")
+
+
+def has_gpu() -> bool:
+    return INSTALLED and bool(imported("numba.cuda").is_available())
+
+
+class Greedy(NamedTuple):
+    """A user's policy with a score alone."""
+
+    bonus: float
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward + math.sqrt(self.bonus * (1.0 + log_n) / (1 + belief.pulls))
+
+
+class Thompson(NamedTuple):
+    """A user's randomised policy, with most of what a stream can do."""
+
+    spread: float
+
+    def sample(self, belief: Belief, log_n: float, rng: Any) -> Any:
+        noise = rng.normal(0.0, 1.0) + rng.uniform(-1.0, 1.0) + rng.exponential() - rng.gamma(1.5)
+        return belief.mean_reward + self.spread * noise / (1 + belief.pulls) + 1e-9 * rng.beta(2.0, 3.0)
+
+
+class Raising(NamedTuple):
+    """A policy that raises."""
+
+    after: int
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        if belief.pulls > self.after:
+            raise ArithmeticError("too many pulls")
+        return belief.mean_reward
+
+
+class Twofold(NamedTuple):
+    """A memory in a memory."""
+
+    moments: Moments
+    seen: NDArray[np.float64]
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.moments.observe(arm, cost, reward)
+        self.seen[arm] += 1.0
+
+    def belief(self, arm: int) -> Belief:
+        return self.moments.belief(arm)
+
+    def full(self) -> bool:
+        return False
+
+
+class Remembering(NamedTuple):
+    """A policy with such a memory."""
+
+    x: float
+
+    def memory(self, arms: int) -> Twofold:
+        return Twofold(Moments.empty(arms), np.zeros(arms))
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward + self.x
+
+
+class Toll(NamedTuple):
+    """A user's law."""
+
+    cost: float
+    reward: float
+
+    def draw(self, rng: Any) -> tuple[float, float]:
+        return self.cost * rng.standard_exponential(), self.reward * rng.random()
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return self.cost, 0.5 * self.reward, self.cost**2, self.reward**2 / 12.0, 0.0
+
+
+class Unsteady(NamedTuple):
+    """A law that claims finite moments and pays without end."""
+
+    cost: float
+    reward: float
+
+    def draw(self, rng: Any) -> tuple[float, float]:
+        return self.cost, self.reward if rng.random() < 0.9 else math.inf
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return self.cost, self.reward, 0.0, 0.0, 0.0
+
+
+def gaussians(count: int) -> outlay.Problem:
+    return outlay.Problem([arms.Gaussian(1.0, rate, 0.1, 0.1) for rate in np.linspace(0.2, 1.0, count).tolist()])
+
+
+MIXED = outlay.Problem(
+    [
+        arms.Gaussian(1.0, 0.9, 0.3, 0.2, 0.5),
+        arms.Bernoulli(0.5, 0.4, 0.1),
+        arms.Beta(0.5, 0.25, 0.2, 0.1, 0.7),
+        arms.Uniform(0.0, 2.0, 0.0, 1.0),
+        arms.Discrete([1, 2], [0, 3], [0.5, 0.5]),
+        arms.Constant(1.0, 0.5),
+        arms.Empirical([1.0, 2.0], [0.5, 1.5]),
+        arms.Exponential(1.0, 1.0, 0.5),
+        arms.Gamma(1.0, 1.0, 0.5, 0.5, 0.25),
+        arms.Lognormal(1.0, 1.0, 0.5, 0.5, 0.2),
+        arms.Pareto(1.0, 1.0),
+        arms.StudentT(1.0, 1.0, 0.1, 0.1, 5.0),
+        arms.Linear(arms.Pareto(1.0, 1.0, 4.0), 0.5, 0.2, 0.1),
+        Toll(1.0, 1.0),
+    ]
+)
+
+
+BUILT_IN = {
+    "UCBB1": policies.UCBB1(0.01, 0.01, 0.0),
+    "UCBM1": policies.UCBM1(0.01, 0.01, 0.0),
+    "UCBB2": policies.UCBB2(1.5, 1.5),
+    "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
+    "Frugal": policies.Frugal(),
+    "Fixed": policies.Fixed(1),
+    "RoundRobin": policies.RoundRobin(),
+}
+
+
+def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), runs: int = 300, **rest: Any) -> Task:
+    limits = np.array(budgets, float)
+    passages = Passages.blank(runs, len(limits), len(problem))
+    rest = {"seed": 0, "max_pulls": 10**9, **rest}
+    return Task(problem, type(policy).__name__, policy, limits, passages=passages, **rest)
+
+
+class OnHost(np.ndarray):
+    """An array that has the one method of the device's that is called here."""
+
+    copy_to_host = np.ndarray.copy
+
+
+def host(**rest: Any) -> Any:
+    """What is asked of numba.cuda, in the host's memory."""
+    driver = SimpleNamespace(device_memset=lambda array, value, size: array.fill(value))
+    return SimpleNamespace(
+        to_device=lambda array: array.copy().view(OnHost),
+        device_array=lambda shape, dtype: np.empty(shape, dtype).view(OnHost),
+        cudadrv=SimpleNamespace(driver=driver),
+        **rest,
+    )

@@ -1,0 +1,202 @@
+"""The loop compiled for a GPU, as far as PTX: no GPU is needed for that."""
+
+import re
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import policies
+from outlay.beliefs import Belief
+from outlay.engine.gpu.chunk import Chunk
+from outlay.engine.gpu.plan import Plan
+from outlay.engine.gpu.toolkit import imported
+from outlay.engine.task import Task
+from outlay.errors import OutlayError
+from tests.engine.gpu.examples import (
+    BUILT_IN,
+    MIXED,
+    Greedy,
+    Remembering,
+    Thompson,
+    Toll,
+    gaussians,
+    host,
+    needs_compiler,
+    task_of,
+)
+
+
+class Choosy(NamedTuple):
+    """A policy that asks the stream for what it does not have."""
+
+    x: float
+
+    def sample(self, belief: Belief, log_n: float, rng: Any) -> Any:
+        return self.x * rng.vonmises(0.0, 1.0)
+
+
+class Discounted(NamedTuple):
+    """A policy of a user's with fields that are called like verbs of the stream and methods."""
+
+    gamma: float
+    full: int
+    uniform: int
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward * self.gamma + self.full + self.uniform
+
+
+class Rooted(NamedTuple):
+    """A policy that takes its root from numpy."""
+
+    x: float
+
+    def score(self, belief: Belief, log_n: float) -> Any:
+        return np.sqrt(self.x + belief.pulls)
+
+
+class OneEnded(NamedTuple):
+    """A policy that gives one end alone."""
+
+    x: float
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> Any:
+        return rng.integers(2)
+
+
+class Holding(NamedTuple):
+    """A policy with anything in it."""
+
+    x: Any
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward
+
+
+@pytest.fixture
+def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Compile a task's loop for compute capability 9.0: a function of a task that returns PTX."""
+    cuda: Any = imported("numba.cuda")
+    import numba
+    from numba.cuda import cuda_paths, dispatcher
+
+    # What numba asks a GPU and nvrtc for, and need not: only libnvvm is at work here.
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(cuda_paths, "_get_nvrtc_path", lambda: None)
+    monkeypatch.setattr(numba.cuda.core.config, "FORCE_CUDA_CC", (9, 0), raising=False)
+
+    def make(play: Any, argument_types: Any, registers: Any) -> str:
+        return str(cuda.compile(play, argument_types, cc=(9, 0), device=False, abi="numba")[0])
+
+    code: Any = imported("outlay.engine.gpu.code")
+    monkeypatch.setattr(code, "_compile", make)
+    monkeypatch.setattr(code, "_kernels", {})
+
+    def compiled(task: Task, lazy: bool = True) -> str:
+        chunk = Chunk(Plan(host(), task, lazy), task)
+        return str(chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1)))
+
+    return compiled
+
+
+@pytest.fixture
+def compiled_for(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a task's loop would be compiled from: the kernel and the stand-in for the policy's class."""
+    code: Any = imported("outlay.engine.gpu.code")
+    monkeypatch.setattr(code, "_compile", lambda play, types, registers: (play.__name__, types[1].instance_class))
+    monkeypatch.setattr(code, "_kernels", {})
+
+    def compiled_for(task: Task) -> tuple[str, Any]:
+        chunk = Chunk(Plan(host(), task), task)
+        kernel, policy = chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1))
+        return kernel, policy
+
+    return compiled_for
+
+
+EVERY_DAY = ("UCBB1", "Frugal", "Fixed")  # one of each way to decide; PTX takes seconds each
+RARELY = tuple(name for name in BUILT_IN if name not in EVERY_DAY)
+
+
+@needs_compiler
+class TestCompiled:
+    @pytest.mark.parametrize(
+        ("problem", "policy"),
+        [
+            *(pytest.param(gaussians(3), BUILT_IN[name], id=name) for name in EVERY_DAY),
+            *(pytest.param(gaussians(3), BUILT_IN[name], id=name, marks=pytest.mark.soak) for name in RARELY),
+            pytest.param(MIXED, policies.RoundRobin(), id="every law"),
+            pytest.param(gaussians(2), Thompson(0.5), id="randomised"),
+            pytest.param(outlay.Problem([Toll(1.0, 1.0)]), Discounted(0.5, 1, 2), id="user's own, names of verbs"),
+            pytest.param(gaussians(2), Remembering(0.5), id="nested memory"),
+        ],
+    )
+    def test_to_ptx_that_calls_nothing_from_outside(self, ptx, problem, policy):
+        code = ptx(task_of(problem, policy))
+        assert code.count(".visible .entry") == 1
+        assert not re.search(r"\.extern\s+\.func", code)
+
+    def test_a_policy_without_a_promise_is_played_plainly(self, compiled_for):
+        assert compiled_for(task_of(gaussians(2), Greedy(0.2)))[0] == "play_plainly"
+        assert compiled_for(task_of(gaussians(2), BUILT_IN["UCBB1"]))[0] == "play_lazily"
+
+    def test_redefined_code_is_compiled_anew(self, compiled_for):
+        def double(x: float) -> float:
+            return 2.0 * x
+
+        class Mine(NamedTuple):
+            x: float
+
+            def score(self, belief: Belief, log_n: float) -> float:
+                return double(belief.mean_reward) + self.x
+
+        def helper() -> Any:
+            """What stands in for `double`."""
+            _, policy = compiled_for(task_of(gaussians(2), Mine(1.0)))
+            return policy.score.__closure__[0].cell_contents
+
+        before = helper()
+        assert helper() is before  # equal code is compiled once
+        double.__code__ = (lambda x: 12345.0 * x).__code__
+        after = helper()
+        assert (before(1.0), after(1.0)) == (2.0, 12345.0)
+        assert after is not double
+
+    @pytest.mark.soak
+    def test_redefined_code_is_other_ptx(self, ptx):
+        def double(x: float) -> float:
+            return 2.0 * x
+
+        class Mine(NamedTuple):
+            x: float
+
+            def score(self, belief: Belief, log_n: float) -> float:
+                return double(belief.mean_reward) + self.x
+
+        before = ptx(task_of(gaussians(2), Mine(1.0)))
+        double.__code__ = (lambda x: 12345.0 * x).__code__
+        assert ptx(task_of(gaussians(2), Mine(1.0))) != before
+
+    def test_a_verb_that_the_stream_lacks_is_one_sentence(self, ptx):
+        with pytest.raises(OutlayError, match=r": on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
+            ptx(task_of(gaussians(2), Choosy(0.2)))
+
+    @pytest.mark.parametrize(
+        ("policy", "reason"),
+        [
+            (Rooted(1.0), "on a GPU there is no np.sqrt(), only the functions of math"),
+            (OneEnded(1.0), "numba knows no integers(rng, int64)"),
+            (Holding("name"), "a field is 'name', not a number of 64 bits or an array of such"),
+            (Holding(2**70), "a field is 1180591620717411303424, not a number of 64 bits or an array of such"),
+            (Holding(np.zeros(2, complex)), "a field is an array of complex128, not a number of 64 bits or an array"),
+            (Holding(np.zeros(0)), "it holds an empty array"),
+        ],
+        ids=str,
+    )
+    def test_a_refusal_says_why(self, ptx, policy, reason):
+        start = f"{type(policy).__name__} cannot be compiled for a GPU, backend='threads' can play it: "
+        with pytest.raises(OutlayError, match=f"^{re.escape(start + reason)}"):
+            ptx(task_of(gaussians(2), policy))

@@ -1,0 +1,69 @@
+"""How runs are cut to fit into a card, and what is said where there is none."""
+
+import importlib.util
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from outlay import policies
+from outlay.engine.backends import cuda as backend
+from outlay.engine.gpu.chunk import THREADS, Chunk
+from outlay.engine.gpu.plan import Plan
+from outlay.errors import OutlayError
+from tests.engine.gpu.examples import BUILT_IN, Greedy, Remembering, gaussians, has_gpu, host, needs_compiler, task_of
+
+
+class TestPlan:
+    def test_chunks_hold_every_run_once_and_fit(self):
+        for runs, size, free in [(1, 1, 10**6), (1000, 10**6, 6 * 10**8), (10**6, 1000, 10**8), (129, 10, 10**9)]:
+            parts = backend.chunks(runs, size, free)
+            assert [start for start, _ in parts] == [0, *(stop for _, stop in parts[:-1])]
+            assert parts[-1][1] == runs
+            assert all(stop - start <= backend.MARGIN * free / size for start, stop in parts)
+            assert all((stop - start) % THREADS == 0 for start, stop in parts[:-1])
+
+    def test_no_memory_left_is_one_sentence(self, monkeypatch):
+        def full(*_: Any) -> Any:
+            raise OSError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+
+        monkeypatch.setattr(backend, "toolkit", lambda: None)
+        monkeypatch.setattr(backend, "Plan", full)
+        with pytest.raises(OutlayError, match=r"^the GPU's memory is full: fewer runs, or backend='threads'$"):
+            backend.run([task_of(gaussians(2), policies.Fixed(0))], 1, lambda done: None)
+
+    @needs_compiler
+    def test_memories_that_grow_are_given_room(self):
+        manager = SimpleNamespace(deallocations=[1])
+        context = SimpleNamespace(memory_manager=manager, get_memory_info=lambda: (1000, 2000))
+        card = host(current_context=lambda: context)
+        assert Plan(card, task_of(gaussians(2), BUILT_IN["UCBB1"])).free_bytes == 1000
+        assert Plan(card, task_of(gaussians(2), BUILT_IN["UCBM1"])).free_bytes == 250
+        assert manager.deallocations == []
+
+    @needs_compiler
+    def test_a_memory_in_a_memory_is_each_runs_own(self):
+        task = task_of(gaussians(3), Remembering(0.1))
+        plan = Plan(host(), task)
+        memories = Chunk(plan, task).memories
+        assert (memories.moments.stats.shape, memories.seen.shape) == ((3, 8, 384), (3, 384))
+        flat = Plan(host(), task_of(gaussians(3), Greedy(0.1)))
+        assert plan.bytes_per_run == flat.bytes_per_run + 3 * 8
+
+    def test_too_little_memory_is_one_sentence(self):
+        with pytest.raises(OutlayError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):
+            backend.chunks(10, 10**9, 10**9)
+
+
+class TestErrors:
+    def test_not_installed(self, monkeypatch):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(OutlayError, match=re.escape("backend='cuda' needs `pip install outlay[cuda]`")):
+            backend.run([], 1, lambda done: None)
+
+    @needs_compiler
+    @pytest.mark.skipif(has_gpu(), reason="there is a GPU: its absence is not tested")
+    def test_no_gpu(self):
+        with pytest.raises(OutlayError, match="needs an NVIDIA GPU with its driver, and none was found"):
+            backend.run([], 1, lambda done: None)

@@ -1,0 +1,182 @@
+"""The contract for policies: a false promise is caught, and outlay's own policies keep theirs."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from outlay import policies
+from outlay.testing import PolicyContract
+
+
+class Shrinking(NamedTuple):
+    """Promises that its score never falls; it does."""
+
+    weight: float = 1.0
+
+    def score(self, belief: Any, log_n: float) -> float:
+        bonus = self.weight * log_n * (8.0 - log_n) / max(1.0, float(belief.pulls))
+        return float(belief.mean_reward) + bonus
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+class Unphased(policies.UCBM1):
+    """UCB-M1 without its phases."""
+
+    __slots__ = ()
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("policy", [Shrinking(), Unphased(1e-6, 1e-6, 0.0)], ids=lambda policy: type(policy).__name__)
+def test_a_score_that_falls_in_spite_of_its_promise_is_caught(policy: Any) -> None:
+    contract = PolicyContract()
+    contract.policy = policy
+    with pytest.raises(AssertionError, match=r"the score of .* falls from .* in one phase"):
+        contract.test_a_score_never_falls_within_a_phase()
+
+
+class Fading(NamedTuple):
+    """Moments whose every pull makes all arms a little more uncertain."""
+
+    stats: Any
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.stats[:, 0] *= 0.9
+        self.stats[arm] += (1.0, reward)
+
+    def belief(self, arm: int) -> Any:
+        return self.stats[arm]
+
+    def full(self) -> bool:
+        return False
+
+
+class Discounting(NamedTuple):
+    """Its score never falls with log_n, and yet changes between pulls of the arm."""
+
+    width: float = 1.0
+
+    def memory(self, arms: int) -> Fading:
+        return Fading(np.zeros((arms, 2)))
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return float(belief[1]) + self.width * math.sqrt(log_n / max(1e-9, float(belief[0])))
+
+    def phase(self, log_n: float) -> int:
+        return 0
+
+
+def test_beliefs_that_change_without_a_pull_are_caught() -> None:
+    contract = PolicyContract()
+    contract.policy = Discounting()
+    contract.test_a_score_never_falls_within_a_phase()
+    with pytest.raises(AssertionError, match="changes the scores of others"):
+        contract.test_pulling_one_arm_leaves_the_beliefs_of_the_others()
+    with pytest.raises(AssertionError, match="should choose arm"):
+        contract.test_lazy_choices_are_those_of_a_full_scan()
+
+
+def test_a_phase_that_falls_is_caught() -> None:
+    class Falling(Shrinking):
+        __slots__ = ()
+
+        def phase(self, log_n: float) -> int:
+            return int(abs(log_n - 3.0))
+
+    contract = PolicyContract()
+    contract.policy = Falling()
+    with pytest.raises(AssertionError, match=r"the phase of .* falls"):
+        contract.test_a_phase_never_falls()
+
+
+class CompiledInSoak(PolicyContract):
+    """Compiled and played in `make soak`; every day its formula is compiled alone, by the tests of its scores."""
+
+    @pytest.mark.soak
+    def test_it_compiles_and_repeats_itself(self) -> None:
+        super().test_it_compiles_and_repeats_itself()
+
+
+class TestUCBB1(PolicyContract):
+    policy = policies.UCBB1(1e-4, 1e-4, 5e-5)
+
+
+class TestCertainty(PolicyContract):
+    policy = policies.UCBB1(0.0, 0.0, 0.0)  # no radius at all: a score that never rises
+
+
+class TestUCBM1(PolicyContract):
+    policy = policies.UCBM1(1e-6, 1e-6, 0.0)
+
+
+class TestUCBB2(PolicyContract):
+    policy = policies.UCBB2(1e-3, 1e-3)
+
+
+class TestUCBB2C(CompiledInSoak):
+    policy = policies.UCBB2C(1e-3, 1e-3, 1.0)
+
+
+class TestFiellerKnown(CompiledInSoak):
+    policy = policies.FiellerKnown(0.04, 0.09, 0.03)
+
+
+class TestFiellerStudent(PolicyContract):
+    policy = policies.Fieller()
+
+
+class TestFiellerPlugin(PolicyContract):
+    policy = policies.Fieller(0.25, form="plugin")
+
+
+class TestBernsteinRate(CompiledInSoak):
+    policy = policies.BernsteinRate(0.1, 0.1, 0.5)
+
+
+class TestMedianRate(CompiledInSoak):
+    policy = policies.MedianRate(0.5)
+
+
+class TestCatoniRate(CompiledInSoak):
+    policy = policies.CatoniRate(0.5)
+
+
+class TestRoundRobin(PolicyContract):
+    policy = policies.RoundRobin()
+
+
+class Bold(policies.Frugal):
+    """Promises a bound, and gives the excess of the lower lead."""
+
+    __slots__ = ()
+
+    def excess(self, belief: Any, low: Any, high: Any) -> float:
+        return super().excess(belief, low, low)
+
+
+def test_a_bound_that_is_none_is_caught() -> None:
+    contract = PolicyContract()
+    contract.policy = Bold()
+    with pytest.raises(AssertionError, match=r"the excess of Bold\(.*\) is .*, below .*, for Lead\(.*"):
+        contract.test_an_excess_is_bounded_between_two_leads()
+
+
+class TestFrugal(PolicyContract):
+    policy = policies.Frugal()
+
+
+class TestFrugalWithABound(PolicyContract):
+    policy = policies.Frugal(reward_bound=4.0)
+
+
+class TestKLRate(PolicyContract):
+    policy = policies.KLRate()
+
+
+class TestKLRateOfSamples(PolicyContract):
+    policy = policies.KLRate("half", "sample")

@@ -1,0 +1,89 @@
+"""Bad input to simulate is answered in one sentence."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import policies
+from outlay.arms import catalogue
+from outlay.errors import BadParameter
+
+
+class Bare(NamedTuple):
+    """Compares with the leader, and has no memory for it."""
+
+    x: float = 1.0
+
+    def excess(self, belief: Any, low: Any, high: Any) -> float:
+        return self.x
+
+
+class Named(NamedTuple):
+    """Has a field with the name of a method."""
+
+    excess: float = 1.0
+    sample: float = 2.0
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return int(now.pulls % 2)
+
+
+def test_a_field_may_have_the_name_of_a_method() -> None:
+    assert outlay.simulate(catalogue.load("G"), Named(), [20.0], runs=1).pulls[0, 0, 0, 2] == 0
+
+
+GOOD: dict[str, Any] = {"problem": catalogue.load("G"), "policies": policies.Fixed(0), "budgets": [10.0]}
+BAD = [
+    ({"problem": "G"}, "problem of simulate must be an outlay.Problem; got 'G'"),
+    ({"policies": []}, "policies of simulate must be at least one policy"),
+    ({"policies": {}}, "policies of simulate must be at least one policy"),
+    ({"policies": [policies.Fixed(0), policies.Fixed(1)]}, "a dict from label to policy"),
+    ({"policies": {"": policies.Fixed(0)}}, "a label in policies of simulate must be a string that is not empty"),
+    ({"policies": {1: policies.Fixed(0)}}, "a label in policies of simulate must be a string"),
+    ({"policies": "UCBB1"}, "exactly one of the methods score, sample, excess and choose"),
+    ({"policies": [policies.UCBB1]}, "exactly one of the methods score, sample, excess and choose"),
+    ({"policies": Bare()}, "memory of Bare must be one with a method lead, such as Pooled, for a policy with excess"),
+    ({"policies": policies.Fixed(3)}, "arm of Fixed"),
+    (
+        {"policies": policies.UCBB1([1, 2], 3, 0)},
+        "var_cost of UCBB1 must be one number or 3 numbers, one per arm; got 2 numbers",
+    ),
+    ({"budgets": None}, "budgets or budget of simulate must be given"),
+    ({"budget": 5.0}, "budgets or budget of simulate must be given, and not both"),
+    ({"budgets": []}, "budgets of simulate"),
+    ({"budgets": [[1.0]]}, "budgets of simulate"),
+    ({"budgets": [0.0]}, "budgets of simulate must be a finite number > 0; got 0.0"),
+    ({"budgets": [1.0, -1.0]}, "budgets at position 1 of simulate must be a finite number > 0; got -1.0"),
+    ({"budgets": [1.0, math.nan]}, "got nan"),
+    ({"budgets": [1.0, math.inf]}, "got inf"),
+    ({"budgets": [2.0, 1.0]}, "budgets of simulate must be in rising order"),
+    ({"budgets": [1.0, 1.0]}, "budgets of simulate must be in rising order"),
+    ({"budgets": "many"}, "budgets of simulate"),
+    ({"budgets": None, "budget": [1.0, 2.0]}, "budget of simulate must be a finite number"),
+    ({"budgets": None, "budget": 1e-322}, "budget of simulate must be ≥ 1e-300"),
+    ({"budgets": None, "budget": -1.0}, "budget of simulate must be > 0; got -1.0"),
+    ({"runs": 10**14}, "runs of simulate must be small enough: these need"),
+    ({"runs": 10**18}, "runs of simulate must be small enough: these need"),
+    ({"runs": 0}, "runs of simulate must be a whole number ≥ 1; got 0"),
+    ({"runs": 2.5}, "runs of simulate must be a whole number ≥ 1; got 2.5"),
+    ({"runs": "ten"}, "runs of simulate must be a whole number"),
+    ({"seed": -1}, "seed of simulate must be a whole number ≥ 0; got -1"),
+    ({"seed": None}, "seed of simulate must be a whole number"),
+    ({"workers": 0}, "workers of simulate must be a whole number ≥ 1; got 0"),
+    ({"max_pulls": 0}, "max_pulls of simulate must be a whole number ≥ 1"),
+    ({"backend": "gpu"}, 'backend of simulate must be "threads", "dask", "ray" or "cuda"; got \'gpu\''),
+    ({"progress": np.ones(2)}, "progress of simulate must be True, False, None or a function"),
+    ({"backend": np.ones(2)}, "backend of simulate must be"),
+    ({"progress": "yes"}, "progress of simulate must be True, False, None or a function; got 'yes'"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
+def test_bad_input_is_answered_in_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        outlay.simulate(**{**GOOD, **change})
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,143 @@
+"""When a budget is passed, when a run ends, and what is told meanwhile."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import Problem, arms, policies
+from outlay.arms import catalogue
+from outlay.engine.compiler.world import Laws
+from outlay.engine.loop import Passages, Runs, play
+from outlay.errors import OutlayError, RunTooLong
+
+G = catalogue.load("G")
+
+
+class HalfAndHalf(NamedTuple):
+    """A policy that looks at the budget: arm 0 for its first half, then arm 1."""
+
+    budget: float = math.inf
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return 0 if now.spent <= self.budget / 2 else 1
+
+
+def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
+    """Costs +3, −2, +3, −2, …: the sums 3, 1, 4, 2, 5 pass 2.5 at once, 3.5 at the third pull, 4 at the fifth."""
+
+    class Alternating(NamedTuple):
+        memory_of_law: Any
+
+        def draw(self, rng: Any) -> tuple[float, float]:
+            turn = self.memory_of_law[0]
+            self.memory_of_law[0] = turn + 1.0
+            return (3.0 if turn % 2 == 0 else -2.0), 1.0
+
+        def moments(self) -> tuple[float, float, float, float, float]:
+            return (0.5, 1.0, 6.25, 0.0, 0.0)
+
+    passages = Passages.blank(runs=1, budgets=3, arms=1)
+    memory = outlay.beliefs.Moments.empty(1)
+    law = Alternating(np.zeros(1))
+    play(
+        (np.random.default_rng(0),),
+        Laws((law,)),
+        policies.Fixed(0),
+        (memory,),
+        Runs.start(1),
+        passages,
+        np.array([2.5, 3.5, 4.0]),
+        100,
+        100,
+    )
+    assert passages.pulls[0, :, 0].tolist() == [1, 3, 5]
+    assert passages.cost[0].tolist() == [3.0, 4.0, 5.0]
+    assert passages.reward[0].tolist() == [1.0, 3.0, 5.0]
+
+
+def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:
+    """S_n = B is not S_n > B; and a million pulls of 0.1 are 100 000 to 1e-10, where plain sums drift by 1e-6."""
+    halves = Problem([arms.Constant(0.5, 1.0)])
+    assert outlay.simulate(halves, policies.Fixed(0), budgets=[5.0], runs=1).pulls.sum() == 11
+    tenths = Problem([arms.Constant(0.1, 0.1)])
+    budgets = [100_000 - 1e-9, 100_000 + 1e-9]
+    result = outlay.simulate(tenths, policies.Fixed(0), budgets=budgets, runs=1)
+    assert result.pulls.ravel().tolist() == [1_000_000, 1_000_001]
+    assert result.reward[0, 0, 1] == pytest.approx(100_000.1, rel=1e-15)
+
+
+def test_a_policy_that_looks_at_the_budget_runs_once_for_each() -> None:
+    problem = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
+    result = outlay.simulate(problem, HalfAndHalf(), budgets=[10.0, 20.0, 40.0], runs=3)
+    assert result.pulls[0, 0].tolist() == [[6, 5], [11, 10], [21, 20]]
+    assert (result.pulls[0] == result.pulls[0, 0]).all()
+
+
+def test_the_oracle_is_the_best_arm_in_the_same_runs() -> None:
+    problem = G
+    result = outlay.simulate(problem, policies.Fixed(problem.best), budgets=[3.0, 20.0, 60.0], runs=50)
+    assert np.array_equal(result.oracle_reward, result.reward[0])
+    assert (result.regret("realised")["mean"].abs() < 1e-9).all()
+
+
+class Unsteady(NamedTuple):
+    """A law of a user's own: now and then it draws something that is not a number."""
+
+    cost: float
+    reward: float
+
+    def draw(self, rng: Any) -> tuple[float, float]:
+        return (self.cost, self.reward) if rng.random() < 0.2 else (1.0, 1.0)
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return 1.0, 1.0, 0.0, 0.0, 0.0
+
+
+@pytest.mark.parametrize("pair", [(math.nan, 1.0), (math.inf, 1.0), (1.0, math.nan), (1.0, -math.inf)])
+def test_a_cost_or_reward_that_is_not_a_number_is_refused(pair: tuple[float, float]) -> None:
+    with pytest.raises(OutlayError, match=r"run \d+ of .* met a cost or reward that is not a finite number"):
+        outlay.simulate(Problem([Unsteady(*pair)]), policies.Fixed(0), budgets=[50.0], runs=3, max_pulls=1000)
+
+
+def test_no_label_is_taken_by_the_oracle() -> None:
+    for label in ("the best arm", "the oracle, Fixed(0)"):
+        result = outlay.simulate(G, {label: policies.Fixed(1)}, budgets=[50.0], runs=1)
+        assert result.pulls[0, 0, 0, 0] == 0
+
+
+def test_a_run_that_will_not_end_raises() -> None:
+    problem = Problem([arms.Gaussian(1e-9, 1.0, 1.0, 1.0)])
+    with pytest.raises(
+        RunTooLong, match=r"run 0 of Fixed made max_pulls = 5000 pulls and spent .* of its budget 1e\+06"
+    ) as caught:
+        outlay.simulate(problem, policies.Fixed(0), budgets=[1e6], runs=1, max_pulls=5000)
+    assert (caught.value.pulls, caught.value.budget) == (5000, 1e6)
+
+
+def test_max_pulls_is_not_reached_by_a_run_that_ends_there() -> None:
+    problem = Problem([arms.Constant(1.0, 1.0)])
+    assert outlay.simulate(problem, policies.Fixed(0), budgets=[9.5], runs=1, max_pulls=10).pulls.sum() == 10
+    with pytest.raises(RunTooLong):
+        outlay.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1, max_pulls=10)
+
+
+def test_a_progress_bar_appears_when_asked_for(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outlay.engine.progress._DELAY_SECONDS", 0.0)
+    outlay.simulate(G, policies.RoundRobin(), budgets=[1e6], runs=4, progress=True)
+    assert "simulating" in capfd.readouterr().err
+    outlay.simulate(G, policies.RoundRobin(), budgets=[100.0], runs=2)
+    assert capfd.readouterr().err == ""
+
+
+def test_progress_can_be_told_to_a_function(capfd: pytest.CaptureFixture[str]) -> None:
+    told: list[float] = []
+    outlay.simulate(G, policies.RoundRobin(), budgets=[1e5], runs=4, progress=told.append)
+    assert told == sorted(told)
+    assert told[0] >= 0.0
+    assert told[-1] == 1.0
+    assert capfd.readouterr().err == ""

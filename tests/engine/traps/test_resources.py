@@ -1,0 +1,71 @@
+"""What compiled code holds: memory, references, threads."""
+
+import gc
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import arms, policies
+from outlay.engine import batch
+from tests.engine.traps.cells import PROBLEM, favourite
+
+
+class Allocating(NamedTuple):
+    weight: float = 1.0
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return self.weight * float(np.array([0.0, 2.0, 1.0])[belief.arm])
+
+
+def resident_kilobytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+
+
+def test_a_policy_that_allocates_works_and_leaks_nothing() -> None:
+    assert favourite(Allocating()) == 1
+    before = resident_kilobytes()
+    outlay.simulate(PROBLEM, Allocating(), budgets=[200_000.0], runs=4)  # 2.4 million arrays of 24 bytes and a header
+    assert resident_kilobytes() - before < 40_000
+
+
+def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the generators, which compiled code gets once a slice."""
+    seen: list[Any] = []
+    start = batch._Running.start
+
+    def watched(which: Any) -> Any:
+        state = start(which)
+        seen.extend(state.rngs[:2])
+        return state
+
+    monkeypatch.setattr(batch._Running, "start", watched)
+    outlay.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[5000.0], runs=20)
+    gc.collect()
+    assert len(seen) >= 4
+    assert {sys.getrefcount(rng) for rng in seen} == {sys.getrefcount(object()) + 2}  # by `seen` and by `rng`
+
+
+def test_ctrl_c_returns_at_once_and_leaves_no_thread() -> None:
+    problem = arms.catalogue.load("thousand-arms")
+    policy = policies.UCBB1(**problem.second_moments())
+    outlay.simulate(problem, policy, budgets=[10.0], runs=1)  # compiled before the clock starts
+    moments: list[float] = []
+
+    def interrupt() -> None:
+        time.sleep(0.5)
+        moments.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        outlay.simulate(problem, policy, budgets=[1e9], runs=8, max_pulls=10**9)
+    assert time.perf_counter() - moments[0] < 5.0  # a hang, not a stopwatch; benchmarks/ has the milliseconds
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("outlay")]
