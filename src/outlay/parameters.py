@@ -61,9 +61,6 @@ class _Declared(NamedTuple):
     make: Callable[[Draft], Any] | None = None
 
 
-_PADDING = _Declared(make=lambda _given: 0.0)  # where a tuple would be empty: numba has no such tuples
-
-
 def parameter(check: Check, *, default: Any = REQUIRED) -> Any:
     """Declare a parameter by its check; where the default is None, None is allowed and nothing checks it."""
     optional = default is None
@@ -96,6 +93,9 @@ def derived(make: Callable[[Draft], Any] | None = None, *, init: Literal[False] 
     `init` is there for type checkers: the constructor does not take the field.
     """
     return _Declared(make=make)
+
+
+_PADDING = _Declared(make=lambda _given: 0.0)  # where a tuple would be empty: numba has no such tuples
 
 
 @dataclass_transform(field_specifiers=(parameter, number, integer, array, choice, derived))
