@@ -18,9 +18,9 @@ from outlay.arms import (
     Exponential,
     Gamma,
     Gaussian,
+    LawMoments,
     Linear,
     Lognormal,
-    Moments,
     Pareto,
     StudentT,
     Support,
@@ -89,20 +89,20 @@ def test_a_side_that_is_certain():
     assert Uniform(1, 1, 0, 1, 0.5).moments() == pytest.approx((1, 0.5, 0, 1 / 12, 0))
     assert Lognormal(2, 1, 0, 1, 0.5).moments().cov == 0.0
     assert StudentT(1, 1, 0, 1).tails() == Tails(math.inf, 3.0)
-    assert Bernoulli(0, 1).moments() == Moments(0, 1, 0, 0, 0)
+    assert Bernoulli(0, 1).moments() == LawMoments(0, 1, 0, 0, 0)
 
 
 def test_pareto_with_few_moments():
     law = Pareto(1, 2, cost_tail=2, reward_tail=1.5)
-    assert law.moments() == Moments(1, 2, math.inf, math.inf, 0)
+    assert law.moments() == LawMoments(1, 2, math.inf, math.inf, 0)
     assert law.tails() == Tails(2, 1.5)
 
 
 def test_linear_over_a_cost_without_variance():
     cost = Pareto(1, 1, cost_tail=1.5)
-    assert Linear(cost, 0, 2, 3).moments() == Moments(1, 2, math.inf, 9, 0)
+    assert Linear(cost, 0, 2, 3).moments() == LawMoments(1, 2, math.inf, 9, 0)
     assert Linear(cost, 0, 2, 3).tails() == Tails(1.5, math.inf)
-    assert Linear(cost, -2).moments() == Moments(1, -2, math.inf, math.inf, -math.inf)
+    assert Linear(cost, -2).moments() == LawMoments(1, -2, math.inf, math.inf, -math.inf)
     assert Linear(cost, -2).tails() == Tails(1.5, 1.5)
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outlay import arms
-from outlay.arms import Bernoulli, Beta, Constant, Empirical, Gaussian, Linear, Moments, Pareto, Problem, Uniform
+from outlay.arms import Bernoulli, Beta, Constant, Empirical, Gaussian, LawMoments, Linear, Pareto, Problem, Uniform
 from outlay.arms.problem_file import LAWS
 from outlay.errors import BadFile, BadParameter
 
@@ -341,7 +341,7 @@ def test_a_users_law_cannot_be_saved():
             return self.cost, 1.0
 
         def moments(self):
-            return Moments(self.cost, 1.0, 0.0, 0.0, 0.0)
+            return LawMoments(self.cost, 1.0, 0.0, 0.0, 0.0)
 
     for law in (Gaussian(1.0), Linear(Gaussian(1.0), 1.0)):
         with pytest.raises(BadFile) as error:

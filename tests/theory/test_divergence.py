@@ -19,9 +19,9 @@ from outlay.arms import (
     Exponential,
     Gamma,
     Gaussian,
+    LawMoments,
     Linear,
     Lognormal,
-    Moments,
     Pareto,
     StudentT,
     Uniform,
@@ -476,7 +476,7 @@ class Mine(NamedTuple):
         return 1.0, 0.5
 
     def moments(self):
-        return Moments(1.0, 0.5, 1.0, 1.0, 0.0)
+        return LawMoments(1.0, 0.5, 1.0, 1.0, 0.0)
 
 
 class Brought(Mine):

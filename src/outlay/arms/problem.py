@@ -11,13 +11,13 @@ from typing import Any, NoReturn, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.arms.law import AnyLaw, Moments, checked, support_of
+from outlay.arms.law import AnyLaw, LawMoments, check_law, support_of
 from outlay.arms.problem_file import read, written
 from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter
 from outlay.files import place, reading, writing
 from outlay.markup import html_table
-from outlay.parameters import Record
+from outlay.parameters import equal, hashable
 
 _SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart
@@ -152,10 +152,10 @@ class Problem:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem) or self.names != other.names:
             return False
-        return all(map(Record.__eq__, self.arms, other.arms))  # type: ignore[arg-type]
+        return all(map(equal, self.arms, other.arms))
 
     def __hash__(self) -> int:
-        return hash((self.names, *map(Record.__hash__, self.arms)))  # type: ignore[arg-type]
+        return hash((self.names, *map(hashable, self.arms)))
 
     def __repr__(self) -> str:
         default = all(name == f"arm {i}" for i, name in enumerate(self.names))
@@ -195,7 +195,7 @@ def checked_problem(owner: str, problem: Any) -> Problem:
 def _checked_arms(arms: Any) -> tuple[AnyLaw, ...]:
     if not isinstance(arms, Iterable) or hasattr(arms, "_fields"):
         raise BadParameter("Problem", "arms", "a sequence of laws", arms)
-    laws = tuple(checked("Problem", f"arm {i}", law) for i, law in enumerate(arms))
+    laws = tuple(check_law("Problem", f"arm {i}", law) for i, law in enumerate(arms))
     if not laws:
         raise BadParameter("Problem", "arms", "a sequence of at least one law", arms)
     return laws
@@ -217,10 +217,10 @@ def _checked_names(names: Any, count: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def _checked_moments(law: AnyLaw, arm: str) -> Moments:
+def _checked_moments(law: AnyLaw, arm: str) -> LawMoments:
     given: Any = law.moments()
     try:
-        moments = Moments(*map(float, given))
+        moments = LawMoments(*map(float, given))
     except (TypeError, ValueError):
         raise BadParameter("Problem", f"the moments of {arm!r}", "five numbers", given) from None
     if not 0.0 < moments.mean_cost < math.inf:

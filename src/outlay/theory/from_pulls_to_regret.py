@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.arms import Moments, Problem, support_of, tails_of
+from outlay.arms import LawMoments, Problem, support_of, tails_of
 from outlay.arms.coupled import is_gaussian
 from outlay.arms.problem import checked_problem
 from outlay.checks import real, vector
@@ -145,7 +145,7 @@ def _moment(problem: Problem, order: float, given: float | None) -> float:
 def _moment_of(problem: Problem, arm: int, order: float) -> float:
     """A bound on E|X − μ|^p of an arm's cost."""
     law = problem.arms[arm]
-    variance, box = Moments(*law.moments()).var_cost, support_of(law)
+    variance, box = LawMoments(*law.moments()).var_cost, support_of(law)
     width = box.cost_high - box.cost_low
     if variance == 0:
         return 0.0

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from outlay import arms
 from outlay.arms import AnyLaw
 from outlay.arms.coupled import is_gaussian
-from outlay.arms.law import checked
+from outlay.arms.law import check_law
 from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory.divergences.bernoulli import independent
@@ -120,7 +120,7 @@ def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
 
 
 def _chosen(law: AnyLaw, name: str | None) -> Model:
-    offered = models(checked("divergence", "law", law))
+    offered = models(check_law("divergence", "law", law))
     if not offered:
         kind = type(law).__name__
         form = " with correlated cost and reward" if type(law) in _MODELS else ""
