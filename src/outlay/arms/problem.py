@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn, Self, TypedDict
+from typing import NoReturn, Self, SupportsIndex, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,7 +164,7 @@ class Problem:
     def __iter__(self) -> Iterator[AnyLaw]:
         return iter(self.arms)
 
-    def __getitem__(self, arm: int | str) -> AnyLaw:
+    def __getitem__(self, arm: SupportsIndex | str) -> AnyLaw:
         """The law of an arm, by its position (from the end where negative) or by its name."""
         if isinstance(arm, str):
             if arm in self._positions:
