@@ -14,7 +14,7 @@ from outlay.arms.problem import checked_problem
 from outlay.checks import real
 from outlay.errors import NotCovered
 from outlay.theory.arm_rates import rates
-from outlay.theory.static import Estimate, expected_reward
+from outlay.theory.optimum.static import Estimate, expected_reward
 
 
 class Optimality(NamedTuple):

@@ -16,10 +16,10 @@ from outlay.checks import whole
 from outlay.errors import NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBM1
 from outlay.policies.ucb_m1 import FACTOR
-from outlay.theory import assumptions
 from outlay.theory.arm_rates import rates, suboptimal
 from outlay.theory.finite import finite
 from outlay.theory.rate_estimation import STRETCH
+from outlay.theory.upper import assumptions
 
 _KAPPA = (STRETCH - 1.0) / STRETCH
 _TAU = (STRETCH - 1.0) / (2.0 * STRETCH - 1.0)

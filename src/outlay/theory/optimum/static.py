@@ -13,7 +13,7 @@ from outlay.arms import AnyLaw, Exponential, Gaussian, LawMoments, support_of
 from outlay.arms.law import check_law
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.theory.lattice import Lattice, cost_side, decay, find_lattice, policy_value
+from outlay.theory.optimum.lattice import Lattice, cost_side, decay, find_lattice, policy_value
 
 MOST_STATES = 1_000_000  # of a lattice that is solved
 MOST_WORK = 1_000_000_000  # multiplications to solve it

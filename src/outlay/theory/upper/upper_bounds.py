@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from outlay.arms import Problem
 from outlay.checks import real
 from outlay.errors import NotCovered
-from outlay.theory import assumptions
 from outlay.theory.arm_rates import rates
 from outlay.theory.finite import finite
-from outlay.theory.pull_bounds import Arm, arms_with_a_gap, lemma
+from outlay.theory.upper import assumptions
+from outlay.theory.upper.pull_bounds import Arm, arms_with_a_gap, lemma
 
 
 class Bound(NamedTuple):

@@ -10,9 +10,9 @@ from outlay.arms.problem import checked_problem
 from outlay.checks import real, vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory.arm_rates import rates
-from outlay.theory.assumptions import require_constants
 from outlay.theory.finite import finite
-from outlay.theory.optimum import gap_constant
+from outlay.theory.optimum.optimality import gap_constant
+from outlay.theory.upper.assumptions import require_constants
 
 _ROUNDING = 1e-9  # relative
 
