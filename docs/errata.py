@@ -9,8 +9,8 @@ from scipy.special import zeta
 import outlay
 from outlay.arms import Bernoulli, Gaussian, Problem, StudentT
 from outlay.policies import UCBB1, UCBM1
-from outlay.theory.from_pulls_to_regret import late_passage, regret_from_pulls
-from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.upper.from_pulls_to_regret import late_passage, regret_from_pulls
+from outlay.theory.upper.pull_bounds import pull_bound
 
 STRETCH = 1.28
 Numbers = Iterator[tuple[str, str]]  # a number as the page has it, and what it is

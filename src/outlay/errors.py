@@ -7,6 +7,7 @@ OutlayError
 ├── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
 ├── CampaignConflict                    the ledger says otherwise, and it stands; nothing was written
 ├── NotNow                              no pull can be named now, but later; nothing was written
+├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
 └── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
 
@@ -74,6 +75,21 @@ class NotNow(OutlayError):
 
     def __str__(self) -> str:
         return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+
+
+class UnknownArm(OutlayError, KeyError, IndexError):
+    """The problem has no such arm; whoever asked by name or by position catches what a dict or a list raises.
+
+    >>> print(UnknownArm(7, "it has 4 arms, counted from 0"))
+    there is no arm 7 in this problem: it has 4 arms, counted from 0
+    """
+
+    def __init__(self, arm: object, known: str) -> None:
+        super().__init__(arm, known)
+        self.arm, self.known = arm, known
+
+    def __str__(self) -> str:
+        return f"there is no arm {_shown(self.arm)} in this problem: {self.known}"
 
 
 class UnknownDecision(OutlayError, KeyError):

@@ -33,7 +33,8 @@ _LONGEST = 64  # numbers of an array in a repr
 _FIRST = 6  # of a longer one
 
 Draft = SimpleNamespace  # the parameters while they are put together
-Check = Callable[[str, str, Any], Any]  # owner, name, value → the value as it is kept; or it raises BadParameter
+Check = Callable[..., Any]  # owner, name, value → the value as it is kept; or it raises BadParameter
+Limit = float | Callable[[Draft], float]  # a number, or what follows from the parameters declared before
 
 
 class Array:
@@ -56,35 +57,48 @@ class _Declared(NamedTuple):
     """One parameter, or one derived field."""
 
     check: Check | None = None  # None: derived
+    relative: bool = False  # the check also takes the parameters declared before
     default: Any = REQUIRED
     beside: bool = False  # the tuple does not hold it
     make: Callable[[Draft], Any] | None = None
 
 
-def parameter(check: Check, *, default: Any = REQUIRED) -> Any:
-    """Declare a parameter by its check; where the default is None, None is allowed and nothing checks it."""
+def parameter(check: Check, *, default: Any = REQUIRED, relative: bool = False) -> Any:
+    """Declare a parameter by its check, which takes the owner's name, the parameter's name and the value.
+
+    Where the default is None, None is allowed and nothing checks it. A `relative` check takes a fourth argument: the
+    parameters declared before, each checked.
+    """
     optional = default is None
-    return _Declared(partial(_unless_none, check) if optional else check, default, beside=optional)
+    return _Declared(partial(_unless_none, check) if optional else check, relative, default, beside=optional)
 
 
-def number(*, default: float | None = REQUIRED, **limits: float) -> Any:
-    """Declare a finite number within `limits` (above, at_least, below, at_most)."""
-    return parameter(partial(_limited, real, limits), default=default)
+def number(*, default: float | None = REQUIRED, **limits: Limit) -> Any:
+    """Declare a finite number within `limits` (above, at_least, below, at_most).
+
+    >>> class Interval(Parameters):
+    ...     low: float = number()
+    ...     high: float = number(at_least=lambda given: given.low)
+    >>> Interval(2, 1)
+    Traceback (most recent call last):
+    outlay.errors.BadParameter: high of Interval must be ≥ 2; got 1
+    """
+    return _within(real, limits, default)
 
 
-def integer(*, default: int | None = REQUIRED, **limits: float) -> Any:
+def integer(*, default: int | None = REQUIRED, **limits: Limit) -> Any:
     """Declare a whole number within `limits`."""
-    return parameter(partial(_limited, whole, limits), default=default)
+    return _within(whole, limits, default)
 
 
-def array(*, default: ArrayLike | None = REQUIRED, **limits: float) -> Any:
+def array(*, default: ArrayLike | None = REQUIRED, **limits: Limit) -> Any:
     """Declare a number or a sequence of numbers within `limits`, kept as a vector; annotate it as `Array`."""
-    return parameter(partial(_limited, vector, limits), default=default)
+    return _within(vector, limits, default)
 
 
 def choice(*words: str, default: str = REQUIRED) -> Any:
     """Declare one of some words; annotate it as their `Literal`."""
-    return _Declared(lambda owner, name, value: word(owner, name, value, words), default, beside=True)
+    return _Declared(partial(word, words=words), default=default, beside=True)
 
 
 def derived(make: Callable[[Draft], Any] | None = None, *, init: Literal[False] = False) -> Any:  # noqa: ARG001
@@ -114,6 +128,7 @@ class Parameters(tuple[object, ...]):
 
     _fields: ClassVar[tuple[str, ...]] = ()
     _declared: ClassVar[Mapping[str, _Declared]] = {}
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         if "_fields" in vars(cls):  # somebody knows better
@@ -129,7 +144,9 @@ class Parameters(tuple[object, ...]):
             setattr(cls, name, property(itemgetter(place)))
         for name in mine.keys() - set(cls._fields):
             delattr(cls, name)  # found in the instance
-        cls.__new__ = _constructor(cls, declared)  # type: ignore[method-assign]
+        cls.__match_args__ = tuple(name for name, entry in declared.items() if entry.check)  # type: ignore[misc]
+        if "__new__" not in vars(cls):
+            cls.__new__ = _constructor(cls)  # type: ignore[method-assign]
 
     @classmethod
     def complete(cls, given: Draft) -> None:
@@ -137,7 +154,7 @@ class Parameters(tuple[object, ...]):
 
     def arguments(self) -> dict[str, Any]:
         """The constructor's arguments, in its order."""
-        return {name: getattr(self, name) for name in signature_of(type(self))}
+        return {name: getattr(self, name) for name in self.__match_args__}
 
     def _asdict(self) -> dict[str, Any]:
         """As NamedTuple has it; numba knows by it that the tuple has named fields."""
@@ -153,15 +170,15 @@ class Parameters(tuple[object, ...]):
         raise AttributeError(f"a {type(self).__name__} cannot be changed; _replace({name}=…) makes another")
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Parameters) and type(self) is type(other) and equal(self.arguments(), other.arguments())
-        )
+        if not isinstance(other, Parameters) or type(self) is not type(other):
+            return False
+        return all(map(equal, self.arguments().values(), other.arguments().values()))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash((type(self), *map(_hashable, self.arguments().values())))
+        return hash((type(self), *map(hashable, self.arguments().values())))
 
     def __repr__(self) -> str:
         return self.call(_LONGEST)
@@ -172,14 +189,27 @@ class Parameters(tuple[object, ...]):
         return f"{type(self).__name__}({inner})"
 
 
-def _constructor(cls: type, declared: Mapping[str, _Declared]) -> Any:
-    """`__new__` with the declared parameters as its own, so that Python itself binds arguments and names mistakes."""
-    given = {name: entry for name, entry in declared.items() if entry.check}
-    defaults = {f"default_of_{name}": entry.default for name, entry in given.items()}
-    wanted = [name if entry.default is REQUIRED else f"{name}=default_of_{name}" for name, entry in given.items()]
-    values = "".join(f"{name}={name}, " for name in given)
-    space: dict[str, Any] = {**defaults, "made": _made, "draft": Draft}
-    exec(f"def __new__({', '.join(['cls', *wanted])}):\n    return made(cls, draft({values}))", space)  # noqa: S102
+def _constructor(cls: type[Parameters]) -> Any:
+    """`__new__` with the declared parameters as its own, so that Python itself binds arguments and names mistakes.
+
+    It is written out and compiled as `namedtuple` does it: problems hold a hundred thousand laws, and a loop over the
+    declarations would double the time that one takes to make.
+    """
+    given = {name: entry for name, entry in cls._declared.items() if entry.check}
+    wanted = [name if entry.default is REQUIRED else f"{name}=_default_{name}" for name, entry in given.items()]
+    lines = [f"def __new__({', '.join(['cls', *wanted])}):", "    _owner = cls.__name__"]
+    before = ""
+    for name, entry in given.items():
+        others = f", _draft({before})" if entry.relative else ""
+        lines.append(f"    {name} = _check_{name}(_owner, {name!r}, {name}{others})")
+        before += f"{name}={name}, "
+    plain = given.keys() == set(cls._fields) and cls.complete.__func__ is Parameters.complete.__func__  # type: ignore[attr-defined]
+    fields = "".join(f"{name}, " for name in cls._fields)
+    lines.append(f"    return _tuple(cls, ({fields}))" if plain else f"    return _made(cls, _draft({before}))")
+    space: dict[str, Any] = {"_tuple": tuple.__new__, "_made": _made, "_draft": Draft}
+    for name, entry in given.items():
+        space |= {f"_check_{name}": entry.check, f"_default_{name}": entry.default}
+    exec("\n".join(lines), space)  # noqa: S102
     new = space["__new__"]
     kinds = {name: kind for base in reversed(cls.__mro__) for name, kind in inspect.get_annotations(base).items()}
     new.__annotations__ = {name: kinds[name] for name in given if name in kinds}
@@ -189,25 +219,32 @@ def _constructor(cls: type, declared: Mapping[str, _Declared]) -> Any:
 
 
 def _made(cls: type[Parameters], given: Draft) -> Parameters:
-    owner = cls.__name__
-    for name, entry in cls._declared.items():
-        if entry.check:
-            setattr(given, name, entry.check(owner, name, getattr(given, name)))
+    """The tuple of the parameters, each checked, and of what follows from them."""
     cls.complete(given)
     for name, entry in cls._declared.items():
         if entry.make:
             setattr(given, name, entry.make(given))
-    made = tuple.__new__(cls, [getattr(given, name) for name in cls._fields])
-    vars(made).update({name: getattr(given, name) for name, entry in cls._declared.items() if entry.beside})
+    values = vars(given)
+    made = tuple.__new__(cls, [values[name] for name in cls._fields])
+    if len(cls._fields) < len(cls._declared):
+        vars(made).update({name: values[name] for name, entry in cls._declared.items() if entry.beside})
     return made
 
 
-def _unless_none(check: Check, owner: str, name: str, value: Any) -> Any:
-    return None if value is None else check(owner, name, value)
+def _unless_none(check: Check, owner: str, name: str, value: Any, *before: Draft) -> Any:
+    return None if value is None else check(owner, name, value, *before)
 
 
-def _limited(check: Callable[..., Any], limits: Mapping[str, float], owner: str, name: str, value: object) -> Any:
-    return check(owner, name, value, **limits)
+def _within(check: Check, limits: Mapping[str, Limit], default: Any) -> Any:
+    """Declare what `check` has within `limits`, some of which may depend on other parameters."""
+    if any(map(callable, limits.values())):
+        return parameter(partial(_limited, check, limits), default=default, relative=True)
+    return parameter(partial(check, **limits), default=default)
+
+
+def _limited(check: Check, limits: Mapping[str, Limit], owner: str, name: str, value: object, before: Draft) -> Any:
+    known = {key: limit(before) if callable(limit) else limit for key, limit in limits.items()}
+    return check(owner, name, value, **known)
 
 
 @cache
@@ -238,13 +275,13 @@ def equal(one: object, other: object) -> bool:
     return bool(one == other)
 
 
-def _hashable(value: object) -> object:
-    """The value with its arrays as tuples, so that what is equal hashes alike."""
+def hashable(value: object) -> object:
+    """The value with its arrays as tuples, so that what is `equal` hashes alike."""
     if isinstance(value, Parameters):
         return value
     if isinstance(value, np.ndarray):
         return tuple(value.ravel().tolist())
-    return tuple(map(_hashable, value)) if isinstance(value, (tuple, list)) else value
+    return tuple(map(hashable, value)) if isinstance(value, (tuple, list)) else value
 
 
 def _shown(value: object, longest: float) -> str:
@@ -279,7 +316,7 @@ class Record(tuple[Any, ...]):
         return not self == other
 
     def __hash__(self) -> int:
-        return hash((type(self), *map(_hashable, self)))
+        return hash((type(self), *map(hashable, self)))
 
     def __repr__(self) -> str:
         return self.call(_LONGEST)

@@ -1,18 +1,39 @@
-"""The guide's examples run as they stand, and the law in them compiles."""
+"""The guide's examples run as they stand, and the law in them keeps to the contract that the guide names."""
 
 import re
+import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
-import numpy as np
+import pytest
+
+from outlay.errors import BadParameter
+from outlay.testing.laws import LawContract
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-law.md"
+TESTS = [name for name in vars(LawContract) if name.startswith("test_")]
 
 
-def test_the_guide_runs_and_its_law_draws_the_same_compiled(draw_many):
-    space: dict[str, Any] = {"__name__": "guide"}
+@pytest.fixture(scope="module")
+def guide():
+    """The guide's code, as a module: pickles look classes up by the name of theirs."""
+    module = ModuleType("guide_to_a_law")
+    sys.modules[module.__name__] = module
     for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
-        exec(block, space)
-    law, rng = space["problem"].arms[0], np.random.default_rng(1)
-    interpreted = np.array([law.draw(rng) for _ in range(1000)])
-    np.testing.assert_array_equal(draw_many(law, np.random.default_rng(1), 1000), interpreted)
+        exec(block, vars(module))
+    yield module
+    del sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_guides_laws_keep_to_the_contract(guide, test):
+    getattr(guide.TestRetried(), test)()
+    coin = LawContract()
+    coin.law = guide.Coin(0.25)
+    getattr(coin, test)()
+
+
+def test_the_guides_law_refuses_in_one_sentence(guide):
+    with pytest.raises(BadParameter) as error:
+        guide.Retried(0.2, 1.0, chance=2)
+    assert f"`{error.value}`" in " ".join(GUIDE.read_text(encoding="utf-8").split())

@@ -1,7 +1,7 @@
-"""Draws: the same compiled and interpreted, and distributed as the law says.
+"""Draws are distributed as the law says, beyond the moments and the support that its contract tests.
 
 All seeds are fixed. A test at 5 standard errors would fail a right law for 1 seed in 1.7 million per number tested
-(about 130 numbers here: 1 in 10⁴ for the whole file), a Kolmogorov–Smirnov test for 1 in a million.
+(20 numbers here), a Kolmogorov–Smirnov test for 1 in a million (18 of them): 1 in 30 000 for the whole file.
 """
 
 import math
@@ -17,35 +17,10 @@ SIGMAS = 5.0
 KS_LEVEL = 1e-6
 
 
-def test_interpreted_and_compiled_draws_are_the_same_bits(law, draw_many):
-    count = 3000
-    one, other = np.random.default_rng(1), np.random.default_rng(1)
-    compiled = draw_many(law, one, count)
-    interpreted = np.array([law.draw(other) for _ in range(count)])
-    assert compiled.tobytes() == interpreted.tobytes()
-    assert one.bit_generator.state == other.bit_generator.state
-
-
-def test_a_draw_is_two_python_floats(law):
-    assert [type(value) for value in law.draw(np.random.default_rng(0))] == [float, float]
-
-
-def test_moments_are_those_of_two_million_draws(law, draw_many):
-    cost, reward = draw_many(law, np.random.default_rng(2), 2_000_000).T
-    moments = law.moments()
-    x, r = cost - moments.mean_cost, reward - moments.mean_reward
-    samples = (x, r, x * x - moments.var_cost, r * r - moments.var_reward, x * r - moments.cov)
-    for name, sample in zip(moments._fields, samples, strict=True):
-        error = sample.std() / math.sqrt(sample.size)
-        assert abs(sample.mean()) <= SIGMAS * error + 1e-10, (name, sample.mean(), error)
-
-
-def test_every_draw_is_in_the_support_and_comes_near_its_finite_ends(law, draw_many):
+def test_draws_come_near_the_finite_ends_of_the_support(law, draw_many):
     pairs = draw_many(law, np.random.default_rng(3), 100_000)
     support = law.support()
-    for column, low, high in ((pairs[:, 0], *support[:2]), (pairs[:, 1], *support[2:])):
-        assert low <= column.min()
-        assert column.max() <= high
+    for column, high in ((pairs[:, 0], support.cost_high), (pairs[:, 1], support.reward_high)):
         if math.isfinite(high) and not isinstance(law, Beta):  # a Beta's density may vanish there
             assert column.max() > high - 0.2 * (high - column.min()) - 1e-12
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outlay.arms import Problem
-from outlay.arms.law import Moments
+from outlay.arms.law import LawMoments
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.policies import UCBB1, UCBB2, Fixed, RoundRobin
 from outlay.results.result import Result, load
@@ -36,7 +36,7 @@ class HomeMade(NamedTuple):
         return 1.0, rng.random()
 
     def moments(self):
-        return Moments(1.0, 0.5, 0.0, 1 / 12, 0.0)
+        return LawMoments(1.0, 0.5, 0.0, 1 / 12, 0.0)
 
 
 def names_in(folder: Path) -> list[str]:

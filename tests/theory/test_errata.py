@@ -1,6 +1,5 @@
 """What docs/errata.py computes is what docs/errata.md says."""
 
-import os
 import re
 import runpy
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.skipif("OUTLAY_SOAK" not in os.environ, reason="OUTLAY_SOAK=1 calculates every number of the errata anew")
+@pytest.mark.soak
 def test_every_number_of_the_script_is_on_the_page():
     page = " ".join((DOCS / "errata.md").read_text(encoding="utf-8").split())
     numbers = list(runpy.run_path(str(DOCS / "errata.py"))["numbers"]())

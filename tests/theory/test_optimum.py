@@ -19,8 +19,8 @@ from outlay.arms import (
     support_of,
 )
 from outlay.errors import NotCovered
-from outlay.theory.dynamic import optimal_policy
 from outlay.theory.optimum import gap_constant, optimality
+from outlay.theory.optimum.dynamic import optimal_policy
 
 
 class Veiled(NamedTuple):

@@ -28,8 +28,8 @@ from outlay.arms import (
 )
 from outlay.checks import Vector
 from outlay.errors import BadParameter
-from outlay.theory.lattice import decay, find_lattice
-from outlay.theory.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
+from outlay.theory.optimum.lattice import decay, find_lattice
+from outlay.theory.optimum.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
 
 LAWS = [
     Discrete([1.0, 2.0, 5.0], [1.0, 0.0, 2.0], [0.5, 0.3, 0.2]),

@@ -1,5 +1,7 @@
 """The world: joint laws of an arm's cost and reward, and problems made of them."""
 
+from typing import TYPE_CHECKING
+
 from outlay.arms import catalogue
 from outlay.arms.bernoulli import Bernoulli
 from outlay.arms.bounded import Beta, Uniform
@@ -8,7 +10,7 @@ from outlay.arms.discrete import Constant, Discrete
 from outlay.arms.empirical import Empirical
 from outlay.arms.gaussian import Gaussian
 from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
-from outlay.arms.law import AnyLaw, Law, Moments, Support, Tails, support_of, tails_of
+from outlay.arms.law import AnyLaw, HasSupport, HasTails, Law, LawMoments, Support, Tails, support_of, tails_of
 from outlay.arms.positive import Exponential, Gamma
 from outlay.arms.problem import Problem
 
@@ -22,10 +24,12 @@ __all__ = [
     "Exponential",
     "Gamma",
     "Gaussian",
+    "HasSupport",
+    "HasTails",
     "Law",
+    "LawMoments",
     "Linear",
     "Lognormal",
-    "Moments",
     "Pareto",
     "Problem",
     "StudentT",
@@ -36,3 +40,11 @@ __all__ = [
     "support_of",
     "tails_of",
 ]
+
+if not TYPE_CHECKING:  # a module's __getattr__ would have type checkers believe in any name
+
+    def __getattr__(name: str) -> type[LawMoments]:
+        """`Moments`, as 0.1.0 called `LawMoments`; the word now means a memory only, that of `outlay.beliefs`."""
+        if name == "Moments":
+            return LawMoments
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

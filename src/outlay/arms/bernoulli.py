@@ -1,23 +1,15 @@
 """The Bernoulli law: a pull costs 0 or 1 and pays 0 or 1."""
 
 import math
-from typing import NamedTuple, Self
 
 from numpy.random import Generator
 
-from outlay.arms.law import Law, Moments, Support
-from outlay.arms.pair import checked_correlation, reachable
-from outlay.checks import real
+from outlay.arms.law import Law, LawMoments, Support
+from outlay.arms.pair import reachable
+from outlay.parameters import Draft, derived, number
 
 
-class _BernoulliFields(NamedTuple):
-    cost: float
-    reward: float
-    correlation: float
-    both: float  # derived: P(X = 1, R = 1)
-
-
-class Bernoulli(Law, _BernoulliFields):
+class Bernoulli(Law):
     """Cost and reward are 0 or 1, jointly.
 
     P(X=1) = p, P(R=1) = q, P(X=1, R=1) = pq + ρ√(p(1−p)q(1−q)), between max(0, p+q−1) and min(p, q).
@@ -34,18 +26,21 @@ class Bernoulli(Law, _BernoulliFields):
     outlay.errors.BadParameter: correlation of Bernoulli must be between -0.5 and 0.5 for these parameters; got 0.75
     """
 
-    __slots__ = ()
+    cost: float = number(at_least=0, at_most=1)
+    reward: float = number(at_least=0, at_most=1)
+    correlation: float = number(default=0.0, at_least=-1, at_most=1)
 
-    def __new__(cls, cost: float, reward: float, correlation: float = 0.0) -> Self:
-        """Check the parameters."""
-        p = real("Bernoulli", "cost", cost, at_least=0, at_most=1)
-        q = real("Bernoulli", "reward", reward, at_least=0, at_most=1)
-        rho = checked_correlation("Bernoulli", correlation)
+    both: float = derived()  # P(X = 1, R = 1)
+
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Find P(X = 1, R = 1), within the range that the two probabilities leave."""
+        p, q = given.cost, given.reward
         spread = math.sqrt(p * (1.0 - p)) * math.sqrt(q * (1.0 - q))
         least, most = max(0.0, p + q - 1.0), min(p, q)
         low, high = ((least - p * q) / spread, (most - p * q) / spread) if spread > 0.0 else (0.0, 0.0)
-        rho = reachable("Bernoulli", rho, low, high)
-        return super().__new__(cls, p, q, rho, min(max(p * q + rho * spread, least), most))
+        given.correlation = reachable(cls.__name__, given.correlation, low, high)
+        given.both = min(max(p * q + given.correlation * spread, least), most)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); one uniform."""
@@ -54,10 +49,10 @@ class Bernoulli(Law, _BernoulliFields):
             return 1.0, 1.0 if u < self.both else 0.0
         return 0.0, 1.0 if u < self.cost + (self.reward - self.both) else 0.0
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """Means p and q, variances p(1−p) and q(1−q)."""
         p, q = self.cost, self.reward
-        return Moments(p, q, p * (1.0 - p), q * (1.0 - q), self.both - p * q)
+        return LawMoments(p, q, p * (1.0 - p), q * (1.0 - q), self.both - p * q)
 
     def support(self) -> Support:
         """The unit square."""

@@ -1,24 +1,16 @@
 """A reward that follows the cost: the linear law, and which laws are jointly Gaussian."""
 
 import math
-from typing import NamedTuple, Self
 
 from numpy.random import Generator
 
 from outlay.arms.discrete import Constant
 from outlay.arms.gaussian import Gaussian
-from outlay.arms.law import AnyLaw, Law, Moments, Support, Tails, checked, support_of, tails_of
-from outlay.checks import real
+from outlay.arms.law import AnyLaw, Law, LawMoments, Support, Tails, check_law, support_of, tails_of
+from outlay.parameters import number, parameter
 
 
-class _LinearFields(NamedTuple):
-    cost: AnyLaw
-    slope: float
-    noise: float
-    noise_sd: float
-
-
-class Linear(Law, _LinearFields):
+class Linear(Law):
     """The reward is a line in the cost, plus Gaussian noise.
 
     X from the cost side of any law, R = slope·X + noise + noise_sd·N(0, 1).
@@ -31,32 +23,25 @@ class Linear(Law, _LinearFields):
 
     >>> from outlay.arms import Pareto
     >>> Linear(Pareto(cost=1.0, reward=1.0, cost_tail=4.0), slope=0.5, noise=1.0, noise_sd=1.0).moments()
-    Moments(mean_cost=1.0, mean_reward=1.5, var_cost=2.0, var_reward=1.5, cov=1.0)
+    LawMoments(mean_cost=1.0, mean_reward=1.5, var_cost=2.0, var_reward=1.5, cov=1.0)
     """
 
-    __slots__ = ()
-
-    def __new__(cls, cost: AnyLaw, slope: float, noise: float = 0.0, noise_sd: float = 0.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(
-            cls,
-            checked("Linear", "cost", cost),
-            real("Linear", "slope", slope),
-            real("Linear", "noise", noise),
-            real("Linear", "noise_sd", noise_sd, at_least=0),
-        )
+    cost: AnyLaw = parameter(check_law)
+    slope: float = number()
+    noise: float = number(default=0.0)
+    noise_sd: float = number(default=0.0, at_least=0)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); what the cost's law draws, and a normal."""
         cost, _ = self.cost.draw(rng)
         return cost, self.slope * cost + self.noise + self.noise_sd * rng.standard_normal()
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """E R = slope·E X + noise, Var R = slope²·Var X + noise_sd², Cov = slope·Var X."""
         mean, _, variance, *_ = self.cost.moments()
         explained = self.slope * variance if self.slope else 0.0  # 0·∞ is 0 here
         reward_variance = self.slope * explained + self.noise_sd * self.noise_sd
-        return Moments(mean, self.slope * mean + self.noise, variance, reward_variance, explained)
+        return LawMoments(mean, self.slope * mean + self.noise, variance, reward_variance, explained)
 
     def support(self) -> Support:
         """The cost's, and its image under the line if there is no noise."""

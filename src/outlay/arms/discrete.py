@@ -1,25 +1,23 @@
 """Laws with finitely many outcomes: a table of pairs with probabilities, and a single certain pair."""
 
 import math
-from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
 
-from outlay.arms.law import Law, Moments, Support
-from outlay.checks import Vector, real, vector
+from outlay.arms.law import Law, LawMoments, Support
+from outlay.checks import Vector
 from outlay.errors import BadParameter
+from outlay.parameters import Array, Draft, array, derived, number
 
 
-class _DiscreteFields(NamedTuple):
-    costs: Vector
-    rewards: Vector
-    probabilities: Vector
-    cumulative: Vector  # derived
+def as_many_as_costs(owner: str, name: str, values: Vector, costs: Vector) -> None:
+    """Refuse a column of a table of pairs that is not of the same length as its costs."""
+    if len(values) != len(costs):
+        raise BadParameter(owner, name, f"{len(costs)} numbers, as many as costs", len(values))
 
 
-class Discrete(Law, _DiscreteFields):
+class Discrete(Law):
     """A table of pairs (cost, reward) with their probabilities.
 
     Args:
@@ -28,23 +26,26 @@ class Discrete(Law, _DiscreteFields):
         probabilities: ≥ 0, summing to 1 within 1e-9 (what is missing for rounding is spread over them).
 
     >>> Discrete(costs=[1, 2], rewards=[0, 3], probabilities=[0.5, 0.5]).moments()
-    Moments(mean_cost=1.5, mean_reward=1.5, var_cost=0.25, var_reward=2.25, cov=0.75)
+    LawMoments(mean_cost=1.5, mean_reward=1.5, var_cost=0.25, var_reward=2.25, cov=0.75)
     """
 
-    __slots__ = ()
+    costs: Array = array()
+    rewards: Array = array()
+    probabilities: Array = array(at_least=0)
 
-    def __new__(cls, costs: ArrayLike, rewards: ArrayLike, probabilities: ArrayLike) -> Self:
-        """Check the parameters."""
-        x, r = checked_columns("Discrete", costs, rewards)
-        p = vector("Discrete", "probabilities", probabilities, at_least=0)
-        if len(p) != len(x):
-            raise BadParameter("Discrete", "probabilities", f"{len(x)} numbers, as many as costs", len(p))
+    cumulative: Vector = derived()
+
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Add up the probabilities, if they are as many as the outcomes and sum to 1."""
+        p = given.probabilities
+        as_many_as_costs(cls.__name__, "rewards", given.rewards, given.costs)
+        as_many_as_costs(cls.__name__, "probabilities", p, given.costs)
         if not abs(math.fsum(p) - 1.0) <= 1e-9:
-            raise BadParameter("Discrete", "the sum of probabilities", "1", math.fsum(p))
-        cumulative = np.cumsum(p / math.fsum(p))
-        cumulative[np.flatnonzero(p)[-1] :] = 1.0  # rounding must not reach an outcome of probability 0
-        cumulative.setflags(write=False)
-        return super().__new__(cls, x, r, p, cumulative)
+            raise BadParameter(cls.__name__, "the sum of probabilities", "1", math.fsum(p))
+        given.cumulative = np.cumsum(p / math.fsum(p))
+        given.cumulative[np.flatnonzero(p)[-1] :] = 1.0  # rounding must not reach an outcome of probability 0
+        given.cumulative.setflags(write=False)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward): the first outcome whose cumulative probability exceeds a uniform."""
@@ -58,7 +59,7 @@ class Discrete(Law, _DiscreteFields):
                 low = middle + 1
         return float(self.costs[low]), float(self.rewards[low])
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """Sums over the table."""
         return column_moments(self.costs, self.rewards, self.probabilities / math.fsum(self.probabilities))
 
@@ -68,12 +69,7 @@ class Discrete(Law, _DiscreteFields):
         return column_support(self.costs[possible], self.rewards[possible])
 
 
-class _ConstantFields(NamedTuple):
-    cost: float
-    reward: float
-
-
-class Constant(Law, _ConstantFields):
+class Constant(Law):
     """Every pull costs and pays the same.
 
     Args:
@@ -84,38 +80,29 @@ class Constant(Law, _ConstantFields):
     Support(cost_low=2.0, cost_high=2.0, reward_low=1.0, reward_high=1.0)
     """
 
-    __slots__ = ()
-
-    def __new__(cls, cost: float, reward: float) -> Self:
-        """Check the parameters."""
-        return super().__new__(cls, real("Constant", "cost", cost), real("Constant", "reward", reward))
+    cost: float = number()
+    reward: float = number()
 
     def draw(self, rng: Generator) -> tuple[float, float]:  # noqa: ARG002
         """The pair (cost, reward); draws nothing."""
         return self.cost, self.reward
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """The pair itself, without variance."""
-        return Moments(self.cost, self.reward, 0.0, 0.0, 0.0)
+        return LawMoments(self.cost, self.reward, 0.0, 0.0, 0.0)
 
     def support(self) -> Support:
         """The pair itself."""
         return Support(self.cost, self.cost, self.reward, self.reward)
 
 
-def checked_columns(owner: str, costs: ArrayLike, rewards: ArrayLike) -> tuple[Vector, Vector]:
-    """The two columns of a table of pairs: finite and of one length."""
-    x, r = vector(owner, "costs", costs), vector(owner, "rewards", rewards)
-    if len(x) != len(r):
-        raise BadParameter(owner, "rewards", f"{len(x)} numbers, as many as costs", len(r))
-    return x, r
-
-
-def column_moments(costs: Vector, rewards: Vector, weights: Vector) -> Moments:
+def column_moments(costs: Vector, rewards: Vector, weights: Vector) -> LawMoments:
     """Moments of a table of pairs with weights that sum to 1."""
     mean_cost, mean_reward = float(weights @ costs), float(weights @ rewards)
     x, r = costs - mean_cost, rewards - mean_reward
-    return Moments(mean_cost, mean_reward, float(weights @ (x * x)), float(weights @ (r * r)), float(weights @ (x * r)))
+    return LawMoments(
+        mean_cost, mean_reward, float(weights @ (x * x)), float(weights @ (r * r)), float(weights @ (x * r))
+    )
 
 
 def column_support(costs: Vector, rewards: Vector) -> Support:

@@ -1,22 +1,14 @@
 """The empirical law: pairs from a log, drawn with replacement."""
 
-from typing import NamedTuple, Self
-
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
 
-from outlay.arms.discrete import checked_columns, column_moments, column_support
-from outlay.arms.law import Law, Moments, Support
-from outlay.checks import Vector
-
-
-class _EmpiricalFields(NamedTuple):
-    costs: Vector
-    rewards: Vector
+from outlay.arms.discrete import as_many_as_costs, column_moments, column_support
+from outlay.arms.law import Law, LawMoments, Support
+from outlay.parameters import Array, Draft, array
 
 
-class Empirical(Law, _EmpiricalFields):
+class Empirical(Law):
     """Logged pairs (cost, reward), each as likely as the other, so their dependence is kept.
 
     Args:
@@ -27,18 +19,20 @@ class Empirical(Law, _EmpiricalFields):
     2.0
     """
 
-    __slots__ = ()
+    costs: Array = array()
+    rewards: Array = array()
 
-    def __new__(cls, costs: ArrayLike, rewards: ArrayLike) -> Self:
-        """Check the parameters."""
-        return super().__new__(cls, *checked_columns("Empirical", costs, rewards))
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Refuse columns of two lengths."""
+        as_many_as_costs(cls.__name__, "rewards", given.rewards, given.costs)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward) of the log; one uniform."""
         row = int(rng.random() * len(self.costs))
         return float(self.costs[row]), float(self.rewards[row])
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """Those of the log, variances with 1/n."""
         return column_moments(self.costs, self.rewards, np.full(len(self.costs), 1.0 / len(self.costs)))
 

@@ -1,22 +1,11 @@
 """The Gaussian law: cost and reward jointly normal."""
 
-from typing import NamedTuple, Self
-
 from numpy.random import Generator
 
-from outlay.arms.law import Law, Moments
-from outlay.arms.pair import checked_pair, correlated, pair_moments
+from outlay.arms.pair import Pair, correlated
 
 
-class _GaussianFields(NamedTuple):
-    cost: float
-    reward: float
-    cost_sd: float
-    reward_sd: float
-    correlation: float
-
-
-class Gaussian(Law, _GaussianFields):
+class Gaussian(Pair):
     """Cost and reward are jointly normal.
 
     X = cost + cost_sd·Z,  R = reward + reward_sd·(ρZ + √(1−ρ²)W),  Z, W independent standard normals.
@@ -30,21 +19,11 @@ class Gaussian(Law, _GaussianFields):
 
     >>> law = Gaussian(cost=1.0, reward=0.9, cost_sd=0.5, reward_sd=0.2, correlation=0.5)
     >>> law.moments()
-    Moments(mean_cost=1.0, mean_reward=0.9, var_cost=0.25, var_reward=0.04000000000000001, cov=0.05)
+    LawMoments(mean_cost=1.0, mean_reward=0.9, var_cost=0.25, var_reward=0.04000000000000001, cov=0.05)
     """
-
-    __slots__ = ()
-
-    def __new__(cls, cost: float, reward: float, cost_sd: float, reward_sd: float, correlation: float = 0.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(cls, *checked_pair("Gaussian", cost, reward, cost_sd, reward_sd, correlation))
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); two normals."""
         z = rng.standard_normal()
         w = correlated(self.correlation, z, rng.standard_normal())
         return self.cost + self.cost_sd * z, self.reward + self.reward_sd * w
-
-    def moments(self) -> Moments:
-        """The parameters themselves."""
-        return pair_moments(self.cost, self.reward, self.cost_sd, self.reward_sd, self.correlation)

@@ -1,27 +1,15 @@
 """Heavy-tailed laws: lognormal (all moments, no exponential ones), Pareto and Student's t (few moments)."""
 
 import math
-from typing import NamedTuple, Self
 
 from numpy.random import Generator
 
-from outlay.arms.law import Law, Moments, Support, Tails
-from outlay.arms.pair import checked_pair, correlated, pair_moments, reachable
-from outlay.checks import real
+from outlay.arms.law import Law, LawMoments, Support, Tails
+from outlay.arms.pair import MeansAndSds, PositivePair, correlated, pair_moments, reachable
+from outlay.parameters import Draft, derived, number
 
 
-class _LognormalFields(NamedTuple):
-    cost: float
-    reward: float
-    cost_sd: float
-    reward_sd: float
-    correlation: float
-    cost_sigma: float  # derived: sd of ln X
-    reward_sigma: float  # derived: sd of ln R
-    log_correlation: float  # derived: correlation of ln X and ln R
-
-
-class Lognormal(Law, _LognormalFields):
+class Lognormal(PositivePair):
     """The logarithms of cost and reward are jointly normal.
 
     X = cost·exp(σZ − σ²/2) with σ² = ln(1 + (cost_sd/cost)²), R likewise with τ; the normals have the correlation
@@ -39,18 +27,21 @@ class Lognormal(Law, _LognormalFields):
     outlay.errors.BadParameter: correlation of Lognormal must be between -0.2 and 1 for these parameters; got -0.5
     """
 
-    __slots__ = ()
+    cost_sigma: float = derived()  # sd of ln X
+    reward_sigma: float = derived()  # sd of ln R
+    log_correlation: float = derived()  # of ln X and ln R
 
-    def __new__(cls, cost: float, reward: float, cost_sd: float, reward_sd: float, correlation: float = 0.0) -> Self:
-        """Check the parameters."""
-        m, n, s, t, rho = checked_pair("Lognormal", cost, reward, cost_sd, reward_sd, correlation, positive=True)
-        sigma, tau = (math.sqrt(math.log1p((sd / mean) * (sd / mean))) for sd, mean in ((s, m), (t, n)))
-        product, spread = sigma * tau, (s / m) * (t / n)
-        if product == 0.0:
-            return super().__new__(cls, m, n, s, t, rho, sigma, tau, rho)
-        rho = reachable("Lognormal", rho, math.expm1(-product) / spread, math.expm1(product) / spread)
-        log_rho = min(max(math.log1p(rho * spread) / product, -1.0), 1.0)
-        return super().__new__(cls, m, n, s, t, rho, sigma, tau, log_rho)
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Find the moments of the logarithms, if there are some that give the correlation."""
+        s, t = given.cost_sd / given.cost, given.reward_sd / given.reward
+        given.cost_sigma, given.reward_sigma = math.sqrt(math.log1p(s * s)), math.sqrt(math.log1p(t * t))
+        given.log_correlation = given.correlation
+        product, spread = given.cost_sigma * given.reward_sigma, s * t
+        if product > 0.0:
+            low, high = math.expm1(-product) / spread, math.expm1(product) / spread
+            given.correlation = reachable(cls.__name__, given.correlation, low, high)
+            given.log_correlation = min(max(math.log1p(given.correlation * spread) / product, -1.0), 1.0)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); two normals."""
@@ -59,23 +50,8 @@ class Lognormal(Law, _LognormalFields):
         w = correlated(self.log_correlation, z, rng.standard_normal())
         return self.cost * math.exp(s * (z - 0.5 * s)), self.reward * math.exp(t * (w - 0.5 * t))
 
-    def moments(self) -> Moments:
-        """The parameters themselves."""
-        return pair_moments(self.cost, self.reward, self.cost_sd, self.reward_sd, self.correlation)
 
-    def support(self) -> Support:
-        """Nothing negative."""
-        return Support(cost_low=0.0, reward_low=0.0)
-
-
-class _ParetoFields(NamedTuple):
-    cost: float
-    reward: float
-    cost_tail: float
-    reward_tail: float
-
-
-class Pareto(Law, _ParetoFields):
+class Pareto(Law):
     """Cost and reward are independent Pareto variables that start at 0 (Lomax).
 
     P(X > x) = (1 + x/(cost·(a−1)))^(−a): mean `cost`, variance cost²·a/(a−2), infinite for a ≤ 2.
@@ -87,20 +63,13 @@ class Pareto(Law, _ParetoFields):
         reward_tail: the tail index of the reward, > 1.
 
     >>> Pareto(cost=1.0, reward=2.0, cost_tail=2.0, reward_tail=4.0).moments()
-    Moments(mean_cost=1.0, mean_reward=2.0, var_cost=inf, var_reward=8.0, cov=0.0)
+    LawMoments(mean_cost=1.0, mean_reward=2.0, var_cost=inf, var_reward=8.0, cov=0.0)
     """
 
-    __slots__ = ()
-
-    def __new__(cls, cost: float, reward: float, cost_tail: float = 3.0, reward_tail: float = 3.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(
-            cls,
-            real("Pareto", "cost", cost, above=0),
-            real("Pareto", "reward", reward, above=0),
-            real("Pareto", "cost_tail", cost_tail, above=1),
-            real("Pareto", "reward_tail", reward_tail, above=1),
-        )
+    cost: float = number(above=0)
+    reward: float = number(above=0)
+    cost_tail: float = number(default=3.0, above=1)
+    reward_tail: float = number(default=3.0, above=1)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); two exponentials."""
@@ -108,10 +77,10 @@ class Pareto(Law, _ParetoFields):
         cost = self.cost * (a - 1.0) * math.expm1(rng.standard_exponential() / a)
         return cost, self.reward * (b - 1.0) * math.expm1(rng.standard_exponential() / b)
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """Independent, so the covariance is 0 even where a variance is infinite."""
-        var_cost, var_reward = (_lomax_variance(mean, tail) for mean, tail in (self[::2], self[1::2]))
-        return Moments(self.cost, self.reward, var_cost, var_reward, 0.0)
+        var_cost = _lomax_variance(self.cost, self.cost_tail)
+        return LawMoments(self.cost, self.reward, var_cost, _lomax_variance(self.reward, self.reward_tail), 0.0)
 
     def support(self) -> Support:
         """Nothing negative."""
@@ -126,16 +95,7 @@ def _lomax_variance(mean: float, tail: float) -> float:
     return mean * mean * (tail / (tail - 2.0)) if tail > 2.0 else math.inf
 
 
-class _StudentTFields(NamedTuple):
-    cost: float
-    reward: float
-    cost_sd: float
-    reward_sd: float
-    tail: float
-    correlation: float
-
-
-class StudentT(Law, _StudentTFields):
+class StudentT(MeansAndSds):
     """Cost and reward are jointly Student's t: a Gaussian pair with one random scale for both.
 
     (X, R) = means + √((ν−2)/χ²_ν)·(Gaussian pair with these sds and correlation); at ρ = 0 the two are uncorrelated,
@@ -153,14 +113,8 @@ class StudentT(Law, _StudentTFields):
     Tails(cost=2.5, reward=2.5)
     """
 
-    __slots__ = ()
-
-    def __new__(
-        cls, cost: float, reward: float, cost_sd: float, reward_sd: float, tail: float = 3.0, correlation: float = 0.0
-    ) -> Self:
-        """Check the parameters."""
-        m, n, s, t, rho = checked_pair("StudentT", cost, reward, cost_sd, reward_sd, correlation)
-        return super().__new__(cls, m, n, s, t, real("StudentT", "tail", tail, above=2), rho)
+    tail: float = number(default=3.0, above=2)
+    correlation: float = number(default=0.0, at_least=-1, at_most=1)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); two normals and a gamma."""
@@ -169,7 +123,7 @@ class StudentT(Law, _StudentTFields):
         scale = math.sqrt((0.5 * self.tail - 1.0) / rng.standard_gamma(0.5 * self.tail))
         return self.cost + self.cost_sd * scale * z, self.reward + self.reward_sd * scale * w
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """The parameters themselves."""
         return pair_moments(self.cost, self.reward, self.cost_sd, self.reward_sd, self.correlation)
 

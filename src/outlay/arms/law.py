@@ -1,20 +1,20 @@
 """What a law is: the joint distribution of one arm's cost and reward.
 
-A law is a NamedTuple with two methods, `draw(rng)`, one pair (cost, reward), and `moments()`, its exact first and
-second moments. `draw` is plain Python; the simulator compiles the same method. `support()` and `tails()` may follow:
-without them nothing is promised beyond the moments.
+A law is a tuple of parameters (`Parameters`, or any NamedTuple) with two methods: `draw(rng)` returns one pair
+(cost, reward), and `moments()` its exact first and second moments. `draw` is plain Python; the simulator compiles the
+same method. `support()` and `tails()` may follow: without them nothing is promised beyond the moments.
 """
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from numpy.random import Generator
 
 from outlay.errors import BadParameter
-from outlay.parameters import Record
+from outlay.parameters import Parameters, is_record
 
 
-class Moments(NamedTuple):
+class LawMoments(NamedTuple):
     """Exact moments of a pair (cost, reward); `math.inf` where a variance does not exist."""
 
     mean_cost: float
@@ -50,10 +50,24 @@ class AnyLaw(Protocol):
         """Return mean cost, mean reward, their variances and their covariance."""
 
 
-class Law(Record):
-    """The base of the laws of this package; unbounded and with all moments unless a law says otherwise."""
+@runtime_checkable
+class HasSupport(Protocol):
+    """A law that says where its pairs can lie."""
 
-    __slots__ = ()
+    def support(self) -> tuple[float, float, float, float]:
+        """Return the smallest and largest cost, then the smallest and largest reward."""
+
+
+@runtime_checkable
+class HasTails(Protocol):
+    """A law that says which moments it has."""
+
+    def tails(self) -> tuple[float, float]:
+        """Return the orders below which absolute moments of cost and reward exist."""
+
+
+class Law(Parameters):
+    """The base of the laws of this package; unbounded and with all moments unless a law says otherwise."""
 
     def support(self) -> Support:
         """The smallest box that holds every pair."""
@@ -64,17 +78,22 @@ class Law(Record):
         return Tails()
 
 
-def checked(owner: str, name: str, value: Any) -> AnyLaw:
+def check_law(owner: str, name: str, value: object) -> AnyLaw:
     """The value itself if it is a law, ours or a user's; else `BadParameter`."""
-    is_record = isinstance(value, tuple) and hasattr(value, "_fields")
-    if not (is_record and callable(getattr(value, "draw", None)) and callable(getattr(value, "moments", None))):
-        raise BadParameter(owner, name, "a law: a NamedTuple with methods draw(rng) and moments()", value)
-    return value  # type: ignore[no-any-return]
+    if is_record(value) and all(callable(getattr(value, method, None)) for method in ("draw", "moments")):
+        return cast(AnyLaw, value)
+    raise BadParameter(owner, name, "a law: a NamedTuple with methods draw(rng) and moments()", value)
 
 
 def support_of(law: AnyLaw) -> Support:
-    """The law's support; unbounded if it does not say."""
-    return Support(*law.support()) if hasattr(law, "support") else Support()
+    """The law's support; unbounded if it does not say.
+
+    >>> from outlay.arms import Constant
+    >>> support_of(Constant(cost=2.0, reward=1.0))
+    Support(cost_low=2.0, cost_high=2.0, reward_low=1.0, reward_high=1.0)
+    """
+    # Law stands first because a test against a protocol takes thirty times as long, and problems have many arms.
+    return Support(*law.support()) if isinstance(law, (Law, HasSupport)) else Support()
 
 
 def tails_of(law: AnyLaw) -> Tails:
@@ -84,9 +103,9 @@ def tails_of(law: AnyLaw) -> Tails:
     >>> tails_of(Pareto(cost=1.0, reward=2.0, cost_tail=2.5))
     Tails(cost=2.5, reward=3.0)
     """
-    if hasattr(law, "tails"):
+    if isinstance(law, (Law, HasTails)):
         return Tails(*law.tails())
-    moments, support = Moments(*law.moments()), support_of(law)
+    moments, support = LawMoments(*law.moments()), support_of(law)
     return Tails(
         _proved(moments.var_cost, support.cost_low, support.cost_high),
         _proved(moments.var_reward, support.reward_low, support.reward_high),

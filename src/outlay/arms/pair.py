@@ -2,35 +2,59 @@
 
 import math
 
-from outlay.arms.law import Moments
+from outlay.arms.law import Law, LawMoments, Support
 from outlay.checks import real
 from outlay.errors import BadParameter
+from outlay.parameters import Draft, number, parameter
 
 FARTHEST = 1e100  # between the mean and the sd of a positive law; beyond it their ratio's square overflows
 
 
-def checked_pair(
-    owner: str,
-    cost: object,
-    reward: object,
-    cost_sd: object,
-    reward_sd: object,
-    correlation: object,
-    *,
-    positive: bool = False,
-) -> tuple[float, float, float, float, float]:
-    """The five parameters as numbers: finite, means > 0 if `positive`, sds ≥ 0, correlation in [-1, 1]."""
-    mean_limits = {"above": 0.0} if positive else {}
-    m, n = real(owner, "cost", cost, **mean_limits), real(owner, "reward", reward, **mean_limits)
-    most_cost_sd, most_reward_sd = ({"at_most": FARTHEST * mean} if positive else {} for mean in (m, n))
-    s = real(owner, "cost_sd", cost_sd, at_least=0, **most_cost_sd)
-    t = real(owner, "reward_sd", reward_sd, at_least=0, **most_reward_sd)
-    return m, n, s, t, checked_correlation(owner, correlation)
+class MeansAndSds(Law):
+    """The first four parameters: means, and standard deviations ≥ 0."""
+
+    cost: float = number()
+    reward: float = number()
+    cost_sd: float = number(at_least=0)
+    reward_sd: float = number(at_least=0)
 
 
-def checked_correlation(owner: str, correlation: object) -> float:
-    """A number in [-1, 1]."""
-    return real(owner, "correlation", correlation, at_least=-1, at_most=1)
+class Pair(MeansAndSds):
+    """All five parameters: means, standard deviations, and the correlation in [-1, 1]."""
+
+    correlation: float = number(default=0.0, at_least=-1, at_most=1)
+
+    def moments(self) -> LawMoments:
+        """The parameters themselves."""
+        return pair_moments(self.cost, self.reward, self.cost_sd, self.reward_sd, self.correlation)
+
+
+def check_sd(owner: str, name: str, value: object, given: Draft) -> float:
+    """A standard deviation ≥ 0, not too far above its mean."""
+    return real(owner, name, value, at_least=0, at_most=FARTHEST * _mean(name, given))
+
+
+def check_positive_sd(owner: str, name: str, value: object, given: Draft) -> float:
+    """A standard deviation > 0, not too far from its mean on either side."""
+    check_sd(owner, name, value, given)
+    return real(owner, name, value, above=_mean(name, given) / FARTHEST)
+
+
+def _mean(name: str, given: Draft) -> float:
+    return float(given.cost if name == "cost_sd" else given.reward)
+
+
+class PositivePair(Pair):
+    """A pair whose costs and rewards are never negative, so that its means are > 0."""
+
+    cost: float = number(above=0)
+    reward: float = number(above=0)
+    cost_sd: float = parameter(check_sd, relative=True)
+    reward_sd: float = parameter(check_sd, relative=True)
+
+    def support(self) -> Support:
+        """Nothing negative."""
+        return Support(cost_low=0.0, reward_low=0.0)
 
 
 def reachable(owner: str, correlation: float, low: float, high: float) -> float:
@@ -46,9 +70,9 @@ def reachable(owner: str, correlation: float, low: float, high: float) -> float:
     return min(max(correlation, low), high)
 
 
-def pair_moments(cost: float, reward: float, cost_sd: float, reward_sd: float, correlation: float) -> Moments:
+def pair_moments(cost: float, reward: float, cost_sd: float, reward_sd: float, correlation: float) -> LawMoments:
     """The moments that the five parameters say."""
-    return Moments(cost, reward, cost_sd * cost_sd, reward_sd * reward_sd, correlation * cost_sd * reward_sd)
+    return LawMoments(cost, reward, cost_sd * cost_sd, reward_sd * reward_sd, correlation * cost_sd * reward_sd)
 
 
 def correlated(correlation: float, z: float, w: float) -> float:

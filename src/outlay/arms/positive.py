@@ -1,22 +1,15 @@
 """Light-tailed laws of positive costs and rewards: exponential and gamma."""
 
 import math
-from typing import NamedTuple, Self
 
 from numpy.random import Generator
 
-from outlay.arms.law import Law, Moments, Support
-from outlay.arms.pair import FARTHEST, checked_pair, correlated, pair_moments, reachable
-from outlay.checks import real
+from outlay.arms.law import Law, LawMoments, Support
+from outlay.arms.pair import PositivePair, check_positive_sd, correlated, pair_moments, reachable
+from outlay.parameters import Draft, derived, number, parameter
 
 
-class _ExponentialFields(NamedTuple):
-    cost: float
-    reward: float
-    correlation: float
-
-
-class Exponential(Law, _ExponentialFields):
+class Exponential(Law):
     """Cost and reward are exponential (Moran and Downton's pair).
 
     X = cost·(Z₁² + Z₂²)/2, R = reward·(W₁² + W₂²)/2 with normals of correlation √ρ between Zᵢ and Wᵢ.
@@ -27,19 +20,12 @@ class Exponential(Law, _ExponentialFields):
         correlation: ρ, in [0, 1].
 
     >>> Exponential(cost=2.0, reward=1.0, correlation=0.5).moments()
-    Moments(mean_cost=2.0, mean_reward=1.0, var_cost=4.0, var_reward=1.0, cov=1.0)
+    LawMoments(mean_cost=2.0, mean_reward=1.0, var_cost=4.0, var_reward=1.0, cov=1.0)
     """
 
-    __slots__ = ()
-
-    def __new__(cls, cost: float, reward: float, correlation: float = 0.0) -> Self:
-        """Check the parameters."""
-        return super().__new__(
-            cls,
-            real("Exponential", "cost", cost, above=0),
-            real("Exponential", "reward", reward, above=0),
-            real("Exponential", "correlation", correlation, at_least=0, at_most=1),
-        )
+    cost: float = number(above=0)
+    reward: float = number(above=0)
+    correlation: float = number(default=0.0, at_least=0, at_most=1)
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); four normals."""
@@ -50,7 +36,7 @@ class Exponential(Law, _ExponentialFields):
         w2 = correlated(root, z2, rng.standard_normal())
         return 0.5 * self.cost * (z1 * z1 + z2 * z2), 0.5 * self.reward * (w1 * w1 + w2 * w2)
 
-    def moments(self) -> Moments:
+    def moments(self) -> LawMoments:
         """The standard deviation of an exponential is its mean."""
         return pair_moments(self.cost, self.reward, self.cost, self.reward, self.correlation)
 
@@ -59,20 +45,7 @@ class Exponential(Law, _ExponentialFields):
         return Support(cost_low=0.0, reward_low=0.0)
 
 
-class _GammaFields(NamedTuple):
-    cost: float
-    reward: float
-    cost_sd: float
-    reward_sd: float
-    correlation: float
-    shared_shape: float  # derived
-    cost_shape: float  # derived: what is left of the shape beside the shared part
-    reward_shape: float
-    cost_scale: float
-    reward_scale: float
-
-
-class Gamma(Law, _GammaFields):
+class Gamma(PositivePair):
     """Cost and reward are gamma variables with a common part.
 
     X = θ(G₀ + G₁), R = θ'(G₀ + G₂) with independent standard gammas; X has shape a = (cost/cost_sd)² and scale
@@ -89,29 +62,28 @@ class Gamma(Law, _GammaFields):
     1.0
     """
 
-    __slots__ = ()
+    cost_sd: float = parameter(check_positive_sd, relative=True)
+    reward_sd: float = parameter(check_positive_sd, relative=True)
 
-    def __new__(cls, cost: float, reward: float, cost_sd: float, reward_sd: float, correlation: float = 0.0) -> Self:
-        """Check the parameters."""
-        m, n, s, t, rho = checked_pair("Gamma", cost, reward, cost_sd, reward_sd, correlation, positive=True)
-        real("Gamma", "cost_sd", cost_sd, above=m / FARTHEST)
-        real("Gamma", "reward_sd", reward_sd, above=n / FARTHEST)
-        root_a, root_b = m / s, n / t
-        rho = reachable("Gamma", rho, 0.0, min(root_a, root_b) / max(root_a, root_b))
-        shared = rho * root_a * root_b
-        rest_a, rest_b = max(0.0, root_a * root_a - shared), max(0.0, root_b * root_b - shared)
-        return super().__new__(cls, m, n, s, t, rho, shared, rest_a, rest_b, s / root_a, t / root_b)
+    shared_shape: float = derived()
+    cost_shape: float = derived()  # what is left of the shape beside the shared part
+    reward_shape: float = derived()
+    cost_scale: float = derived()
+    reward_scale: float = derived()
+
+    @classmethod
+    def complete(cls, given: Draft) -> None:
+        """Find the shapes and scales of the three gammas, if there are some that give the correlation."""
+        root_a, root_b = given.cost / given.cost_sd, given.reward / given.reward_sd
+        most = min(root_a, root_b) / max(root_a, root_b)
+        given.correlation = reachable(cls.__name__, given.correlation, 0.0, most)
+        shared = given.correlation * root_a * root_b
+        given.shared_shape = shared
+        given.cost_shape, given.reward_shape = max(0.0, root_a * root_a - shared), max(0.0, root_b * root_b - shared)
+        given.cost_scale, given.reward_scale = given.cost_sd / root_a, given.reward_sd / root_b
 
     def draw(self, rng: Generator) -> tuple[float, float]:
         """One pair (cost, reward); three gammas."""
         shared = rng.standard_gamma(self.shared_shape)
         cost = self.cost_scale * (shared + rng.standard_gamma(self.cost_shape))
         return cost, self.reward_scale * (shared + rng.standard_gamma(self.reward_shape))
-
-    def moments(self) -> Moments:
-        """The parameters themselves."""
-        return pair_moments(self.cost, self.reward, self.cost_sd, self.reward_sd, self.correlation)
-
-    def support(self) -> Support:
-        """Nothing negative."""
-        return Support(cost_low=0.0, reward_low=0.0)

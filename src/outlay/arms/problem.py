@@ -1,27 +1,27 @@
 """A problem: the arms between which a budget is to be divided, and what is true of them."""
 
-import math
-import unicodedata
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypedDict
+from typing import NoReturn, Self, SupportsIndex, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.arms.law import AnyLaw, Moments, checked, support_of
+from outlay.arms.law import AnyLaw, support_of
+from outlay.arms.problem_checks import checked_arms, checked_moments, checked_names
 from outlay.arms.problem_file import read, written
 from outlay.checks import Vector
-from outlay.errors import BadFile, BadParameter
+from outlay.errors import BadFile, BadParameter, UnknownArm
 from outlay.files import place, reading, writing
 from outlay.markup import html_table
-from outlay.parameters import Record
+from outlay.parameters import equal, hashable
+from outlay.words import counted, meant
 
 _SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart
-_ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively, for the same reason
 
 
 class SecondMoments(TypedDict):
@@ -42,6 +42,7 @@ class Bounds(TypedDict):
 class Problem:
     """Arms with their laws of (cost, reward), in a fixed order.
 
+    It is read like a list of its laws, and by name like a dict: `problem[0]`, `problem["cheap"]`, `for law in problem`.
     The rate of an arm is r = E[R]/E[X]; the best arm has the largest rate r*; the gap of an arm is r* − r. Rates within
     1e-12·|r*| of r* are ties that rounding has parted: they count as r*, so that their gaps are exactly 0.
 
@@ -53,6 +54,13 @@ class Problem:
     >>> problem = Problem([Gaussian(1.0, 0.5, 0.1, 0.1), Constant(2.0, 1.8)], names=["a", "b"])
     >>> problem.rates, problem.best, problem.gaps
     (array([0.5, 0.9]), 1, array([0.4, 0. ]))
+    >>> problem["b"], problem[-1] == problem["b"], [law.cost for law in problem]
+    (Constant(cost=2.0, reward=1.8), True, [1.0, 2.0])
+    >>> len(problem), "a" in problem, Constant(2.0, 1.8) in problem, "c" in problem
+    (2, True, True, False)
+    >>> problem["c"]
+    Traceback (most recent call last):
+    outlay.errors.UnknownArm: there is no arm 'c' in this problem: it has 2 arms, of other names
     """
 
     arms: tuple[AnyLaw, ...]
@@ -60,10 +68,14 @@ class Problem:
     _moments: NDArray[np.float64]  # [moment, arm]
 
     def __init__(self, arms: Iterable[AnyLaw], names: Sequence[str] | None = None) -> None:
-        laws = _checked_arms(arms)
-        labels = tuple(f"arm {i}" for i in range(len(laws))) if names is None else _checked_names(names, len(laws))
-        moments = np.array([_checked_moments(law, name) for law, name in zip(laws, labels, strict=True)])
+        laws = checked_arms(arms)
+        labels = tuple(f"arm {i}" for i in range(len(laws))) if names is None else checked_names(names, len(laws))
+        moments = np.array([checked_moments(law, name) for law, name in zip(laws, labels, strict=True)])
         vars(self).update(arms=laws, names=labels, _moments=_frozen(moments.T.copy()))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
 
     @property
     def mean_costs(self) -> Vector:
@@ -149,13 +161,31 @@ class Problem:
     def __len__(self) -> int:
         return len(self.arms)
 
+    def __iter__(self) -> Iterator[AnyLaw]:
+        return iter(self.arms)
+
+    def __getitem__(self, arm: SupportsIndex | str) -> AnyLaw:
+        """The law of an arm, by its position (from the end where negative) or by its name."""
+        if isinstance(arm, str):
+            if arm in self._positions:
+                return self.arms[self._positions[arm]]
+            raise UnknownArm(arm, f"it has {counted(len(self), 'arm')}, of other names{meant(arm, self.names)}")
+        try:
+            return self.arms[operator.index(arm)]
+        except (IndexError, TypeError):
+            raise UnknownArm(arm, f"it has {counted(len(self), 'arm')}, counted from 0") from None
+
+    def __contains__(self, arm: object) -> bool:
+        """Whether it is the name of an arm, or the law of one."""
+        return arm in self._positions if isinstance(arm, str) else any(equal(law, arm) for law in self.arms)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem) or self.names != other.names:
             return False
-        return all(map(Record.__eq__, self.arms, other.arms))  # type: ignore[arg-type]
+        return all(map(equal, self.arms, other.arms))
 
     def __hash__(self) -> int:
-        return hash((self.names, *map(Record.__hash__, self.arms)))  # type: ignore[arg-type]
+        return hash((self.names, *map(hashable, self.arms)))
 
     def __repr__(self) -> str:
         default = all(name == f"arm {i}" for i, name in enumerate(self.names))
@@ -170,7 +200,7 @@ class Problem:
         headings = ("arm", "law of (cost, reward)", "mean cost", "mean reward", "rate", "gap")
         return html_table(headings, rows, caption, left=2)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[AnyLaw, ...], tuple[str, ...]]]:
         return type(self), (self.arms, self.names)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -180,7 +210,7 @@ class Problem:
         raise AttributeError("a Problem cannot be changed")
 
 
-def checked_problem(owner: str, problem: Any) -> Problem:
+def checked_problem(owner: str, problem: object) -> Problem:
     """The problem itself; else `BadParameter`.
 
     >>> checked_problem("rates", None)
@@ -192,57 +222,12 @@ def checked_problem(owner: str, problem: Any) -> Problem:
     return problem
 
 
-def _checked_arms(arms: Any) -> tuple[AnyLaw, ...]:
-    if not isinstance(arms, Iterable) or hasattr(arms, "_fields"):
-        raise BadParameter("Problem", "arms", "a sequence of laws", arms)
-    laws = tuple(checked("Problem", f"arm {i}", law) for i, law in enumerate(arms))
-    if not laws:
-        raise BadParameter("Problem", "arms", "a sequence of at least one law", arms)
-    return laws
-
-
-def _checked_names(names: Any, count: int) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise BadParameter("Problem", "names", "a sequence of strings", names)
-    names = tuple(names)
-    if len(names) != count:
-        raise BadParameter("Problem", "names", f"{count}, as many as arms", len(names))
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if not isinstance(name, str) or not name.strip() or any(unicodedata.category(c) in ("Cc", "Cs") for c in name):
-            raise BadParameter("Problem", f"name {i}", "a string, not blank and without control characters", name)
-        if name in seen:
-            raise BadParameter("Problem", f"name {i}", "unlike the others", name)
-        seen.add(name)
-    return tuple(map(str, names))
-
-
-def _checked_moments(law: AnyLaw, arm: str) -> Moments:
-    given: Any = law.moments()
-    try:
-        moments = Moments(*map(float, given))
-    except (TypeError, ValueError):
-        raise BadParameter("Problem", f"the moments of {arm!r}", "five numbers", given) from None
-    if not 0.0 < moments.mean_cost < math.inf:
-        raise BadParameter("Problem", f"the mean cost of {arm!r}", "a finite number > 0", moments.mean_cost)
-    if not math.isfinite(moments.mean_reward):
-        raise BadParameter("Problem", f"the mean reward of {arm!r}", "a finite number", moments.mean_reward)
-    if not (moments.var_cost >= 0.0 and moments.var_reward >= 0.0 and not math.isnan(moments.cov)):
-        raise BadParameter("Problem", f"the variances of {arm!r}", "≥ 0, with a covariance", moments[2:])
-    # Variances below 1e-300 have lost digits; a covariance may come from E[XR] − E[X]·E[R].
-    most = math.sqrt(max(moments.var_cost, 1e-300)) * math.sqrt(max(moments.var_reward, 1e-300))
-    if abs(moments.cov) > most * (1.0 + _ROUNDING) + 1e-12 * abs(moments.mean_cost * moments.mean_reward):
-        allowed = f"within ±√(Var(cost)·Var(reward)) = ±{most:.6g}"
-        raise BadParameter("Problem", f"the covariance of {arm!r}", allowed, moments.cov)
-    return moments
-
-
 def _frozen(array: Vector) -> Vector:
     array.setflags(write=False)
     return array
 
 
-def _shortened(items: tuple[Any, ...]) -> str:
+def _shortened(items: tuple[object, ...]) -> str:
     """Like repr of a list, with the middle of a long one left out."""
     if len(items) <= _SHOWN:
         return repr(list(items))

@@ -16,8 +16,8 @@ Each arm is the name of a law and its constructor's arguments; an argument that 
 """
 
 import tomllib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import tomli_w
@@ -80,9 +80,9 @@ def _table(law: AnyLaw, arm: str) -> dict[str, Any]:
     return {"law": name} | {key: _value(value, arm) for key, value in law.arguments().items()}
 
 
-def _value(value: Any, arm: str) -> Any:
+def _value(value: object, arm: str) -> object:
     if isinstance(value, tuple):
-        return _table(value, arm)  # type: ignore[arg-type]
+        return _table(cast(AnyLaw, value), arm)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -114,5 +114,5 @@ def _found(version: object) -> str:
     return "none" if version is None else f"format = {version!r}"
 
 
-def _listed(words: Any) -> str:
+def _listed(words: Iterable[str]) -> str:
     return ", ".join(words)

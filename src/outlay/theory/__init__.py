@@ -28,14 +28,10 @@ Whatever a result does not cover is refused with `outlay.errors.NotCovered`, whi
 from outlay.theory.arm_rates import rates
 from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius
 from outlay.theory.divergences import divergence, exponential_family, model_of, models
-from outlay.theory.dynamic import optimal_policy
-from outlay.theory.from_pulls_to_regret import horizon, late_passage, regret_from_pulls
 from outlay.theory.lower_bounds import lower_bound
-from outlay.theory.optimum import optimality
-from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.optimum import expected_pulls, expected_reward, optimal_policy, optimality
 from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
-from outlay.theory.static import expected_pulls, expected_reward
-from outlay.theory.upper_bounds import Bound, upper_bound
+from outlay.theory.upper import Bound, horizon, late_passage, pull_bound, regret_from_pulls, upper_bound
 
 __all__ = [
     "Bound",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
-from outlay.theory.assumptions import HEAVY_TAILED
+from outlay.theory.upper.assumptions import HEAVY_TAILED
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -5,12 +5,12 @@ on all of it. The first model of a law is the one that `lower_bound` uses.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from outlay import arms
 from outlay.arms import AnyLaw
 from outlay.arms.coupled import is_gaussian
-from outlay.arms.law import checked
+from outlay.arms.law import check_law
 from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory.divergences.bernoulli import independent
@@ -22,12 +22,20 @@ from outlay.theory.divergences.scale import exponentials, known_log_covariance, 
 from outlay.theory.divergences.student import known_spread
 
 
+@runtime_checkable
+class HasDivergence(Protocol):
+    """A law of your own that brings its own D*."""
+
+    def divergence(self, rate: float, /) -> float:
+        """Return D* against this rate, which is above the law's own."""
+
+
 class Model(NamedTuple):
     """A set of laws to judge an arm in: its name, one sentence, D* by (law, rate), and whether a law belongs to it."""
 
     name: str
     sentence: str
-    formula: Callable[[Any, float], float]
+    formula: Callable[[Any, float], float]  # Any: each model has laws of its own
     holds: Callable[[Any], bool] = lambda _: True
 
 
@@ -82,7 +90,7 @@ def models(law: AnyLaw) -> tuple[Model, ...]:
     >>> [model.name for model in models(arms.Gaussian(1.0, 0.5, 0.5, 0.5))]
     ['known covariance', 'unknown covariance']
     """
-    if callable(getattr(law, "divergence", None)):
+    if type(law) not in _MODELS and isinstance(law, HasDivergence):  # ours have none, and protocols take their time
         return (_OWN,)
     known = next((_MODELS[kind] for kind in type(law).__mro__ if kind in _MODELS), ())
     return tuple(model for model in known if model.holds(law))
@@ -120,7 +128,7 @@ def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
 
 
 def _chosen(law: AnyLaw, name: str | None) -> Model:
-    offered = models(checked("divergence", "law", law))
+    offered = models(check_law("divergence", "law", law))
     if not offered:
         kind = type(law).__name__
         form = " with correlated cost and reward" if type(law) in _MODELS else ""

@@ -1,15 +1,15 @@
 """How large the regret of the paper's policies can be: α·ln(2B/μ_*)·Σ C_k + O(1) (Theorems 1, 2, 4 and 5)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlay.arms import Problem
 from outlay.checks import real
 from outlay.errors import NotCovered
-from outlay.theory import assumptions
 from outlay.theory.arm_rates import rates
 from outlay.theory.finite import finite
-from outlay.theory.pull_bounds import Arm, arms_with_a_gap, lemma
+from outlay.theory.upper import assumptions
+from outlay.theory.upper.pull_bounds import Arm, arms_with_a_gap, lemma
 
 
 class Bound(NamedTuple):
@@ -23,7 +23,7 @@ class Bound(NamedTuple):
     terms: dict[str, float]  # α·ln(2B/μ_*)·C_k by the name of each arm with a gap; they add up to the value
 
 
-def upper_bound(problem: Problem, policy: Any, budget: float, constants: str = "printed") -> Bound:
+def upper_bound(problem: Problem, policy: object, budget: float, constants: str = "printed") -> Bound:
     """The leading term of the theorem that covers `policy` on `problem`: α·ln(2B/μ_*)·Σ_{Δ_k > 0} C_k.
 
     Printed, with M_k = M_R + r_k·M_X and M_Z = M_R + ω̄·M_X:
@@ -52,19 +52,19 @@ def upper_bound(problem: Problem, policy: Any, budget: float, constants: str = "
     """
     budget = real("upper_bound", "budget", budget, above=0)
     theorem = assumptions.covering_theorem(problem, policy, constants, owner="upper_bound")
-    least = rates(problem).min_mean_cost
+    known, least = assumptions.covered(policy), rates(problem).min_mean_cost
     if not budget > least / 2.0:
         raise NotCovered(
             f"the theorems need a budget above half of the smallest mean cost, {least / 2:g}; got {budget:g}"
         )
-    level = float(policy.alpha) * (math.log(budget) - math.log(least / 2.0))  # 2B may be too large
+    level = known.alpha * (math.log(budget) - math.log(least / 2.0))  # 2B may be too large
     terms = {}
-    for k, arm in arms_with_a_gap(problem, policy).items():
-        terms[problem.names[k]] = level * _coefficient(theorem, policy, arm, constants)
+    for k, arm in arms_with_a_gap(problem, known).items():
+        terms[problem.names[k]] = level * _coefficient(theorem, known, arm, constants)
     return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
 
 
-def _coefficient(theorem: str, policy: Any, arm: Arm, constants: str) -> float:
+def _coefficient(theorem: str, policy: assumptions.Covered, arm: Arm, constants: str) -> float:
     """C_k."""
     if constants == "proved" or theorem == assumptions.HEAVY_TAILED:
         return finite("upper_bound", lambda: arm.loss * lemma(theorem, policy, arm, constants).coefficient)

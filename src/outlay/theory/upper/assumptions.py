@@ -6,8 +6,7 @@ The assumption ω_k ≤ r_k, made "for simplicity" in Section 4.2, is needed by 
 (r* − ω_k)² where the score has (r_k − ω_k)²; and UCB-B2C needs it, since (r̂ − ω̂)⁺ hides slopes above the rate.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,13 @@ from numpy.typing import NDArray
 from outlay.arms import Problem, support_of, tails_of
 from outlay.arms.coupled import is_gaussian
 from outlay.arms.problem import checked_problem
+from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.arm_rates import rates, suboptimal
+
+Bounded = UCBB1 | UCBB2 | UCBB2C  # policies that are told bounds on costs and rewards
+Covered = Bounded | UCBM1
 
 BOUNDED, GAUSSIAN = "Theorem 1 (bounded)", "Theorem 1 (Gaussian)"
 HEAVY_TAILED, UNKNOWN_VARIANCES, UNKNOWN_CORRELATION = "Theorem 2", "Theorem 4", "Theorem 5"
@@ -42,9 +45,25 @@ def covering_theorem(problem: Problem, policy: object, constants: str, owner: st
     """
     checked_problem(owner, problem)
     require_constants(owner, constants)
-    if type(policy) not in _COVERING:
+    known, proved = covered(policy), constants == "proved"
+    match known:
+        case UCBB1():
+            return _ucb_b1(known, problem, proved)
+        case UCBM1():
+            return _ucb_m1(known, problem, proved)
+        case UCBB2():
+            return _ucb_b2(known, problem, proved)
+        case UCBB2C():
+            return _ucb_b2c(known, problem, proved)
+        case never:
+            assert_never(never)
+
+
+def covered(policy: object) -> Covered:
+    """The policy, if it is one of the paper's; a subclass may score differently and is none."""
+    if type(policy) not in (UCBB1, UCBM1, UCBB2, UCBB2C):
         raise NotCovered(f"no theorem of the paper covers {type(policy).__name__}")
-    return _COVERING[type(policy)](policy, problem, constants == "proved")
+    return cast(Covered, policy)
 
 
 def require_constants(owner: str, constants: object) -> None:
@@ -114,22 +133,14 @@ def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
     return UNKNOWN_CORRELATION
 
 
-_COVERING: dict[type, Callable[[Any, Problem, bool], str]] = {
-    UCBB1: _ucb_b1,
-    UCBM1: _ucb_m1,
-    UCBB2: _ucb_b2,
-    UCBB2C: _ucb_b2c,
-}
-
-
-def _require(problem: Problem, fails: NDArray[np.bool_], words: str, *values: Any) -> None:
+def _require(problem: Problem, fails: NDArray[np.bool_], words: str, *values: Vector) -> None:
     """Raise `NotCovered` for the first arm of `fails`, with its name and its values put into `words`."""
     if fails.any():
         first = int(np.argmax(fails))
         raise NotCovered(words.format(repr(problem.names[first]), *(float(value[first]) for value in values)))
 
 
-def _require_bounds(problem: Problem, theorem: str, policy: Any, low: tuple[float, float]) -> None:
+def _require_bounds(problem: Problem, theorem: str, policy: Bounded, low: tuple[float, float]) -> None:
     boxes = np.array([support_of(law) for law in problem.arms])
     for name, least, most, box in (
         ("cost", low[0], policy.cost_bound, boxes[:, :2]),
@@ -140,19 +151,23 @@ def _require_bounds(problem: Problem, theorem: str, policy: Any, low: tuple[floa
         _require(problem, outside, need + "; those of {} are in [{:g}, {:g}]", *box.T)
 
 
-def _require_told(problem: Problem, theorem: str, policy: Any) -> None:
+def _require_told(problem: Problem, theorem: str, policy: UCBB1 | UCBM1) -> None:
     """The second moments the policy was told are the problem's."""
-    true = problem.second_moments()
     policy.check(len(problem))
-    scales = true["var_cost"], true["var_reward"], np.sqrt(true["var_cost"]) * np.sqrt(true["var_reward"])
-    for (name, values), scale in zip(true.items(), scales, strict=True):
-        told = np.broadcast_to(getattr(policy, name), len(problem))
+    true = problem.second_moments()
+    var_cost, var_reward, cov = true["var_cost"], true["var_reward"], true["cov"]
+    for name, values, given, scale in (
+        ("var_cost", var_cost, policy.var_cost, var_cost),
+        ("var_reward", var_reward, policy.var_reward, var_reward),
+        ("cov", cov, policy.cov, np.sqrt(var_cost) * np.sqrt(var_reward)),
+    ):
+        told = np.broadcast_to(given, len(problem))
         differ = np.abs(told - values) > _ROUNDING * scale
         need = f"{theorem} needs the true second moments; {name} of {{}} is {{:g}} and the policy was told {{:g}}"
         _require(problem, differ, need, values, told)
 
 
-def _require_common(problem: Problem, theorem: str, policy: Any, proved: bool) -> None:
+def _require_common(problem: Problem, theorem: str, policy: Covered, proved: bool) -> None:
     """What every theorem needs: rates that the estimate can show, a small enough b, and (printed) ω_k ≤ r_k."""
     found = rates(problem)
     rewards = problem.mean_rewards
@@ -168,7 +183,7 @@ def _require_common(problem: Problem, theorem: str, policy: Any, proved: bool) -
         _require(problem, steep, need, found.slope, found.rate)
 
 
-def _require_factor(theorem: str, policy: Any) -> None:
+def _require_factor(theorem: str, policy: Bounded) -> None:
     if not _TEXT <= policy.factor <= _APPENDIX * (1.0 + _ROUNDING):
         words = f"a factor from 1.4 (the paper's text) to 1.78 (its appendix); got {policy.factor:g}"
         raise NotCovered(f"{theorem} needs {words}")

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.arms import Moments, Problem, support_of
+from outlay.arms import LawMoments, Problem, support_of
 from outlay.arms.problem import checked_problem
 from outlay.checks import real
 from outlay.errors import NotCovered
 from outlay.theory.arm_rates import rates
-from outlay.theory.static import Estimate, expected_reward
+from outlay.theory.optimum.static import Estimate, expected_reward
 
 
 class Optimality(NamedTuple):
@@ -72,7 +72,7 @@ def gap_constant(problem: Problem) -> tuple[float | None, str]:
     boxes = [support_of(law) for law in problem.arms]
     most = max(box.cost_high for box in boxes)
     found = [(most, "no cost exceeds it")] if math.isfinite(most) else []
-    moments = [Moments(*law.moments()) for law in problem.arms]
+    moments = [LawMoments(*law.moments()) for law in problem.arms]
     wild = [name for name, law in zip(problem.names, moments, strict=True) if not math.isfinite(law.var_cost)]
     if not wild:
         mean, variance = problem.mean_costs, problem.second_moments()["var_cost"]

@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from outlay.arms import AnyLaw, Exponential, Gaussian, Moments, support_of
-from outlay.arms.law import checked
+from outlay.arms import AnyLaw, Exponential, Gaussian, LawMoments, support_of
+from outlay.arms.law import check_law
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.theory.lattice import Lattice, cost_side, decay, find_lattice, policy_value
+from outlay.theory.optimum.lattice import Lattice, cost_side, decay, find_lattice, policy_value
 
 MOST_STATES = 1_000_000  # of a lattice that is solved
 MOST_WORK = 1_000_000_000  # multiplications to solve it
@@ -51,8 +51,8 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     Estimate(value=5.625, low=5.0, high=6.25, method='expansion')
     """
     limit = real("expected_pulls", "budget", budget, above=0)
-    cost = cost_side(checked("expected_pulls", "law", law))
-    mean, _, variance, *_ = Moments(*cost.moments())
+    cost = cost_side(check_law("expected_pulls", "law", law))
+    mean, _, variance, *_ = LawMoments(*cost.moments())
     if not 0 < mean < math.inf:
         raise BadParameter("expected_pulls", "the mean cost of the law", "a finite number > 0", mean)
     if limit / mean > MOST_PULLS:
@@ -83,7 +83,7 @@ def expected_reward(law: AnyLaw, budget: float) -> Estimate:
     >>> expected_reward(Bernoulli(cost=0.5, reward=0.25), budget=10.0).value
     5.5
     """
-    pulls, reward = expected_pulls(law, budget), Moments(*law.moments()).mean_reward
+    pulls, reward = expected_pulls(law, budget), LawMoments(*law.moments()).mean_reward
     if reward == 0:
         return Estimate(0.0, 0.0, 0.0, pulls.method)
     ends = sorted((pulls.low * reward, pulls.high * reward))
@@ -100,7 +100,7 @@ def overshoot_bound(law: AnyLaw) -> float:
     2.5
     """
     cost = cost_side(law)
-    mean, _, variance, *_ = Moments(*cost.moments())
+    mean, _, variance, *_ = LawMoments(*cost.moments())
     return min(mean + variance / mean, support_of(cost).cost_high)
 
 

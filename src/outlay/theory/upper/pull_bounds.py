@@ -9,17 +9,18 @@ an arm is judged once they are below τ of its mean cost, and dropped once H of 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlay.arms import Problem
 from outlay.checks import whole
 from outlay.errors import NotCovered
-from outlay.policies import UCBB1, UCBB2, UCBM1
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.policies.ucb_m1 import FACTOR
-from outlay.theory import assumptions
 from outlay.theory.arm_rates import rates, suboptimal
 from outlay.theory.finite import finite
 from outlay.theory.rate_estimation import STRETCH
+from outlay.theory.upper import assumptions
+from outlay.theory.upper.assumptions import Covered
 
 _KAPPA = (STRETCH - 1.0) / STRETCH
 _TAU = (STRETCH - 1.0) / (2.0 * STRETCH - 1.0)
@@ -58,7 +59,7 @@ class PullBound(NamedTuple):
     constant: float
 
 
-def pull_bound(problem: Problem, policy: Any, arm: int, pulls: int, constants: str = "printed") -> float:
+def pull_bound(problem: Problem, policy: object, arm: int, pulls: int, constants: str = "printed") -> float:
     """A bound on E[T_k(n)], the mean number of pulls of `arm` among the first n of `policy`.
 
     "printed": Lemma 2 (UCB-B1), Lemma 3 (UCB-M1), the lemma of Appendix F (UCB-B2), the display of Appendix G
@@ -79,11 +80,11 @@ def pull_bound(problem: Problem, policy: Any, arm: int, pulls: int, constants: s
     491.91
     """
     coefficient, constant = _constants("pull_bound", problem, policy, arm, constants)
-    level = math.log(whole("pull_bound", "pulls", pulls, at_least=1))
-    return finite("pull_bound", lambda: coefficient * float(policy.alpha) * level + constant)
+    level, alpha = math.log(whole("pull_bound", "pulls", pulls, at_least=1)), assumptions.covered(policy).alpha
+    return finite("pull_bound", lambda: coefficient * alpha * level + constant)
 
 
-def pull_constants(problem: Problem, policy: Any, arm: int, constants: str = "printed") -> PullBound:
+def pull_constants(problem: Problem, policy: object, arm: int, constants: str = "printed") -> PullBound:
     """The constants of `pull_bound`.
 
     >>> from outlay.arms import Gaussian, Problem
@@ -94,27 +95,31 @@ def pull_constants(problem: Problem, policy: Any, arm: int, constants: str = "pr
     return _constants("pull_constants", problem, policy, arm, constants)
 
 
-def _constants(owner: str, problem: Problem, policy: Any, arm: int, constants: str) -> PullBound:
+def _constants(owner: str, problem: Problem, policy: object, arm: int, constants: str) -> PullBound:
     theorem = assumptions.covering_theorem(problem, policy, constants, owner)
+    known = assumptions.covered(policy)
     arm = whole(owner, "arm", arm, at_least=0, below=len(problem))
-    arms = arms_with_a_gap(problem, policy)
+    arms = arms_with_a_gap(problem, known)
     if arm not in arms:
         raise NotCovered(f"the lemmas bound the pulls of arms with a gap, and {problem.names[arm]!r} is a best arm")
     try:
-        return lemma(theorem, policy, arms[arm], constants)
+        return lemma(theorem, known, arms[arm], constants)
     except (OverflowError, ZeroDivisionError):
         raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
 
 
-def lemma(theorem: str, policy: Any, arm: Arm, constants: str) -> PullBound:
+def lemma(theorem: str, policy: Covered, arm: Arm, constants: str) -> PullBound:
     """The lemma behind `theorem`, whose assumptions have been checked."""
-    return _proved(policy, arm) if constants == "proved" else _printed(theorem, arm, policy.alpha)
+    if constants == "proved" and not isinstance(policy, UCBB2C):
+        return _proved(policy, arm)
+    return _printed(theorem, arm, policy.alpha)
 
 
-def arms_with_a_gap(problem: Problem, policy: Any) -> dict[int, Arm]:
+def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, Arm]:
     """What the constants read of every arm with a gap, by its index."""
     found, moments = rates(problem), problem.second_moments()
-    cost_bound, reward_bound = getattr(policy, "cost_bound", 0.0), getattr(policy, "reward_bound", 0.0)
+    cost_bound, reward_bound = (0.0, 0.0) if isinstance(policy, UCBM1) else (policy.cost_bound, policy.reward_bound)
+    slope_bound = policy.slope_bound if isinstance(policy, UCBB2C) else 0.0
     return {
         k: Arm(
             gap=float(found.gap[k]),
@@ -127,7 +132,7 @@ def arms_with_a_gap(problem: Problem, policy: Any) -> dict[int, Arm]:
             var_reward=float(moments["var_reward"][k]),
             cost_bound=cost_bound,
             reward_bound=reward_bound,
-            residual_bound=reward_bound + getattr(policy, "slope_bound", 0.0) * cost_bound,
+            residual_bound=reward_bound + slope_bound * cost_bound,
         )
         for k in suboptimal(problem)
     }

@@ -15,8 +15,8 @@ from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
 from outlay.theory.arm_rates import rates
-from outlay.theory.lattice import Lattice, find_lattice, policy_value
-from outlay.theory.static import MOST_STATES, lattice_pulls, safe_headroom, solvable
+from outlay.theory.optimum.lattice import Lattice, find_lattice, policy_value
+from outlay.theory.optimum.static import MOST_STATES, lattice_pulls, safe_headroom, solvable
 
 _TIE = 1e-12  # relative difference of values below which the best static arm is kept
 _ROUNDS = 100  # of policy iteration; a handful suffices, and `error` covers the rest

@@ -4,15 +4,15 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.arms import Moments, Problem, support_of, tails_of
+from outlay.arms import LawMoments, Problem, support_of, tails_of
 from outlay.arms.coupled import is_gaussian
 from outlay.arms.problem import checked_problem
 from outlay.checks import real, vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory.arm_rates import rates
-from outlay.theory.assumptions import require_constants
 from outlay.theory.finite import finite
-from outlay.theory.optimum import gap_constant
+from outlay.theory.optimum.optimality import gap_constant
+from outlay.theory.upper.assumptions import require_constants
 
 _ROUNDING = 1e-9  # relative
 
@@ -145,7 +145,7 @@ def _moment(problem: Problem, order: float, given: float | None) -> float:
 def _moment_of(problem: Problem, arm: int, order: float) -> float:
     """A bound on E|X − μ|^p of an arm's cost."""
     law = problem.arms[arm]
-    variance, box = Moments(*law.moments()).var_cost, support_of(law)
+    variance, box = LawMoments(*law.moments()).var_cost, support_of(law)
     width = box.cost_high - box.cost_low
     if variance == 0:
         return 0.0
