@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
 
 from outlay import Campaign, policies
 from outlay.beliefs import Belief
@@ -21,10 +19,8 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.stores import sql, tables
 from outlay.errors import CampaignConflict, StoreError
 from outlay.policies import baselines
-from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Operation, openings, operations
-from tests.campaign.test_heart import told
+from tests.campaign.stories import ALL, Operation, for_stories, openings, operations, whole_story
 
-MANY = 100 if "OUTLAY_SOAK" in os.environ else 1
 POLICY = baselines.BTS(1.0, 1.0)
 
 
@@ -224,10 +220,9 @@ def test_many_problems_are_counted(copy: Path, monkeypatch: pytest.MonkeyPatch) 
     assert problems[3] == f"{rows - 3} more problems"
 
 
-@given(openings([*EXACT, *KEEPING, *BY_CHANCE]), operations())
-@settings(max_examples=40 * MANY, deadline=None)
+@for_stories(openings(ALL), operations(), examples=40, soak=100)
 def test_nothing_is_held_against_an_honest_ledger(opening: commands.Open, story: list[Operation]) -> None:
-    _, records, _ = told(opening, story)
+    _, records, _ = whole_story(opening, story)
     for choosing in (True, False):
         state, replay = None, Replay(choosing)
         for record in records:

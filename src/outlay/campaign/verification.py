@@ -160,7 +160,6 @@ class _Check:
         if isinstance(event, Opened):
             if self._policy is not None:
                 check_policy(event, self._policy)
-            state.terms = msgspec.structs.replace(state.terms, propensity_draws=0)  # which is slow, and not compared
             if event.name != self._row["name"]:
                 self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._row['name']!r}")
         self._asked += isinstance(event, Asked)
