@@ -9,6 +9,7 @@ OutlayError
 ├── NotNow                              no pull can be named now, but later; nothing was written
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
 └── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
+    └── NoCampaign                      there is no such campaign, or no ledger at all
 
 InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
 
@@ -92,6 +93,10 @@ class StoreError(OutlayError, OSError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class NoCampaign(StoreError):
+    """The store has no campaign of this name, or there is no store; one must be opened first."""
 
 
 class InterpretedWarning(RuntimeWarning):

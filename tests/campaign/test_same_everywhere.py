@@ -88,7 +88,7 @@ def test_a_story_is_the_same_in_a_database(
             assert list(map(shown, ledgers[hand.lower()].transact([command]))) == [shown(reply)]
         for ledger in ledgers.values():
             assert list(ledger.records()) == list(memory.records())
-            assert status_of(ledger.standing()) == status_of(memory.standing())
+            assert status_of(ledger.state()) == status_of(memory.state())
     finally:
         for ledger in ledgers.values():
             ledger.close()
@@ -97,7 +97,7 @@ def test_a_story_is_the_same_in_a_database(
 
 def check_rows(store: str, memory: MemoryLedger) -> None:
     """Every row says what the memory says."""
-    state = memory.standing()
+    state = memory.state()
     with reading(store) as connection:
         campaigns = connection.exec_driver_sql("SELECT id, name, seq, spent, reserved, reward, ended FROM campaign")
         (row,) = [row for row in campaigns if row.name == state.name]

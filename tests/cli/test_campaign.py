@@ -269,7 +269,10 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         ('{"decision": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
         ('{"decision": 4, "cost": true, "reward": 1}', "cost of tell must be a finite number; got True"),
         ('{"decision": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
-        ('{"decision": "4", "cost": 1, "reward": 1}', "pull of tell must be a whole number"),
+        (
+            '{"decision": "4", "cost": 1, "reward": 1}',
+            "pull of tell must be a Pull, as ask returns it, or the number of a ",
+        ),
         ('{"decision": 4, "cost": 1e999, "reward": 1}', "cost of tell must be at most 2**53 units"),
         ('{"decision": 4, "cost": 1, "reward": 1e999}', "reward of tell must be a finite number; got inf"),
         ("[" * 100_000, "it is nested too deeply"),
