@@ -1,9 +1,5 @@
-"""Memory, SQLite and PostgreSQL are one: the same commands at the same times give the same replies, events and rows.
+"""Memory, SQLite and PostgreSQL are one: the same commands at the same times give the same replies, events and rows."""
 
-OUTLAY_SOAK=1 tells thirty times as many stories.
-"""
-
-import os
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -25,9 +21,8 @@ from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.errors import NotNow
 from outlay.policies import baselines as b
-from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Caller, Operation, openings, operations, shown
+from tests.campaign.stories import ALL, Caller, Operation, openings, operations, shown
 
-MANY = 30 if "OUTLAY_SOAK" in os.environ else 1
 NAMES = count()
 STORES = ["sqlite", "postgresql"]
 
@@ -63,15 +58,15 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("forgetful")
 @pytest.mark.parametrize("store", STORES, indirect=True)
-@given(openings([*EXACT, *KEEPING, *BY_CHANCE]), operations(), st.lists(st.sampled_from("abababA"), min_size=80))
-@settings(
-    max_examples=7 * MANY,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-def test_a_story_is_the_same_in_a_database(
-    store: str, opening: c.Open, story: list[Operation], hands: list[str]
-) -> None:
+@pytest.mark.parametrize("examples", [7, pytest.param(210, marks=pytest.mark.soak)])
+def test_a_story_is_the_same_in_a_database(store: str, examples: int) -> None:
+    hands = st.lists(st.sampled_from("abababA"), min_size=80)
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    often = settings(max_examples=examples, deadline=None, suppress_health_check=slow)
+    often(given(st.just(store), openings(ALL), operations(), hands)(same_in_a_database))()
+
+
+def same_in_a_database(store: str, opening: c.Open, story: list[Operation], hands: list[str]) -> None:
     """Two processes take turns on the database, a and b; at A, the first has died and opens the campaign anew."""
     name, caller = f"story {next(NAMES)}", Caller()
     opening = opening._replace(name=name)
