@@ -150,7 +150,7 @@ def speeds(folder: Path, console: Console) -> None:
 def next_to_optuna(folder: Path, console: Console) -> None:
     """As many callers each, by turns, on the same disk; a new study every time, arms at random or in turn."""
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("Optuna, random", "outlay, Uniform", "÷ Optuna", "outlay, Frugal", "÷ Optuna"):
+    for name in ("Optuna, random", "outlay, RoundRobin", "÷ Optuna", "outlay, Frugal", "÷ Optuna"):
         table.add_column(name, justify="right")
     ours, theirs = f"sqlite:///{folder}/outlay.db", f"sqlite:///{folder}/optuna-{{}}-{{}}.db"
     for where, there, here, callers, many in (
@@ -159,7 +159,7 @@ def next_to_optuna(folder: Path, console: Console) -> None:
         ("SQLite", theirs, ours, 1, True),
     ):
         measure = batched if many else partial(rate, callers=callers)
-        with opened(here, "simple", "Uniform") as simple, opened(here, "default") as usual:
+        with opened(here, "simple", "RoundRobin") as simple, opened(here, "default") as usual:
             turns = [
                 (optuna(there.format(f"{callers}-{many}", turn), callers), measure(simple), measure(usual))
                 for turn in range(TURNS)

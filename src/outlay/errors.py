@@ -10,6 +10,7 @@ OutlayError
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
 └── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
+    └── NoCampaign                      there is no such campaign, or no ledger at all
 
 InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
 
@@ -108,6 +109,10 @@ class StoreError(OutlayError, OSError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class NoCampaign(StoreError):
+    """The store has no campaign of this name, or there is no store; one must be opened first."""
 
 
 class InterpretedWarning(RuntimeWarning):

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.campaign.busy import busy, exported
 from tests.campaign.postgres import Server, unavailable
 from tests.campaign.worker import Workers
 
@@ -31,3 +32,17 @@ def workers() -> Iterator[Workers]:
     """Processes that can be killed, forked from one that has imported everything."""
     with Workers() as workers:
         yield workers
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with a campaign in which everything happened."""
+    store = f"sqlite:///{tmp_path_factory.mktemp('source')}/spend.db"
+    busy(store)
+    return store
+
+
+@pytest.fixture(scope="session")
+def content(source: str) -> bytes:
+    """Its exported ledger."""
+    return exported(source)

@@ -2,15 +2,20 @@
 
 An operation is drawn without knowing the campaign (the third decision, what was set aside for it); `Caller` makes a
 command of it. The unit is 1, so that amounts are whole, and rewards are eighths, so that sums are exact in any order.
+HYPOTHESIS_PROFILE=default looks for new stories; a soak (`pytest -m soak`) tries many times as many.
 """
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlay import policies
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import ArmTerms, Record, Terms
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull
@@ -23,6 +28,7 @@ START = 1_700_000_000 * SECOND
 EXACT = [policies.RoundRobin(), policies.Fieller(), policies.Frugal(), b.EpsilonFirst()]  # memories without a cache
 KEEPING = [policies.MedianRate(0.5), policies.CatoniRate(0.5), policies.KLRate("one", "sample")]
 BY_CHANCE = [b.BTS(40.0, 2.0), b.GaussianThompson(), b.BGreedy(explore=3.0), b.KUBE(2.0)]
+ALL = [*EXACT, *KEEPING, *BY_CHANCE]
 MAX_COSTS = [None, None, 0, 1, 10, 40]
 BUDGETS = st.one_of(st.sampled_from([120, 400]), st.integers(1, 400))
 EIGHTHS = [n / 8 for n in range(-8, 17)]
@@ -185,3 +191,35 @@ def opened(opening: c.Open) -> tuple[State, list[Record]]:
 def shown(reply: Any) -> Any:
     """A reply in a form that compares: an error is its class and its words."""
     return (type(reply), str(reply)) if isinstance(reply, Exception) else reply
+
+
+def whole_story(opening: c.Open, story: list[Operation]) -> tuple[State, list[Record], list[Any]]:
+    """A whole story: where it ends, its ledger and the replies."""
+    (state, records), caller, replies = opened(opening), Caller(), []
+    for operation in story:
+        done = run(state, [caller.command(operation)], caller.now)
+        caller.hears(done.replies[0])
+        records += done.records
+        replies += done.replies
+    return state, records, replies
+
+
+def essence(state: State) -> tuple[Any, ...]:
+    """The state to the last bit."""
+    return snapshot.dump(state), state.decisions, state.keys, list(state.pending)
+
+
+def for_stories(
+    *strategies: st.SearchStrategy[Any], examples: int, soak: int
+) -> Callable[[Callable[..., None]], Callable[[int], None]]:
+    """A test of random examples: so many every day, and `soak` times as many in a soak."""
+
+    def decorated(test: Callable[..., None]) -> Callable[[int], None]:
+        def try_all(examples: int) -> None:
+            settings(max_examples=examples, deadline=None)(given(*strategies)(test))()
+
+        try_all.__name__, try_all.__doc__ = test.__name__, test.__doc__
+        often = pytest.param(soak * examples, marks=pytest.mark.soak)
+        return pytest.mark.parametrize("examples", [examples, often])(try_all)
+
+    return decorated

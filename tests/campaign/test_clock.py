@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.settings import Settings
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.campaign.terms import agreed, chosen
@@ -61,10 +62,8 @@ def test_another_process_goes_on_from_the_ledger() -> None:
     assert clock.now(at_least=START) == START + SECOND
 
 
-OPENING = agreed(
-    ["a"], 1000, chosen(None), name="default", mode="until_exceeded", unit="1", seed=0, ttl=60.0, expiry="charge",
-    reservation=7, default_reward=0.0, max_in_flight=None, negative_costs=True, propensity_draws=0,
-)  # fmt: skip
+SETTINGS = Settings(unit="1", ttl=60.0, reservation=7, propensity_draws=0)
+OPENING = agreed(["a"], 1000, chosen(None), "default", SETTINGS)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -79,7 +78,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Times], 
 
 def charged(ledger: Any) -> int:
     ledger.transact([c.Sweep()])
-    return int(ledger.standing().spent)
+    return int(ledger.state().spent)
 
 
 def test_a_clock_set_back_delays_nothing(ledger: Callable[[Times], Any]) -> None:
@@ -104,7 +103,7 @@ def test_a_laptop_that_slept_lets_its_pulls_expire(ledger: Callable[[Times], Any
     assert charged(kept) == 7
     (reply,) = kept.transact([c.Tell(2, 3, 0.5)])
     assert reply.late
-    assert kept.standing().spent == 3
+    assert kept.state().spent == 3
     kept.close()
 
 
@@ -120,7 +119,7 @@ def test_processes_whose_clocks_disagree(tmp_path: Path) -> None:
             ledger.transact([c.Ask()])
             ahead.pass_by(SECOND)
             behind.pass_by(SECOND)
-    assert first.standing().spent == second.standing().spent == 0
+    assert first.state().spent == second.state().spent == 0
     behind.pass_by(60 * SECOND)
     assert charged(second) == 6 * 7
     first.close()

@@ -19,7 +19,6 @@ from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, Noted, Notes, Workers, finish, pull_once
 
-SOAK = "OUTLAY_SOAK" in os.environ
 COMPILER = shutil.which("cc")
 PULLS = 3
 FOR_EVER = 2**40
@@ -27,6 +26,9 @@ FOR_EVER = 2**40
 TROUBLES = list(product([1, FOR_EVER], [ENOSPC, EIO], [False, True]))
 LAST = 140  # opening, three pulls and closing make about that many calls
 TRIES = 3  # after which there is room on the disk again
+EVERY = list(product(range(1, LAST + 1), range(len(TROUBLES))))
+# Each of the first calls, which make the file what it is, and some of the others, with one trouble each.
+SOME = [(first, i % len(TROUBLES)) for i, first in enumerate([*range(1, 9), *range(9, LAST + 1, 7)])]
 SENTENCE = re.compile(r"/\S+\.db: [a-z][ a-zA-Z/]+")
 
 
@@ -46,12 +48,10 @@ def with_a_failing_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wo
         yield workers
 
 
-def test_calls_that_fail(with_a_failing_disk: Workers, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cases", [SOME, pytest.param(EVERY, marks=pytest.mark.soak)], ids=["some", "every"])
+def test_calls_that_fail(with_a_failing_disk: Workers, tmp_path: Path, cases: list[tuple[int, int]]) -> None:
     """The n-th write, sync or truncation of the database, its log or its index fails, for every n."""
     refusals = 0
-    cases = list(product(range(1, LAST + 1), range(len(TROUBLES))))
-    if not SOAK:  # each of the first calls, which make the file what it is, and some of the others, one trouble each
-        cases = [(first, i % len(TROUBLES)) for i, first in enumerate([*range(1, 9), *range(9, LAST + 1, 7)])]
     for first, i in cases:
         length, error, dies = TROUBLES[i]
         place = tmp_path / f"{first}-{i}"
@@ -69,14 +69,21 @@ def test_calls_are_counted(with_a_failing_disk: Workers, tmp_path: Path) -> None
     assert LAST // 2 < calls <= LAST
 
 
-def test_files_that_cannot_grow(workers: Workers, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [(size, size % 4 == 0) for size in range(0, 200_000, 33_333)],
+        pytest.param(list(product(range(0, 200_000, 1_111), [False, True])), marks=pytest.mark.soak),
+    ],
+    ids=["some", "every"],
+)
+def test_files_that_cannot_grow(workers: Workers, tmp_path: Path, cases: list[tuple[int, bool]]) -> None:
     """Writes are cut short at a size that no file may pass."""
     refusals = 0
-    for size in range(0, 200_000, 1_111 if SOAK else 33_333):
-        for dies in [False, True] if SOAK else [size % 4 == 0]:
-            place = tmp_path / f"{size}-{dies}"
-            workers.run("tests.campaign.test_disk.with_small_files", str(place), size, dies)
-            refusals += check(place, dies)
+    for size, dies in cases:
+        place = tmp_path / f"{size}-{dies}"
+        workers.run("tests.campaign.test_disk.with_small_files", str(place), size, dies)
+        refusals += check(place, dies)
     assert refusals > 5
 
 

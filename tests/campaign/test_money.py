@@ -90,7 +90,7 @@ def test_the_policy_learns_the_rounded_cost() -> None:
     pull = campaign.ask()
     assert pull is not None
     assert campaign.tell(pull, cost=0.125, reward=1.0).cost == 0.12
-    learner = campaign._ledger.standing().learner
+    learner = campaign._ledger.state().learner
     assert learner is not None
     assert learner.memory.belief(0).mean_cost == 0.12
     assert campaign.status().spent == 0.12

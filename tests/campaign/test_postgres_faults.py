@@ -26,42 +26,46 @@ from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server, unavailable
 from tests.campaign.worker import TERMS, Noted, Notes, Workers, pull_once, spend, together
 
-SOAK = "OUTLAY_SOAK" in os.environ
-CRASHES = 50 if SOAK else 3
-CUTS = 300 if SOAK else 20
 PROCESSES, THREADS = 8, 4
 DEAREST = 1000
 CASES = [(True, "any"), (False, "equal"), (False, "any")]
+LONG = 2_000_000  # a budget for the soak
 
 
 @pytest.fixture(scope="module")
-def crashing() -> Iterator[Server]:
+def crashing(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server to crash: what has reached the operating system outlives it, so waiting for the disk is for the soak."""
     if reason := unavailable():
         pytest.skip(reason)
-    with Server(durable=SOAK) as server:
+    with Server(durable=request.param) as server:
         yield server
 
 
-def test_a_server_that_crashes_under_load(crashing: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("crashing", "crashes"), [(False, 3), pytest.param(True, 50, marks=pytest.mark.soak)], indirect=["crashing"]
+)
+def test_a_server_that_crashes_under_load(crashing: Server, crashes: int, tmp_path: Path) -> None:
     """Callers wait for it, for a minute at most; an unanswered COMMIT is neither lost nor done twice."""
     rng = random.Random(1)
 
     def crash() -> None:
-        for _ in range(CRASHES):
+        for _ in range(crashes):
             time.sleep(rng.uniform(0.05, 0.15))
             crashing.restart("immediate")
 
     under_load(crashing.create_database("crashes"), tmp_path / "notes", crash)
 
 
-def test_connections_that_are_cut_under_load(crashing: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("crashing", "cuts"), [(False, 20), pytest.param(True, 300, marks=pytest.mark.soak)], indirect=["crashing"]
+)
+def test_connections_that_are_cut_under_load(crashing: Server, cuts: int, tmp_path: Path) -> None:
     rng = random.Random(2)
     store = crashing.create_database("cuts")
 
     def cut() -> None:
         with psycopg.connect(crashing.url("postgres").replace("+psycopg", ""), autocommit=True) as connection:
-            for _ in range(CUTS):
+            for _ in range(cuts):
                 time.sleep(rng.uniform(0.0, 0.02))
                 connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'cuts'")
 
@@ -140,11 +144,11 @@ def test_opening_at_the_same_moment(postgres_url: str) -> None:
     assert len(checked(postgres_url)) == 1
 
 
+@pytest.mark.parametrize("keys", [10, pytest.param(200, marks=pytest.mark.soak)])
 def test_racing_workers_with_the_same_key_get_the_same_decision(
-    workers: Workers, postgres_url: str, tmp_path: Path
+    workers: Workers, postgres_url: str, tmp_path: Path, keys: int
 ) -> None:
     """And may all tell it: who says the same is heard, who says otherwise is refused, and one tell counts."""
-    keys = 200 if SOAK else 10
     Campaign(**TERMS, store=postgres_url).disconnect()
     name = "tests.campaign.test_postgres_faults.race"
     children = [workers.start(name, postgres_url, str(tmp_path / f"{i}.json"), i, keys) for i in range(4)]
@@ -219,12 +223,14 @@ def sleeper(store: str, notes: str) -> None:
     spend(store, notes, "sleeper", 1, None, None)
 
 
-@pytest.mark.parametrize(("declared", "costs"), CASES if SOAK else CASES[:2])
+@pytest.mark.parametrize(
+    ("declared", "costs", "budget"),
+    [*((*case, 20_000) for case in CASES[:2]), *(pytest.param(*case, LONG, marks=pytest.mark.soak) for case in CASES)],
+)
 def test_many_processes_and_a_hard_budget(
-    workers: Workers, postgres_url: str, tmp_path: Path, declared: bool, costs: str
+    workers: Workers, postgres_url: str, tmp_path: Path, declared: bool, costs: str, budget: int
 ) -> None:
     """It is never passed by one unit, unless by what a pull cost above what was set aside for it."""
-    budget = 2_000_000 if SOAK else 20_000
     terms = {"arms": dict.fromkeys("abc", DEAREST if declared else None), "budget": budget, "mode": "hard"}
     name, least = "tests.campaign.test_postgres_faults.spend_hard", DEAREST if costs == "equal" else 1
     children = [workers.start(name, postgres_url, str(tmp_path / "notes"), i, least, terms) for i in range(PROCESSES)]

@@ -19,12 +19,11 @@ from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS, Noted, Workers, together
 
-SOAK = "OUTLAY_SOAK" in os.environ
 
-
-def test_processes_on_one_file(workers: Workers, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pulls", [10, pytest.param(200, marks=pytest.mark.soak)])
+def test_processes_on_one_file(workers: Workers, tmp_path: Path, pulls: int) -> None:
     """Each makes its pulls, the first of all makes the tables, and the ledger has every step once."""
-    store, notes, pulls = f"sqlite:///{tmp_path}/a.db", tmp_path / "notes", 200 if SOAK else 10
+    store, notes = f"sqlite:///{tmp_path}/a.db", tmp_path / "notes"
     arguments = [(store, str(notes), str(i), 2, pulls, None) for i in range(4)]
     children = [workers.start("tests.campaign.worker.spend", *each) for each in arguments]
     assert [workers.wait(child) for child in children] == [0] * 4
@@ -35,10 +34,12 @@ def test_processes_on_one_file(workers: Workers, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_fork_does_no_harm(workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("forks", [30, pytest.param(500, marks=pytest.mark.soak)])
+def test_a_fork_does_no_harm(
+    workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, kind: str, forks: int
+) -> None:
     """It can neither ask nor read with what it was born with; PostgreSQL can be opened anew there, SQLite cannot."""
     store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
-    forks = 500 if SOAK else 30
     workers.run("tests.campaign.test_processes.fork_often", store, forks)
     records = checked(store)
     asked = [record.event.key for record in records if isinstance(record.event, Asked)]

@@ -13,6 +13,7 @@ from outlay.campaign.ledger.events import ArmTerms, Exhausted, Record, Terms
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Receipt, status_of
+from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed
 from outlay.errors import BadParameter, CampaignConflict, NotNow
@@ -104,10 +105,7 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     assert spent("release") == (2, 3, 122)
     assert spent("charge") == (2, 2, 82)
     with pytest.raises(BadParameter, match=r'expiry of Campaign must be "charge" in hard mode'):
-        agreed(
-            ["a"], 120, RoundRobin(), name="cap", mode="hard", unit="1", seed=0, ttl=1.0, expiry="release",
-            reservation=None, default_reward=0.0, max_in_flight=None, negative_costs=True, propensity_draws=0,
-        )  # fmt: skip
+        agreed(["a"], 120, RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
 
 
 @pytest.mark.parametrize("ttl", [None, 3600 * SECOND])
@@ -142,9 +140,13 @@ def test_the_end_and_the_draining() -> None:
     less = run(state, [c.SetBudget(99), c.Ask()], START)
     assert (state.ended, less.replies[-1]) == ("exhausted", None)
     reopened = run(state, [c.SetBudget(120), c.Ask()], START)
-    assert (state.ended, status_of(state).phase, isinstance(reopened.replies[-1], Pull)) == (None, "open", True)
-    ended = run(state, [c.Close(), c.Ask(), c.SetBudget(1000), c.Tell(reopened.replies[-1].decision, 7, 0.5)], START)
-    assert (ended.replies[1], type(ended.replies[2]), ended.replies[3].cost) == (None, CampaignConflict, 7.0)
+    pull = reopened.replies[-1]
+    assert isinstance(pull, Pull)
+    assert (state.ended, status_of(state).phase) == (None, "open")
+    ended = run(state, [c.Close(), c.Ask(), c.SetBudget(1000), c.Tell(pull.decision, 7, 0.5)], START)
+    receipt = ended.replies[3]
+    assert isinstance(receipt, Receipt)
+    assert (ended.replies[1], type(ended.replies[2]), receipt.cost) == (None, CampaignConflict, 7.0)
     assert (status_of(state).phase, status_of(state).ended) == ("closed", "closed")
 
 

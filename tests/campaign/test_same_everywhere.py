@@ -1,9 +1,5 @@
-"""Memory, SQLite and PostgreSQL are one: the same commands at the same times give the same replies, events and rows.
+"""Memory, SQLite and PostgreSQL are one: the same commands at the same times give the same replies, events and rows."""
 
-OUTLAY_SOAK=1 tells thirty times as many stories.
-"""
-
-import os
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -25,9 +21,8 @@ from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.errors import NotNow
 from outlay.policies import baselines as b
-from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Caller, Operation, openings, operations, shown
+from tests.campaign.stories import ALL, Caller, Operation, openings, operations, shown
 
-MANY = 30 if "OUTLAY_SOAK" in os.environ else 1
 NAMES = count()
 STORES = ["sqlite", "postgresql"]
 
@@ -63,15 +58,15 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("forgetful")
 @pytest.mark.parametrize("store", STORES, indirect=True)
-@given(openings([*EXACT, *KEEPING, *BY_CHANCE]), operations(), st.lists(st.sampled_from("abababA"), min_size=80))
-@settings(
-    max_examples=7 * MANY,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-def test_a_story_is_the_same_in_a_database(
-    store: str, opening: c.Open, story: list[Operation], hands: list[str]
-) -> None:
+@pytest.mark.parametrize("examples", [7, pytest.param(210, marks=pytest.mark.soak)])
+def test_a_story_is_the_same_in_a_database(store: str, examples: int) -> None:
+    hands = st.lists(st.sampled_from("abababA"), min_size=80)
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    often = settings(max_examples=examples, deadline=None, suppress_health_check=slow)
+    often(given(st.just(store), openings(ALL), operations(), hands)(same_in_a_database))()
+
+
+def same_in_a_database(store: str, opening: c.Open, story: list[Operation], hands: list[str]) -> None:
     """Two processes take turns on the database, a and b; at A, the first has died and opens the campaign anew."""
     name, caller = f"story {next(NAMES)}", Caller()
     opening = opening._replace(name=name)
@@ -88,7 +83,7 @@ def test_a_story_is_the_same_in_a_database(
             assert list(map(shown, ledgers[hand.lower()].transact([command]))) == [shown(reply)]
         for ledger in ledgers.values():
             assert list(ledger.records()) == list(memory.records())
-            assert status_of(ledger.standing()) == status_of(memory.standing())
+            assert status_of(ledger.state()) == status_of(memory.state())
     finally:
         for ledger in ledgers.values():
             ledger.close()
@@ -97,7 +92,7 @@ def test_a_story_is_the_same_in_a_database(
 
 def check_rows(store: str, memory: MemoryLedger) -> None:
     """Every row says what the memory says."""
-    state = memory.standing()
+    state = memory.state()
     with reading(store) as connection:
         campaigns = connection.exec_driver_sql("SELECT id, name, seq, spent, reserved, reward, ended FROM campaign")
         (row,) = [row for row in campaigns if row.name == state.name]
@@ -173,7 +168,7 @@ def test_one_key_is_one_decision_and_who_comes_later_has_the_higher_number(store
             mine.append(shared.decision)
         numbers.append(mine)
 
-    with Campaign(["a", "b"], 1000.0, "Uniform", store) as campaign:
+    with Campaign(["a", "b"], 1000.0, "RoundRobin", store) as campaign:
         threads = [threading.Thread(target=work, args=(campaign,)) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -189,7 +184,7 @@ def test_one_key_is_one_decision_and_who_comes_later_has_the_higher_number(store
 @pytest.mark.parametrize("store", STORES, indirect=True)
 def test_times_are_those_of_the_store(store: str) -> None:
     """What is due expires in every store, and the ledger's times never fall."""
-    with Campaign({"a": 2.5}, 100.0, "Uniform", store, ttl=1e-6) as campaign:
+    with Campaign({"a": 2.5}, 100.0, "RoundRobin", store, ttl=1e-6) as campaign:
         for _ in range(5):
             campaign.ask()
         kinds = [entry.kind for entry in campaign.history()]

@@ -3,7 +3,6 @@
 Costs and rewards are multiples of 1/512: whole units of 1e-9, and exact in floats, so that sums agree to the last bit.
 """
 
-import os
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -21,7 +20,6 @@ from outlay.policies.protocol import checked_policy, memory_of, with_budget
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
-SOAK = "OUTLAY_SOAK" in os.environ  # every policy compiled: seconds each
 ARMS = 4
 ROWS = 64
 BUDGETS = {"narrow": 240.0, "wide": 120.0, "refunds": 60.0}
@@ -139,9 +137,12 @@ def test_every_policy_is_here() -> None:
 
 
 @pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
-@pytest.mark.parametrize("kind", ["narrow", "wide", "refunds"])
-def test_a_campaign_pulls_what_the_simulator_pulls(policy: Any, kind: str) -> None:
-    same_arms(policy, kind, 2000.0 if SOAK else BUDGETS[kind])
+@pytest.mark.parametrize(
+    ("kind", "budget"),
+    [*BUDGETS.items(), *(pytest.param(kind, 2000.0, marks=pytest.mark.soak) for kind in BUDGETS)],
+)
+def test_a_campaign_pulls_what_the_simulator_pulls(policy: Any, kind: str, budget: float) -> None:
+    same_arms(policy, kind, budget)
 
 
 def test_the_comparison_means_something() -> None:
@@ -164,7 +165,7 @@ def test_chance_comes_from_the_ledger_alone(policy: Any) -> None:
     same_arms(policy, "wide", 150.0, Ledger)
 
 
-@pytest.mark.skipif(not SOAK, reason="OUTLAY_SOAK=1 compiles every policy")
+@pytest.mark.soak  # every policy is compiled: seconds each
 @pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
 def test_a_campaign_pulls_what_compiled_code_pulls(policy: Any) -> None:
     """A deterministic policy leaves the run's random numbers to the arms: one for each pull, the row of the log."""

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
 
 from outlay import Campaign, policies
 from outlay.beliefs import Belief
@@ -20,43 +18,8 @@ from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores import sql, tables
 from outlay.errors import CampaignConflict, StoreError
-from outlay.policies import baselines
-from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, Operation, openings, operations
-from tests.campaign.test_heart import told
-
-MANY = 100 if "OUTLAY_SOAK" in os.environ else 1
-POLICY = baselines.BTS(1.0, 1.0)
-
-
-def busy(store: str, **terms: Any) -> None:
-    """A campaign in which everything happens."""
-    with Campaign({"a": None, "b": 0.5}, 30, POLICY, store, propensity_draws=2, seed=3, **terms) as campaign:
-        campaign.warm_start([("a", 0.25, 0.5), ("b", 0.25, 1.0)], key="old")
-        for i in range(12):
-            pull = campaign.ask(key=f"k{i}")
-            assert pull is not None
-            campaign.tell(pull, 0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
-        first, second, third, fourth = campaign.ask_many(4)
-        campaign.tell(second, 0.75, 0.5)
-        campaign.amend(second, 0.5, 0.25, "a slip")
-        campaign.amend(3, 0.375, 0.25)
-        campaign.void(third, "not made")
-        campaign.extend(first, 7200)
-        late = campaign.ask(ttl=1e-6)
-        assert late is not None
-        campaign.set_budget(31)
-        campaign.tell(late, 0.25, 1.0)
-        campaign.add_arm("c", 0.25)
-        campaign.disable_arm("a")
-        campaign.enable_arm("a")
-        campaign.pause()
-        campaign.resume()
-        campaign.tell(fourth, -0.125, 0.0)
-        campaign.ask(ttl=1e-6)
-        campaign.tell(first, 40, 1.0)
-        campaign.set_budget(90)
-        campaign.ask()
-        campaign.close()
+from tests.campaign.busy import POLICY, busy
+from tests.campaign.stories import ALL, Operation, for_stories, openings, operations, whole_story
 
 
 @pytest.fixture(scope="module")
@@ -224,10 +187,9 @@ def test_many_problems_are_counted(copy: Path, monkeypatch: pytest.MonkeyPatch) 
     assert problems[3] == f"{rows - 3} more problems"
 
 
-@given(openings([*EXACT, *KEEPING, *BY_CHANCE]), operations())
-@settings(max_examples=40 * MANY, deadline=None)
+@for_stories(openings(ALL), operations(), examples=40, soak=100)
 def test_nothing_is_held_against_an_honest_ledger(opening: commands.Open, story: list[Operation]) -> None:
-    _, records, _ = told(opening, story)
+    _, records, _ = whole_story(opening, story)
     for choosing in (True, False):
         state, replay = None, Replay(choosing)
         for record in records:

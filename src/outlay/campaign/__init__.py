@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from outlay.campaign.campaign import Campaign
-from outlay.campaign.history import Entry
-from outlay.campaign.replies import ArmStatus, Pull, Receipt, Status
 from outlay.lazily import lazily
 
 if TYPE_CHECKING:
+    from outlay.campaign.campaign import Campaign
+    from outlay.campaign.history import Entry
     from outlay.campaign.listing import campaigns
+    from outlay.campaign.replies import ArmStatus, Pull, Receipt, Status
     from outlay.campaign.transfer import backup, export_ledger, import_ledger
     from outlay.campaign.verification import Verdict, verify
 
@@ -18,9 +18,12 @@ __all__ = [
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
-    __name__,  # a campaign in memory loads no database
+    __name__,  # the command line reads the settings without numpy, and a campaign in memory loads no database
     {
+        "outlay.campaign.campaign": "Campaign",
+        "outlay.campaign.history": "Entry",
         "outlay.campaign.listing": "campaigns",
+        "outlay.campaign.replies": "ArmStatus Pull Receipt Status",
         "outlay.campaign.transfer": "backup export_ledger import_ledger",
         "outlay.campaign.verification": "Verdict verify",
     },

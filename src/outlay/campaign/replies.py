@@ -1,10 +1,13 @@
 """What a campaign answers: plain records for its users, money as floats, times as datetimes."""
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from outlay.campaign.ledger.state import Arm, State
+from outlay.campaign.ledger.state import Arm, Ending, State
+from outlay.campaign.settings import Mode
 from outlay.markup import aligned, html_table
+
+Phase = Literal["open", "paused", "draining", "closed"]
 
 
 class Pull(NamedTuple):
@@ -33,6 +36,10 @@ class Receipt(NamedTuple):
     overrun: bool
 
 
+Answer = Pull | Receipt | int | None  # what a command comes to: a pull, a receipt, a count, the end, or nothing to say
+Reply = Answer | Exception  # or why it was refused
+
+
 class ArmStatus(NamedTuple):
     """How one arm stands; `rate` is reward by cost so far, None before any cost."""
 
@@ -55,8 +62,8 @@ class Status(NamedTuple):
     """
 
     name: str
-    phase: str
-    ended: str | None
+    phase: Phase
+    ended: Ending | None
     budget: float
     spent: float
     reserved: float
@@ -66,7 +73,7 @@ class Status(NamedTuple):
     in_flight: int
     events: int
     policy: str
-    mode: str
+    mode: Mode
     unit: str
     arms: tuple[ArmStatus, ...]
 
@@ -107,7 +114,7 @@ def status_of(state: State) -> Status:
     amount = state.unit.amount
     spent, reserved = state.spent, state.reserved
     in_flight = sum(arm.in_flight for arm in state.arms)
-    ended = "draining" if in_flight else "closed"
+    ended: Phase = "draining" if in_flight else "closed"
     return Status(
         name=state.name,
         phase=ended if state.ended else "paused" if state.paused else "open",

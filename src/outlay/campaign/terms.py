@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
@@ -11,76 +11,85 @@ from outlay.campaign.ledger.decide import MOST_ARMS, MOST_REWARD
 from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import State
+from outlay.campaign.settings import Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.parameters import equal
-from outlay.policies.protocol import as_data, checked_memory, checked_policy
+from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
 
 OWNER = "Campaign"
-MODES = ("until_exceeded", "hard")
-EXPIRIES = ("charge", "release")
 LONGEST = 200  # characters of a name or a key
 MICROS = 1_000_000
+ONLY_NOTED = ("version", "format")  # terms that nobody agreed to
+
+Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
+PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
 
 
-def agreed(
-    arms: Sequence[str] | Mapping[str, Any], budget: Any, policy: Any, *, name: str, mode: str, unit: Any, seed: int,
-    ttl: float | None, expiry: str, reservation: Any, default_reward: float, max_in_flight: int | None,
-    negative_costs: bool, propensity_draws: int,
-) -> Open:  # fmt: skip
+def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Settings) -> Open:
     """The command that opens the campaign, or BadParameter."""
-    measure = Unit.named(unit)
-    named = arm_terms(measure, arms)
+    unit = Unit.named(settings.unit)
+    named = arm_terms(unit, arms)
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
-    mode, expiry = word(OWNER, "mode", mode, MODES), word(OWNER, "expiry", expiry, EXPIRIES)
-    if mode == "hard" and expiry == "release":
-        raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', expiry)
-    if not isinstance(negative_costs, bool):
-        raise BadParameter(OWNER, "negative_costs", "True or False", negative_costs)
-    terms = Terms(
-        unit=str(measure.size),
-        mode=mode,
-        seed=whole(OWNER, "seed", seed, at_least=0, at_most=2**63 - 1),
+    terms = _terms(unit, policy, settings)
+    return Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
+
+
+def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
+    """The settings, each checked, as the ledger holds them."""
+    s = settings
+    word(OWNER, "mode", s.mode, get_args(Mode))
+    word(OWNER, "expiry", s.expiry, get_args(Expiry))
+    if s.mode == "hard" and s.expiry == "release":
+        raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', s.expiry)
+    if not isinstance(s.negative_costs, bool):
+        raise BadParameter(OWNER, "negative_costs", "True or False", s.negative_costs)
+    reward = real(OWNER, "default_reward", s.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
+    return Terms(
+        unit=str(unit.size),
+        mode=s.mode,
+        seed=whole(OWNER, "seed", s.seed, at_least=0, at_most=2**63 - 1),
         policy=_written(policy),
         version=__version__,
-        ttl=None if ttl is None else micros(OWNER, ttl),
-        expiry=expiry,
-        reservation=None if reservation is None else not_negative(measure, OWNER, "reservation", reservation),
-        default_reward=real(OWNER, "default_reward", default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD) + 0.0,
-        max_in_flight=None if max_in_flight is None else whole(OWNER, "max_in_flight", max_in_flight, at_least=1),
-        negative_costs=negative_costs,
-        propensity_draws=whole(OWNER, "propensity_draws", propensity_draws, at_least=0, at_most=100_000),
+        ttl=None if s.ttl is None else micros(OWNER, s.ttl),
+        expiry=s.expiry,
+        reservation=None if s.reservation is None else not_negative(unit, OWNER, "reservation", s.reservation),
+        default_reward=reward + 0.0,
+        max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
+        negative_costs=s.negative_costs,
+        propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0, at_most=100_000),
     )
-    return Open(label(OWNER, "name", name), named, positive(measure, OWNER, "budget", budget), terms)
 
 
-def chosen(policy: Any) -> Any:
+def chosen(policy: PolicyGiven) -> Policy:
     """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
     if policy is None:
         return policies.default()
+    name: object = policy
+    parameters: Any = {}
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
         name, parameters = policy["name"], policy.get("parameters", {})
-    else:
-        name, parameters = policy, {}
     if not isinstance(name, str):
-        return name
+        return cast("Policy", name)  # whether it is one is for `checked_policy` to say
     kind = policies.named(name)
     if kind is None:
         raise BadParameter(OWNER, "policy", f"one of {', '.join(policies.BY_NAME)}", name)
     try:
-        return kind(**parameters)
+        return cast("Policy", kind(**parameters))
     except TypeError as error:
         reason = " ".join(str(error).split()).replace(f"{kind.__name__}.__new__()", kind.__name__)
         raise BadParameter(OWNER, "policy", f"given the parameters that it takes ({reason})", parameters) from None
 
 
-def arm_terms(unit: Unit, arms: Sequence[str] | Mapping[str, Any]) -> tuple[ArmTerms, ...]:
+def arm_terms(unit: Unit, arms: Arms) -> tuple[ArmTerms, ...]:
     """The arms, each with the most a pull can cost where that was said."""
     allowed = f"1 to {MOST_ARMS} names, or a mapping from name to the most a pull can cost"
     if isinstance(arms, str) or not hasattr(arms, "__len__") or not 1 <= len(arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", allowed, arms)
-    most = arms if isinstance(arms, Mapping) else dict.fromkeys(_hashable(arms, allowed))
+    most: Mapping[str, Amount | None] = (
+        arms if isinstance(arms, Mapping) else dict.fromkeys(_checked_names(arms, allowed))
+    )
     if len(most) < len(arms):
         raise BadParameter(OWNER, "arms", "different names", list(arms))
     return tuple(arm_term(unit, OWNER, name, max_cost) for name, max_cost in most.items())
@@ -118,14 +127,14 @@ def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
 
 def check_same(state: State, wanted: Open, any_policy: bool) -> None:
     """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
-    opened, said = state.opened, dict[str, tuple[Any, Any]]()
+    opened, said = state.opened, dict[str, tuple[object, object]]()
     if wanted.arms != tuple(arm.terms for arm in state.arms):
         said["arms"] = opened.arms, wanted.arms
     if wanted.budget != state.budget:
         said["budget"] = opened.budget, wanted.budget
     mine, theirs = opened.terms, wanted.terms
     for field in mine.__struct_fields__:
-        if field not in ("version", "format") and not (field == "policy" and any_policy):
+        if field not in ONLY_NOTED and not (field == "policy" and any_policy):
             said[field] = getattr(mine, field), getattr(theirs, field)
     if "policy" in said:
         said["policy"] = _renamed(mine.policy), theirs.policy
@@ -136,7 +145,7 @@ def check_same(state: State, wanted: Open, any_policy: bool) -> None:
             raise CampaignConflict(f"campaign {opened.name!r} is there already, with other {field}: {shown}")
 
 
-def check_policy(opened: Opened, policy: Any) -> None:
+def check_policy(opened: Opened, policy: Policy) -> None:
     """Refuse to go on with another policy than was agreed."""
     if not equal(_written(policy), _renamed(opened.terms.policy)):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
@@ -148,7 +157,7 @@ def _renamed(written: dict[str, Any]) -> dict[str, Any]:
     return written if kind is None else {**written, "name": kind.__name__}
 
 
-def _written(policy: Any) -> dict[str, Any]:
+def _written(policy: Policy) -> dict[str, Any]:
     """A policy as the ledger holds it, and as it is read again."""
     try:
         return json.loads(json.dumps(as_data(policy), allow_nan=False))  # type: ignore[no-any-return]
@@ -157,7 +166,7 @@ def _written(policy: Any) -> dict[str, Any]:
         raise BadParameter(OWNER, "policy", allowed, policy) from None
 
 
-def _hashable(names: Sequence[object], allowed: str) -> Sequence[Any]:
+def _checked_names(names: Sequence[str], allowed: str) -> Sequence[str]:
     if not all(isinstance(name, str) for name in names):
         raise BadParameter(OWNER, "arms", allowed, names)
     return names

@@ -2,28 +2,25 @@
 
 import os
 import sqlite3
-import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
-from copy import copy
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeGuard
+from typing import BinaryIO, TypeGuard
 
 import msgspec
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
 from outlay._version import __version__
 from outlay.campaign.ledger.events import Opened, Record
 from outlay.campaign.ledger.replay import Replay
-from outlay.campaign.ledger.state import Arm, State
+from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger_file import LedgerFile, write
-from outlay.campaign.stores import rows, tables
-from outlay.campaign.stores.database import connect, is_sqlite, reading, told_plainly, where
-from outlay.campaign.terms import chosen, label
-from outlay.campaign.verification import CHUNK, Verdict, events_of, recall, row_of, verify
-from outlay.errors import BadFile, CampaignConflict, StoreError
+from outlay.campaign.stores.adding import Addition, adding
+from outlay.campaign.stores.database import connect, in_plain_words, is_sqlite, reading, where
+from outlay.campaign.stores.stored import CHUNK, Stored
+from outlay.campaign.terms import PolicyGiven, chosen, label
+from outlay.campaign.verification import Verdict, verify
+from outlay.errors import BadFile, StoreError
 from outlay.files import check_writable, place, writing
 from outlay.files import reading as reading_file
 
@@ -32,12 +29,14 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
     """Write a campaign's events to a new file, or one that is open for bytes; return how many they are."""
     name = label("export_ledger", "name", name)
     with reading(store) as connection:
-        lines = events_of(connection, row_of(connection, name)["id"])
+        lines = Stored(connection, name).lines()
         with nullcontext(path) if _is_file(path) else _new_file(place("export_ledger", path)) as file:
             return write(file, name, lines)
 
 
-def import_ledger(store: str, path: str | Path | BinaryIO, name: str | None = None, policy: Any = None) -> Verdict:
+def import_ledger(
+    store: str, path: str | Path | BinaryIO, name: str | None = None, policy: PolicyGiven = None
+) -> Verdict:
     """Make a campaign from a file of `export_ledger`, all of it or nothing; return what `verify` says of it.
 
     Args:
@@ -52,12 +51,8 @@ def import_ledger(store: str, path: str | Path | BinaryIO, name: str | None = No
     with _old_file(path) as (file, title):
         ledger = LedgerFile(file, title)
         name = label("import_ledger", "name", ledger.campaign if name is None else name)
-        engine = connect(store)
-        try:
-            with told_plainly(engine), engine.begin() as connection:
-                _take(connection, ledger, name)
-        finally:
-            engine.dispose()
+        with adding(store, name) as addition:
+            _take(addition, ledger, name)
     return verify(store, name, policy)
 
 
@@ -68,7 +63,7 @@ def backup(store: str, path: str | Path) -> None:
     try:
         if not is_sqlite(engine):
             raise StoreError("backup copies SQLite files: for PostgreSQL use pg_dump, or export each campaign")
-        with told_plainly(engine), closing(engine.raw_connection()) as ours, _new_file(to):
+        with in_plain_words(engine), closing(engine.raw_connection()) as ours, _new_file(to):
             try:
                 with closing(sqlite3.connect(to)) as copy:
                     ours.driver_connection.backup(copy)  # type: ignore[union-attr]
@@ -78,27 +73,21 @@ def backup(store: str, path: str | Path) -> None:
         engine.dispose()
 
 
-def _take(connection: Connection, ledger: LedgerFile, name: str) -> None:
+def _take(addition: Addition, ledger: LedgerFile, name: str) -> None:
     """Fold a ledger and write it, under this name, a part at a time."""
-    table = tables.campaign
-    if connection.execute(sa.select(table.c.id).where(table.c.name == name)).first() is not None:
-        raise CampaignConflict(f"{where(connection.engine)} has a campaign {name!r} already")
-    replay, by = Replay(choosing=False), f"import-{uuid.uuid4().hex[:20]}"
+    replay = Replay(choosing=False)
     state: State | None = None
-    number, before = 0, list[Arm]()
     records = ledger.records()
     while chunk := [_renamed(record, name) for record in islice(records, CHUNK)]:
         if state is not None:
-            recall(connection, number, state, chunk)
+            addition.recall(state, chunk)
         for record in chunk:
             state = _folded(ledger, replay, state, record)
         assert state is not None  # noqa: S101 (there was a record)
         try:
-            number = number or rows.make(connection, state)
-            rows.write(connection, number, state, chunk, before, by)
+            addition.write(state, chunk)
         except (LookupError, OverflowError) as error:
             raise ledger.bad(f"it names a decision that was never made, or a number too large ({error})") from error
-        before = [copy(arm) for arm in state.arms]
         state.forget_settled()
     if state is None:
         raise ledger.bad("there is no event in it")

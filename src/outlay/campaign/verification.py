@@ -4,28 +4,23 @@ Decisions that are settled and agree with their rows are let go; a later event t
 memory holds what is under way and what is in doubt, however long the ledger.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection, RowMapping
 
 from outlay._version import __version__
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
-from outlay.campaign.stores import rows, tables
-from outlay.campaign.stores.database import reading, where
-from outlay.campaign.terms import check_policy, chosen, label
-from outlay.errors import StoreError
+from outlay.campaign.stores.database import reading
+from outlay.campaign.stores.stored import CHUNK, Line, Row, Stored
+from outlay.campaign.terms import PolicyGiven, check_policy, chosen, label
+from outlay.policies.protocol import Policy
 
-CHUNK = 2000  # events at a time
 MOST_SAID = 100  # problems that are spelled out
-
-Line = tuple[int, int, str]  # number, time and text of an event
 
 
 class Verdict(NamedTuple):
@@ -47,7 +42,7 @@ class Verdict(NamedTuple):
         return not self.problems
 
 
-def verify(store: str, name: str = "default", policy: Any = None) -> Verdict:
+def verify(store: str, name: str = "default", policy: PolicyGiven = None) -> Verdict:
     """Fold and decide every event of a campaign again, and compare with what is stored.
 
     Args:
@@ -59,22 +54,17 @@ def verify(store: str, name: str = "default", policy: Any = None) -> Verdict:
     """
     name = label("verify", "name", name)
     with reading(store) as connection:
-        return verified(connection, name, None if policy is None else chosen(policy))
-
-
-def verified(connection: Connection, name: str, policy: Any = None) -> Verdict:
-    """The same on a connection, whose transaction must see one moment."""
-    check = _Check(connection, row_of(connection, name), policy)
-    check.walk()
-    return check.verdict()
+        given = None if policy is None else chosen(policy)
+        check = _Check(Stored(connection, name), given)
+        check.walk()
+        return check.verdict()
 
 
 class _Check:
     """One walk along a ledger."""
 
-    def __init__(self, connection: Connection, row: RowMapping, policy: Any) -> None:
-        self._connection, self._row, self._policy = connection, row, policy
-        self._id: int = row["id"]
+    def __init__(self, stored: Stored, policy: Policy | None) -> None:
+        self._stored, self._name, self._policy = stored, str(stored.row["name"]), policy
         self._state: State | None = None
         self._replay = Replay()
         self._asked = 0
@@ -82,13 +72,11 @@ class _Check:
         self._unsaid = 0
         self._others: dict[str, list[int]] = {}  # events that differ, by the version that wrote them
         self._whole = True  # so far every event could be folded
-        table = tables.snapshot
-        taken = sa.select(table.c.seq).where(table.c.campaign == self._id)
-        self._snapshots = set(connection.execute(taken).scalars())
+        self._snapshots = stored.snapshots()
 
     def walk(self) -> None:
         """Fold all events, then compare what is left."""
-        lines = events_of(self._connection, self._id)
+        lines = self._stored.lines()
         while self._whole and (chunk := list(islice(lines, CHUNK))):
             self._fold(chunk)
         if not self._whole or self._state is None:
@@ -111,7 +99,7 @@ class _Check:
             policy = state.terms.policy["name"]
             notes.append(f"choices were not checked: {policy} is not built in, and was not given")
         events = state.seq if state else 0
-        return Verdict(self._row["name"], events, self._asked, (*self._problems, *more), tuple(notes), checked)
+        return Verdict(self._name, events, self._asked, (*self._problems, *more), tuple(notes), checked)
 
     def _say(self, problem: str) -> None:
         if len(self._problems) < MOST_SAID:
@@ -123,14 +111,14 @@ class _Check:
         """Take in some events, and compare the decisions that they settled."""
         records = list(self._read(chunk))
         if self._state is not None:
-            recall(self._connection, self._id, self._state, records)
+            self._stored.recall(self._state, records)
         for record in records:
             if not self._step(record):
                 self._whole = False
                 return
         state = self._state
         if state is not None:
-            named = set(named_in(records)) | {record.seq for record in records if isinstance(record.event, Asked)}
+            named = {number for record in records if (number := record.about()) is not None}
             held = {number: state.decisions[number] for number in named & state.decisions.keys() - state.pending.keys()}
             for number in held.keys() - self._differing(held).keys():
                 let_go(state, number)
@@ -160,9 +148,8 @@ class _Check:
         if isinstance(event, Opened):
             if self._policy is not None:
                 check_policy(event, self._policy)
-            state.terms = msgspec.structs.replace(state.terms, propensity_draws=0)  # which is slow, and not compared
-            if event.name != self._row["name"]:
-                self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._row['name']!r}")
+            if event.name != self._name:
+                self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._name!r}")
         self._asked += isinstance(event, Asked)
         if record.seq in self._snapshots:
             self._compare_snapshot(state)
@@ -170,14 +157,12 @@ class _Check:
 
     def _differing(self, decisions: Mapping[int, Decision]) -> dict[int, str]:
         """Of some decisions, those that are not what their rows say, with the difference."""
-        table = tables.decision
         found: dict[int, str] = {}
         numbers = iter(sorted(decisions))
         while some := list(islice(numbers, CHUNK)):
-            wanted = sa.select(table).where(table.c.campaign == self._id, table.c.number.in_(some))
-            there = {row["number"]: row for row in self._connection.execute(wanted).mappings()}
+            there = self._stored.decisions(some)
             for number in some:
-                ours = {"campaign": self._id, **msgspec.structs.asdict(decisions[number])}
+                ours = {"campaign": self._stored.number, **msgspec.structs.asdict(decisions[number])}
                 if said := _difference(ours, there.get(number)):
                     found[number] = said
         return found
@@ -185,69 +170,29 @@ class _Check:
     def _compare_decisions(self, decisions: Mapping[int, Decision]) -> None:
         for number, said in self._differing(decisions).items():
             self._say(f"decision {number}: {said}")
-        table = tables.decision
-        wanted = sa.select(sa.func.count()).select_from(table).where(table.c.campaign == self._id)
-        kept = self._connection.execute(wanted).scalar_one()
+        kept = self._stored.count_decisions()
         if kept > self._asked:
             self._say(f"there are {kept} rows of decisions, and {self._asked} were made")
 
     def _compare_snapshot(self, state: State) -> None:
         self._snapshots.discard(state.seq)
-        table = tables.snapshot
-        wanted = sa.select(table.c.body).where(table.c.campaign == self._id, table.c.seq == state.seq)
-        body, ours = self._connection.execute(wanted).scalar_one(), snapshot.dump(state)
+        body, ours = self._stored.snapshot(state.seq), snapshot.dump(state)
         if ours is not None and snapshot.version_of(body) in (__version__, None) and body != ours:
             self._say(f"the snapshot at event {state.seq} is not the fold of the events")
 
     def _compare_the_rest(self, state: State) -> None:
         for seq in sorted(self._snapshots):
             self._say(f"there is a snapshot at event {seq}, and {state.seq} events")
-        ours = {name: getattr(state, name) for name in self._row if name not in ("id", "name")}
-        if said := _difference(ours, self._row):
+        ours = {name: getattr(state, name) for name in self._stored.row if name not in ("id", "name")}
+        if said := _difference(ours, self._stored.row):
             self._say(f"the campaign's row: {said}")
-        table = tables.arm
-        wanted = sa.select(table).where(table.c.campaign == self._id).order_by(table.c.number)
-        there = {row["number"]: row for row in self._connection.execute(wanted).mappings()}
+        there = self._stored.arms()
         for number, arm in enumerate(state.arms):
-            here = {"campaign": self._id, "number": number, **msgspec.structs.asdict(arm)}
+            here = {"campaign": self._stored.number, "number": number, **msgspec.structs.asdict(arm)}
             if said := _difference(here, there.pop(number, None)):
                 self._say(f"arm {number} ({arm.name}): {said}")
         for number in there:
             self._say(f"there is a row of an arm {number}, which was never opened")
-
-
-def row_of(connection: Connection, name: str) -> RowMapping:
-    """The row of a campaign."""
-    table = tables.campaign
-    row = connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
-    if row is None:
-        raise StoreError(f"{where(connection.engine)} has no campaign {name!r}")
-    return row
-
-
-def events_of(connection: Connection, number: int) -> Iterator[Line]:
-    """The number, time and text of every event, in order, as they are needed."""
-    table = tables.event
-    wanted = sa.select(table.c.seq, table.c.at, table.c.body).where(table.c.campaign == number).order_by(table.c.seq)
-    for row in connection.execute(wanted, execution_options={"yield_per": CHUNK}):
-        yield row.seq, row.at, row.body
-
-
-def named_in(records: Iterable[Record]) -> Iterator[int]:
-    """The decisions that events are about, those that make them aside."""
-    for record in records:
-        number = getattr(record.event, "decision", None)
-        if number is not None:
-            yield number
-
-
-def recall(connection: Connection, campaign: int, state: State, records: Iterable[Record]) -> set[int]:
-    """Read the rows of decisions that were let go and are named again; return their numbers."""
-    gone = {number for number in named_in(records) if number <= state.seq} - state.decisions.keys()
-    if gone:
-        for decision in rows.decisions(connection, campaign, tables.decision.c.number.in_(sorted(gone))):
-            state.hold(decision)
-    return gone
 
 
 def let_go(state: State, number: int) -> None:
@@ -257,7 +202,7 @@ def let_go(state: State, number: int) -> None:
         state.keys.pop(decision.key, None)
 
 
-def _difference(ours: Mapping[str, Any], row: RowMapping | None) -> str | None:
+def _difference(ours: Row, row: Row | None) -> str | None:
     """Where a row is not, bit for bit, what the events come to."""
     if row is None:
         return "its row is missing"

@@ -1,8 +1,21 @@
 """Which arms may be named, what is set aside for them, and which one the policy names."""
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from outlay.campaign.ledger.learner import Learner, Stream
 from outlay.campaign.ledger.state import Arm, State
 from outlay.errors import OutlayError
+
+
+class Chooser(Protocol):
+    """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
+
+    def choose(self, open_arms: Sequence[int], in_flight: Sequence[int], spent: float, stream: Stream, /) -> int:
+        """One of the open arms."""
+
+    def check_wider(self) -> None:
+        """Refuse another arm where it cannot take one."""
 
 
 def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float | None:
@@ -16,11 +29,12 @@ def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float 
     return (1 + agreed) / (1 + draws)
 
 
-def choose(state: State, open_arms: list[int], seq: int) -> tuple[int, bool]:
-    """The arm that the policy names in the event `seq`, and whether chance had a part in it."""
+def choose(state: State, open_arms: list[int], seq: int, by: Chooser | None = None) -> tuple[int, bool]:
+    """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
     stream = Stream(state.terms.seed, seq)
     in_flight = [arm.in_flight for arm in state.arms]
-    return learner_of(state).choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
+    chooser = by or learner_of(state)
+    return chooser.choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
 
 
 def admissible(state: State) -> list[int]:

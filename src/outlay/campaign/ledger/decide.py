@@ -3,16 +3,24 @@
 Each rule reads the state and returns the events that follow with the reply, or raises, and then nothing happened.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import assert_never
 
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import admissible, affordable, choose, learner_of, propensity, reservation
+from outlay.campaign.ledger.admission import (
+    Chooser,
+    admissible,
+    affordable,
+    choose,
+    learner_of,
+    propensity,
+    reservation,
+)
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Decision, State
 from outlay.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
+from outlay.policies.protocol import Policy
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
@@ -20,19 +28,54 @@ A_WHILE = 1.0  # seconds after which to ask again, at most
 MOST_ARMS = 10_000
 MOST_NAMED = 20  # arms in a message
 
-Outcome = tuple[list[e.AnyEvent], Any]
+Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 
 
-def decide(state: State | None, command: c.Command, now: int) -> Outcome:
-    """The events that a command causes at the time `now`, and the reply."""
+def decide(state: State | None, command: c.Command, now: int, by: Chooser | None = None) -> Ruling:
+    """The events that a command causes at the time `now`, and the reply; the state stays as it is.
+
+    `by` chooses in the place of the campaign's own policy, where choices are made again: then nobody estimates how
+    likely they were.
+    """
     if isinstance(command, c.Open):
         return _open(state, command)
     if state is None:
         raise ValueError("the first command of a campaign opens it")
-    return _RULES[type(command)](state, command, now)
+    match command:
+        case c.Sweep():
+            return _sweep(state, now)
+        case c.Ask():
+            return _ask(state, command, now, by)
+        case c.Tell():
+            return _tell(state, command)
+        case c.Void():
+            return _void(state, command)
+        case c.Extend():
+            return _extend(state, command, now)
+        case c.Amend():
+            return _amend(state, command)
+        case c.SetBudget():
+            return _set_budget(state, command)
+        case c.AddArm():
+            return _add_arm(state, command, by)
+        case c.DisableArm():
+            return _disable(state, command)
+        case c.EnableArm():
+            return _enable(state, command)
+        case c.Warm():
+            return _warm(state, command)
+        case c.Pause():
+            return _pause(state)
+        case c.Resume():
+            return _resume(state)
+        case c.Close():
+            return _close(state)
+    assert_never(command)
 
 
-def step(state: State | None, command: c.Command, now: int, policy: Any = None) -> tuple[State, list[e.Record], Any]:
+def step(
+    state: State | None, command: c.Command, now: int, policy: Policy | None = None
+) -> tuple[State, list[e.Record], int | None]:
     """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event."""
     now = now if state is None else max(now, state.at)
     events, reply = decide(state, command, now)
@@ -44,13 +87,13 @@ def step(state: State | None, command: c.Command, now: int, policy: Any = None) 
     return state, records, reply
 
 
-def _open(state: State | None, command: c.Open) -> Outcome:
+def _open(state: State | None, command: c.Open) -> Ruling:
     if state is not None:
         return [], None
     return [e.Opened(command.name, command.arms, command.budget, command.terms)], None
 
 
-def _ask(state: State, command: c.Ask, now: int) -> Outcome:
+def _ask(state: State, command: c.Ask, now: int, by: Chooser | None) -> Ruling:
     if command.key is not None and command.key in state.keys:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
@@ -67,7 +110,7 @@ def _ask(state: State, command: c.Ask, now: int) -> Outcome:
     if not arms:
         return [e.Exhausted()], None
     seq = state.seq + 1
-    arm, by_chance = choose(state, arms, seq)
+    arm, by_chance = choose(state, arms, seq, by)
     ttl = state.terms.ttl if command.ttl is None else command.ttl
     event = e.Asked(
         arm,
@@ -76,7 +119,7 @@ def _ask(state: State, command: c.Ask, now: int) -> Outcome:
         command.key,
         command.ttl,
         None if ttl is None else now + ttl,
-        propensity(state, arm, arms, seq) if by_chance else None,
+        propensity(state, arm, arms, seq) if by_chance and by is None else None,
     )
     return [event], seq
 
@@ -99,7 +142,7 @@ def _not_now(state: State, now: int, reason: str) -> NotNow:
     return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
 
 
-def _tell(state: State, command: c.Tell, now: int) -> Outcome:  # noqa: ARG001
+def _tell(state: State, command: c.Tell) -> Ruling:
     decision = _find(state, command.decision)
     name = state.arms[decision.arm].name
     if command.arm not in (None, name):
@@ -121,7 +164,7 @@ def _tell(state: State, command: c.Tell, now: int) -> Outcome:  # noqa: ARG001
     return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
 
 
-def _void(state: State, command: c.Void, now: int) -> Outcome:  # noqa: ARG001
+def _void(state: State, command: c.Void) -> Ruling:
     decision = _find(state, command.decision)
     if decision.standing == "voided":
         return [], None
@@ -129,12 +172,12 @@ def _void(state: State, command: c.Void, now: int) -> Outcome:  # noqa: ARG001
     return [e.Voided(command.decision, command.reason)], None
 
 
-def _extend(state: State, command: c.Extend, now: int) -> Outcome:
+def _extend(state: State, command: c.Extend, now: int) -> Ruling:
     _check_pending(_find(state, command.decision), "be extended")
     return [e.Extended(command.decision, now + command.ttl)], None
 
 
-def _amend(state: State, command: c.Amend, now: int) -> Outcome:  # noqa: ARG001
+def _amend(state: State, command: c.Amend) -> Ruling:
     decision = _find(state, command.decision)
     if decision.standing != "told":
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
@@ -148,7 +191,7 @@ def _amend(state: State, command: c.Amend, now: int) -> Outcome:  # noqa: ARG001
     return [event, *_crossing(state, command.cost - instead.cost)], None
 
 
-def _set_budget(state: State, command: c.SetBudget, now: int) -> Outcome:  # noqa: ARG001
+def _set_budget(state: State, command: c.SetBudget) -> Ruling:
     if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
     if command.budget == state.budget:
@@ -157,7 +200,7 @@ def _set_budget(state: State, command: c.SetBudget, now: int) -> Outcome:  # noq
     return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
 
 
-def _add_arm(state: State, command: c.AddArm, now: int) -> Outcome:  # noqa: ARG001
+def _add_arm(state: State, command: c.AddArm, by: Chooser | None) -> Ruling:
     index = state.index(command.arm.name)
     if index is not None:
         if state.arms[index].terms == command.arm:
@@ -165,21 +208,21 @@ def _add_arm(state: State, command: c.AddArm, now: int) -> Outcome:  # noqa: ARG
         raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
     if len(state.arms) >= MOST_ARMS:
         raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
-    learner_of(state).check_wider()
+    (by or learner_of(state)).check_wider()
     return [e.Added(command.arm)], None
 
 
-def _disable(state: State, command: c.DisableArm, now: int) -> Outcome:  # noqa: ARG001
+def _disable(state: State, command: c.DisableArm) -> Ruling:
     index = _arm(state, "disable_arm", command.arm)
     return [e.Disabled(index)] if state.arms[index].enabled else [], None
 
 
-def _enable(state: State, command: c.EnableArm, now: int) -> Outcome:  # noqa: ARG001
+def _enable(state: State, command: c.EnableArm) -> Ruling:
     index = _arm(state, "enable_arm", command.arm)
     return [e.Enabled(index)] if not state.arms[index].enabled else [], None
 
 
-def _warm(state: State, command: c.Warm, now: int) -> Outcome:  # noqa: ARG001
+def _warm(state: State, command: c.Warm) -> Ruling:
     if command.key in state.warmed:
         return [], 0
     arms = {name: _arm(state, "warm_start", name) for name in set(command.arms)}
@@ -188,24 +231,23 @@ def _warm(state: State, command: c.Warm, now: int) -> Outcome:  # noqa: ARG001
     return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
 
 
-def _pause(state: State, command: c.Pause, now: int) -> Outcome:  # noqa: ARG001
+def _pause(state: State) -> Ruling:
     return [] if state.paused else [e.Paused()], None
 
 
-def _resume(state: State, command: c.Resume, now: int) -> Outcome:  # noqa: ARG001
+def _resume(state: State) -> Ruling:
     return [e.Resumed()] if state.paused else [], None
 
 
-def _close(state: State, command: c.Close, now: int) -> Outcome:  # noqa: ARG001
+def _close(state: State) -> Ruling:
     return [] if state.ended == "closed" else [e.Closed()], None
 
 
-def _sweep(state: State, command: c.Sweep, now: int) -> Outcome:  # noqa: ARG001
+def _sweep(state: State, now: int) -> Ruling:
     if state.due is None or now < state.due:
         return [], None
-    by_time = sorted((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
-    overdue = [entry for entry in by_time if entry[0] <= now]
-    state.due = by_time[len(overdue)][0] if len(overdue) < len(by_time) else None
+    pending = ((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
+    overdue = sorted(entry for entry in pending if entry[0] <= now)
     if state.terms.expiry == "release":
         return [e.Expired(number) for _, number, _ in overdue], None
     events: list[e.AnyEvent] = [e.Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
@@ -268,10 +310,3 @@ def _arm(state: State, owner: str, name: str) -> int:
     if index is None:
         raise unknown_arm(state, owner, name)
     return index
-
-
-_RULES: dict[type, Callable[[State, Any, int], Outcome]] = {
-    c.Ask: _ask, c.Tell: _tell, c.Void: _void, c.Extend: _extend, c.Amend: _amend, c.SetBudget: _set_budget,
-    c.AddArm: _add_arm, c.DisableArm: _disable, c.EnableArm: _enable, c.Warm: _warm, c.Pause: _pause,
-    c.Resume: _resume, c.Close: _close, c.Sweep: _sweep,
-}  # fmt: skip

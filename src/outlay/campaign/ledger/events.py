@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from outlay.campaign.settings import Expiry, Mode
+
 FORMAT = 1  # of the events; a ledger says which it was written in
 
 
@@ -25,15 +27,18 @@ class ArmTerms(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was agreed when a campaign was opened."""
+    """What was agreed when a campaign was opened: its settings and its policy, as the ledger holds them.
+
+    The defaults are those of the format: a field that has its default is not written, so they never change.
+    """
 
     unit: str
-    mode: str
+    mode: Mode
     seed: int
     policy: dict[str, Any]  # name, parameters
     version: str  # of outlay
     ttl: int | None = None  # microseconds a decision may stay open
-    expiry: str = "charge"
+    expiry: Expiry = "charge"
     reservation: int | None = None
     default_reward: float = 0.0
     max_in_flight: int | None = None
@@ -181,6 +186,18 @@ class Record(msgspec.Struct, frozen=True):
     seq: int
     at: int
     event: AnyEvent
+
+    def about(self) -> int | None:
+        """The decision that the event makes or is about.
+
+        >>> ledger = Record(2, 0, Asked(0, 5, "Frugal@0.2.0")), Record(3, 0, Voided(2)), Record(4, 0, Paused())
+        >>> [record.about() for record in ledger]
+        [2, 2, None]
+        """
+        event = self.event
+        if isinstance(event, Asked):
+            return self.seq
+        return event.decision if isinstance(event, (Told, Expired, Voided, Extended, Amended)) else None
 
 
 def to_json(event: AnyEvent) -> str:

@@ -3,6 +3,7 @@
 The state is changed in place and returned: copying it would make each event cost as much as the campaign is large.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
@@ -10,9 +11,10 @@ from outlay.campaign.ledger.learner import Learner, Stream
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.policies import named
+from outlay.policies.protocol import Policy
 
 
-def apply(state: State | None, record: e.Record, policy: Any = None) -> State:
+def apply(state: State | None, record: e.Record, policy: Policy | None = None) -> State:
     """The state after an event; `policy` stands in for one that is not built in, when the campaign is opened."""
     event = record.event
     if isinstance(event, e.Opened):
@@ -25,15 +27,15 @@ def apply(state: State | None, record: e.Record, policy: Any = None) -> State:
     return state
 
 
-def policy_of(terms: Any) -> Any:
-    """The policy that was agreed, where outlay has it."""
+def stored_policy(terms: e.Terms) -> Policy | None:
+    """The policy that a ledger names, where outlay has it: the one place where a stored name is looked up."""
     kind = named(terms.policy["name"])
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
-def _opened(event: e.Opened, policy: Any) -> State:
+def _opened(event: e.Opened, policy: Policy | None) -> State:
     arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
-    policy = policy_of(event.terms) if policy is None else policy
+    policy = stored_policy(event.terms) if policy is None else policy
     budget = Unit.named(event.terms.unit).amount(event.budget)
     return State(event, arms, None if policy is None else Learner(policy, len(arms), budget))
 
@@ -42,12 +44,10 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     decision = Decision(
         record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity
     )
-    state.hold(decision)
-    state.pending[record.seq] = decision
+    state.launch(decision)
     arm = state.arms[event.arm]
     arm.in_flight += 1
     arm.reserved += event.reserved
-    _note_due(state, event.expires)
 
 
 def _told(state: State, event: e.Told, record: e.Record) -> None:
@@ -76,8 +76,9 @@ def _voided(state: State, event: e.Voided, _: e.Record) -> None:
 
 
 def _extended(state: State, event: e.Extended, _: e.Record) -> None:
-    state.decisions[event.decision].expires = event.expires
-    _note_due(state, event.expires)
+    decision = state.decisions[event.decision]
+    decision.expires = event.expires
+    state.expect(decision)
 
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
@@ -167,20 +168,14 @@ def _hear(arm: Arm, cost: int) -> None:
 
 def _land(state: State, number: int) -> None:
     """A decision is under way no longer, if it was."""
-    decision = state.pending.pop(number, None)
+    decision = state.land(number)
     if decision is not None:
         arm = state.arms[decision.arm]
         arm.in_flight -= 1
         arm.reserved -= decision.reserved
 
 
-def _note_due(state: State, expires: int | None) -> None:
-    """Look for what is overdue from then on, if not sooner."""
-    if expires is not None:
-        state.due = expires if state.due is None else min(state.due, expires)
-
-
-_RULES: dict[type, Any] = {
+_RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
     e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
     e.Amended: _amended, e.Budgeted: _budgeted, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled,
     e.Warmed: _warmed, e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,

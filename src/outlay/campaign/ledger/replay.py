@@ -2,17 +2,18 @@
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.admission import Chooser
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.errors import OutlayError
+from outlay.policies.protocol import Policy
 
 
 class Replay:
@@ -27,7 +28,7 @@ class Replay:
         self._choosing = choosing
         self._due: deque[e.AnyEvent] = deque()  # what must come next
 
-    def fold(self, state: State | None, record: e.Record, policy: Any = None) -> tuple[State, str | None]:
+    def fold(self, state: State | None, record: e.Record, policy: Policy | None = None) -> tuple[State, str | None]:
         """The state after the next event, and what is wrong with that event, if something is.
 
         Raises ValueError, in a sentence, where it cannot be folded.
@@ -65,14 +66,14 @@ class Replay:
         if not self._due:
             self._due.extend(decide(state, c.Sweep(), at)[0])
         if not self._due:
-            learner = state.learner
-            if isinstance(event, (e.Asked, e.Exhausted, e.Added)) and not (self._choosing and learner):
-                state.learner = _Given(event)  # type: ignore[assignment]
-            try:
-                self._due.extend(decide(state, _command(state, event, at), at)[0])
-            finally:
-                state.learner = learner
+            self._due.extend(decide(state, _command(state, event, at), at, self._chooser(state, event))[0])
         return self._due.popleft() if self._due else None
+
+    def _chooser(self, state: State, event: e.AnyEvent) -> Chooser | None:
+        """Who chooses again; None where nothing is chosen."""
+        if self._choosing and state.learner:
+            return state.learner
+        return _Given(event) if isinstance(event, (e.Asked, e.Exhausted, e.Added)) else None
 
 
 class _Given:
@@ -81,7 +82,7 @@ class _Given:
     def __init__(self, event: e.Asked | e.Exhausted | e.Added) -> None:
         self._event = event
 
-    def choose(self, open_arms: Sequence[int], *_: Any) -> int:
+    def choose(self, open_arms: Sequence[int], *_: object) -> int:
         if isinstance(self._event, e.Asked) and self._event.arm not in open_arms:
             raise OutlayError("its arm is disabled, or costs more than is left")
         return self._event.arm if isinstance(self._event, e.Asked) else open_arms[0]
@@ -150,5 +151,5 @@ def _kind(event: e.AnyEvent) -> str:
     return str(event.__struct_config__.tag)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "none" if value is None else str(value)

@@ -4,7 +4,6 @@ MessagePack keeps floats bit for bit, and nothing is pickled. A snapshot is neve
 that cannot be read, or was written by another version, is passed over and the events are folded from the start.
 """
 
-from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -12,9 +11,10 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.fold import policy_of
+from outlay.campaign.ledger.fold import stored_policy
 from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.state import Arm, Decision, State
+from outlay.campaign.ledger.state import Arm, Decision, Ending, State
+from outlay.policies.protocol import Policy
 
 SUM = 4  # bytes of a checksum, before the snapshot
 
@@ -41,7 +41,7 @@ class _Snapshot(msgspec.Struct):
     at: int
     budget: int
     paused: bool
-    ended: str | None
+    ended: Ending | None
     warmed: list[str]
     opened: Opened
     arms: list[Arm]
@@ -66,7 +66,7 @@ def dump(state: State) -> bytes | None:
     return _sum(body) + body
 
 
-def load(body: bytes, policy: Any = None) -> State | None:
+def load(body: bytes, policy: Policy | None = None) -> State | None:
     """The state again, or None where the bytes are of no use to this version."""
     if body[:SUM] != _sum(body[SUM:]):
         return None
@@ -76,15 +76,12 @@ def load(body: bytes, policy: Any = None) -> State | None:
         return None
     if kept.version != __version__:
         return None
-    policy = policy_of(kept.opened.terms) if policy is None else policy
+    policy = stored_policy(kept.opened.terms) if policy is None else policy
     state = State(kept.opened, kept.arms, None)
     state.seq, state.at, state.budget = kept.seq, kept.at, kept.budget
-    state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed  # type: ignore[assignment]
+    state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
     for decision in kept.pending:
-        state.hold(decision)
-        state.pending[decision.number] = decision
-    times = [decision.expires for decision in kept.pending if decision.expires is not None]
-    state.due = min(times, default=None)
+        state.launch(decision)
     if policy is not None:
         state.learner = _learner(policy, kept, state)
     return state
@@ -98,7 +95,7 @@ def version_of(body: bytes) -> str | None:
         return None
 
 
-def _learner(policy: Any, kept: _Snapshot, state: State) -> Learner:
+def _learner(policy: Policy, kept: _Snapshot, state: State) -> Learner:
     known = kept.knowledge
     learner = Learner(policy, len(kept.arms), state.unit.amount(kept.budget))
     arrays = (np.frombuffer(array.data, array.dtype).reshape(array.shape).copy() for array in known.memory)
@@ -108,7 +105,7 @@ def _learner(policy: Any, kept: _Snapshot, state: State) -> Learner:
     return learner
 
 
-def _is_plain(field: Any) -> bool:
+def _is_plain(field: object) -> bool:
     """Whether its bytes are all there is to it."""
     return isinstance(field, np.ndarray) and field.dtype.kind in "biufc"
 

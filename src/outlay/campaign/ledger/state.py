@@ -1,5 +1,6 @@
 """Where a campaign stands: the fold of its events."""
 
+from heapq import heapify, heappop, heappush
 from typing import Literal
 
 import msgspec
@@ -10,6 +11,7 @@ from outlay.campaign.ledger.money import Unit
 
 Standing = Literal["pending", "told", "expired", "voided"]
 Ending = Literal["exhausted", "closed"]
+FEW = 64  # deadlines out of date that may wait to be dropped
 
 
 class Decision(msgspec.Struct):
@@ -75,7 +77,12 @@ class State:
         self.decisions: dict[int, Decision] = {}
         self.pending: dict[int, Decision] = {}
         self.keys: dict[str, int] = {}
-        self.due: int | None = None  # nothing expires before: a note that saves looking, not a fact
+        self._deadlines: list[tuple[int, int]] = []  # a heap of (expires, decision); the first is always pending
+
+    @property
+    def due(self) -> int | None:
+        """When the first of the pending decisions expires."""
+        return self._deadlines[0][0] if self._deadlines else None
 
     @property
     def spent(self) -> int:
@@ -95,6 +102,33 @@ class State:
     def index(self, name: str) -> int | None:
         """The arm of this name."""
         return next((i for i, arm in enumerate(self.arms) if arm.name == name), None)
+
+    def launch(self, decision: Decision) -> None:
+        """Take a decision as pending."""
+        self.hold(decision)
+        self.pending[decision.number] = decision
+        self.expect(decision)
+
+    def expect(self, decision: Decision) -> None:
+        """Look out for the time at which a pending decision expires, which may have changed."""
+        if decision.expires is not None:
+            heappush(self._deadlines, (decision.expires, decision.number))
+        self._drop_stale_deadlines()
+
+    def land(self, number: int) -> Decision | None:
+        """Take a decision as pending no longer; returns it, if it was."""
+        decision = self.pending.pop(number, None)
+        self._drop_stale_deadlines()
+        return decision
+
+    def _drop_stale_deadlines(self) -> None:
+        """Have a pending decision first. Later entries may be out of date, as long as they are not many."""
+        deadlines, pending = self._deadlines, self.pending
+        if len(deadlines) > 2 * len(pending) + FEW:
+            deadlines[:] = [(d.expires, d.number) for d in pending.values() if d.expires is not None]
+            heapify(deadlines)
+        while deadlines and not ((first := pending.get(deadlines[0][1])) and first.expires == deadlines[0][0]):
+            heappop(deadlines)
 
     def hold(self, decision: Decision) -> None:
         """Keep a decision at hand."""

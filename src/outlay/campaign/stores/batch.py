@@ -1,13 +1,14 @@
 """A batch of commands, one after the other: what every store does between reading the ledger and writing it."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlay.campaign.ledger.commands import Ask, Command, Sweep, Tell
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
-from outlay.campaign.replies import pull_of, receipt_of
+from outlay.campaign.replies import Answer, Reply, pull_of, receipt_of
+from outlay.policies.protocol import Policy
 
 
 class Done(NamedTuple):
@@ -15,13 +16,13 @@ class Done(NamedTuple):
 
     state: State | None
     records: list[Record]
-    replies: list[Any]
+    replies: list[Reply]
 
 
-def run(state: State | None, commands: Sequence[Command], now: int, policy: Any = None) -> Done:
+def run(state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None) -> Done:
     """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing."""
     records: list[Record] = []
-    replies: list[Any] = []
+    replies: list[Reply] = []
     for command in commands:
         if state is not None:
             state, more, _ = step(state, Sweep(), now)
@@ -41,9 +42,9 @@ def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
     return sorted(range(len(groups)), key=lambda i: isinstance(groups[i][0], Ask))
 
 
-def _shown(state: State, command: Command, reply: Any) -> Any:
+def _shown(state: State, command: Command, reply: int | None) -> Answer:
     if isinstance(command, Ask) and reply is not None:
         return pull_of(state, reply)
     if isinstance(command, Tell):
-        return receipt_of(state, command.decision, duplicate=reply)
+        return receipt_of(state, command.decision, duplicate=bool(reply))
     return reply

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from outlay.campaign.stores import tables
-from outlay.errors import BadParameter, StoreError
+from outlay.errors import BadParameter, NoCampaign, StoreError
 
 REVISION = "0001"  # of the tables this version reads and writes
 BUSY = 30.0  # seconds to wait for another process's transaction on a SQLite file
@@ -36,7 +36,7 @@ def connect(store: object, *, new: bool = True) -> Engine:
     _open[engine] = os.getpid()
     sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
     try:
-        with told_plainly(engine):
+        with in_plain_words(engine):
             _bring_up_to_date(engine, new)
     except BaseException:
         engine.dispose()
@@ -49,7 +49,7 @@ def reading(store: object) -> Iterator[Connection]:
     """A connection that sees a store as it is at one moment, whatever is written meanwhile."""
     engine = connect(store, new=False)
     try:
-        with told_plainly(engine), at_one_moment(engine) as connection:
+        with in_plain_words(engine), at_one_moment(engine) as connection:
             yield connection
     finally:
         engine.dispose()
@@ -80,7 +80,7 @@ def is_sqlite(engine: Engine) -> bool:
 
 
 @contextmanager
-def told_plainly(engine: Engine) -> Iterator[None]:
+def in_plain_words(engine: Engine) -> Iterator[None]:
     """What the database refuses, as StoreError."""
     try:
         yield
@@ -125,7 +125,7 @@ def _sqlite(url: URL, new: bool) -> Engine:
     if not path.parent.is_dir():
         raise StoreError(f"{path}: there is no folder {path.parent}")
     if not new and not path.exists():
-        raise StoreError(f"there is no file {path}")
+        raise NoCampaign(f"there is no file {path}")
     if any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items())):
         why = "was open when this process was forked, where SQLite loses data"
         raise StoreError(f"{path} {why}: open it after forking, or use PostgreSQL")
@@ -166,7 +166,7 @@ def _bring_up_to_date(engine: Engine, new: bool) -> None:
     with engine.connect().execution_options(reading=True) as connection:
         found = _revision(connection)
     if found is None and not new:
-        raise StoreError(f"{where(engine)} holds no campaign")
+        raise NoCampaign(f"{where(engine)} holds no campaign")
     if is_sqlite(engine):
         _log_ahead(engine)
     if found == REVISION:
@@ -223,7 +223,7 @@ def _file_system(folder: Path) -> str | None:
         before, _, after = line.partition(" - ")
         kinds[before.split()[4].replace("\\040", " ")] = after.split()[0]
     folder = folder.resolve()
-    return next((kinds[str(place)] for place in (folder, *folder.parents) if str(place) in kinds), None)
+    return next((kinds[str(path)] for path in (folder, *folder.parents) if str(path) in kinds), None)
 
 
 def _plain(error: Exception) -> str:

@@ -3,21 +3,21 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
 
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
-from outlay.campaign.replies import Status, status_of
+from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores.batch import run
+from outlay.policies.protocol import Policy
 
 
 class MemoryLedger:
     """One campaign; commands are taken one at a time, under a lock."""
 
-    def __init__(self, opening: Open, policy: Any = None, clock: Clock | None = None) -> None:
+    def __init__(self, opening: Open, policy: Policy | None = None, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
         self._clock, self._policy = clock or Clock(), policy
         done = run(None, [opening], self._clock.now(), policy)
@@ -27,7 +27,7 @@ class MemoryLedger:
         assert done.state is not None  # noqa: S101 (it was opened)
         self._state, self._records = done.state, done.records
 
-    def transact(self, commands: Sequence[Command]) -> list[Any]:
+    def transact(self, commands: Sequence[Command]) -> list[Reply]:
         """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
         with self._lock:
             try:
@@ -38,13 +38,13 @@ class MemoryLedger:
                 raise
             return done.replies
 
-    def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
+    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The same as a future, done already."""
-        future: Future[list[Any]] = Future()
+        future: Future[list[Reply]] = Future()
         future.set_result(self.transact(commands))
         return future
 
-    def standing(self) -> State:
+    def state(self) -> State:
         """Where the campaign stands; to be read at once."""
         return self._state
 

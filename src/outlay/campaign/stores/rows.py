@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.compiler import compiles
 
 from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, Void
-from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
+from outlay.campaign.ledger.events import Opened, Record, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
 from outlay.errors import StoreError
@@ -40,7 +40,7 @@ def make(connection: Connection, state: State) -> int:
 
 def write(connection: Connection, number: int, state: State, records: list[Record], before: list[Arm], by: str) -> None:
     """Write events and what they changed; `before` is what the arms' rows hold, `by` names the transaction."""
-    touched = {decision for record in records if (decision := _about(record)) is not None}
+    touched = {decision for record in records if (decision := record.about()) is not None}
     if touched:
         rows = [{"campaign": number, **msgspec.structs.asdict(state.decisions[key])} for key in sorted(touched)]
         connection.execute(_upsert(tables.decision, connection.dialect.name), rows)
@@ -61,7 +61,7 @@ def write(connection: Connection, number: int, state: State, records: list[Recor
     connection.execute(_SET_CAMPAIGN, {"id_": number, **_campaign(state)})
 
 
-def standing(connection: Connection, name: str) -> State | None:
+def state_of(connection: Connection, name: str) -> State | None:
     """A campaign's state from its rows, without decisions and without what its policy knows; None if there is none."""
     table = tables.campaign
     row = connection.execute(sa.select(table).where(table.c.name == name)).one_or_none()
@@ -102,6 +102,20 @@ def events(connection: Connection, number: int, after: int, most: int | None = N
         yield Record(seq, at, event)
 
 
+def names(connection: Connection) -> list[str]:
+    """The names of all campaigns, in order."""
+    column = tables.campaign.c.name
+    return list(connection.execute(sa.select(column).order_by(column)).scalars())
+
+
+def recall(connection: Connection, number: int, state: State, records: Iterable[Record]) -> None:
+    """Have the state hold the decisions again that it let go and that events name."""
+    named = {seq for record in records if (seq := record.about()) is not None and seq <= state.seq}
+    if gone := sorted(named - state.decisions.keys()):
+        for decision in decisions(connection, number, tables.decision.c.number.in_(gone)):
+            state.hold(decision)
+
+
 def recalled(connection: Connection, number: int, state: State, commands: Iterable[Command]) -> Iterator[Decision]:
     """The decisions that the commands name and the state does not hold."""
     numbers, keys = set(), set()
@@ -121,11 +135,6 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     """The name of the transaction that wrote an event."""
     table = tables.event
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
-
-
-def _about(record: Record) -> int | None:
-    """The decision an event is about."""
-    return record.seq if isinstance(record.event, Asked) else getattr(record.event, "decision", None)
 
 
 def _campaign(state: State) -> dict[str, Any]:

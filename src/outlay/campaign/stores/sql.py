@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from copy import copy
 from itertools import count
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -23,12 +22,13 @@ from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Arm, State
-from outlay.campaign.replies import Status, status_of
-from outlay.campaign.stores import rows, tables
+from outlay.campaign.replies import Reply, Status, status_of
+from outlay.campaign.stores import rows, snapshots
 from outlay.campaign.stores.batch import Done, run
-from outlay.campaign.stores.database import at_one_moment, connect, is_sqlite, lost, told_plainly, where
+from outlay.campaign.stores.database import at_one_moment, connect, in_plain_words, is_sqlite, lost, where
 from outlay.campaign.stores.writer import Writer
-from outlay.errors import StoreError
+from outlay.errors import NoCampaign
+from outlay.policies.protocol import Policy
 
 PATIENCE = 60.0  # seconds to go on trying while a server is away
 KEPT = 10_000  # settled decisions at hand
@@ -41,14 +41,14 @@ class SqlLedger:
     """One campaign in a database; `opening` makes it where it is not there, and is None to insist that it is."""
 
     def __init__(
-        self, store: str, name: str, opening: Open | None, policy: Any = None, clock: Clock | None = None
+        self, store: object, name: str, opening: Open | None, policy: Policy | None = None, clock: Clock | None = None
     ) -> None:
         self._engine = connect(store, new=opening is not None)
         self._name, self._opening, self._policy = name, opening, policy
         self._clock = clock or Clock()
         self._connection: Connection | None = None
         self._id: int | None = None
-        self._told: int | None = None  # what the server's clock said, where it has one
+        self._server_time: int | None = None  # what the server's clock said, where it has one
         self._state: State | None = None
         self._written: list[Arm] = []  # the arms' rows before the batch
         self._snapshot, self._every = 0, EVERY
@@ -60,29 +60,29 @@ class SqlLedger:
             raise
         self._writer = Writer(self._within_patience, name)
 
-    def transact(self, commands: Sequence[Command]) -> list[Any]:
+    def transact(self, commands: Sequence[Command]) -> list[Reply]:
         """Each command's reply, or the error that it met, once it is kept."""
         return self.submit(commands).result()
 
-    def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
+    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The same, later."""
         return self._writer.submit(commands)
 
-    def standing(self) -> State:
+    def state(self) -> State:
         """Where the campaign stands, from its rows; without what its policy knows."""
-        with told_plainly(self._engine), at_one_moment(self._engine) as connection:
-            state = rows.standing(connection, self._name)
+        with in_plain_words(self._engine), at_one_moment(self._engine) as connection:
+            state = rows.state_of(connection, self._name)
         assert state is not None  # noqa: S101 (it was found or made at the start)
         return state
 
     def status(self) -> Status:
         """The same for users."""
-        return status_of(self.standing())
+        return status_of(self.state())
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`, in order."""
         while True:
-            with told_plainly(self._engine), at_one_moment(self._engine) as connection:
+            with in_plain_words(self._engine), at_one_moment(self._engine) as connection:
                 chunk = list(rows.events(connection, self._number(), after, CHUNK))
             yield from chunk
             if len(chunk) < CHUNK:
@@ -106,7 +106,7 @@ class SqlLedger:
         assert self._id is not None  # noqa: S101 (it was found or made at the start)
         return self._id
 
-    def _within_patience(self, commands: list[Command]) -> list[Any]:
+    def _within_patience(self, commands: list[Command]) -> list[Reply]:
         """`_transact`, tried again while a server is away or others are in the way, never done twice."""
         deadline = time.monotonic() + PATIENCE
         pause = 0.05
@@ -131,7 +131,7 @@ class SqlLedger:
                 self._forget()
                 rivalled = isinstance(error, sa.exc.IntegrityError) and self._id is None  # somebody opened it just now
                 if is_sqlite(self._engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:
-                    with told_plainly(self._engine):
+                    with in_plain_words(self._engine):
                         raise
                 time.sleep(pause)
                 pause = min(2.0, pause * 2)
@@ -145,7 +145,7 @@ class SqlLedger:
         if row is None:
             self._open(connection)
             return
-        self._id, self._told = row.id, row.clock
+        self._id, self._server_time = row.id, row.clock
         if self._state is None:
             self._recover(connection)
         if self._state is None or self._state.seq < row.seq:
@@ -154,7 +154,7 @@ class SqlLedger:
 
     def _open(self, connection: Connection) -> None:
         if self._opening is None:
-            raise StoreError(f"{where(self._engine)} has no campaign {self._name!r}")
+            raise NoCampaign(f"{where(self._engine)} has no campaign {self._name!r}")
         now = self._clock.now(rows.clock(connection))
         self._state, records, _ = step(None, self._opening, now, self._policy)
         self._id = rows.make(connection, self._state)
@@ -165,7 +165,7 @@ class SqlLedger:
         self._written = [copy(arm) for arm in state.arms]
         for decision in rows.recalled(connection, self._number(), state, commands):
             state.hold(decision)
-        return run(state, commands, self._clock.now(self._told, state.at))
+        return run(state, commands, self._clock.now(self._server_time, state.at))
 
     def _write(self, connection: Connection, batch: str, records: list[Record]) -> None:
         state = self._known()
@@ -178,19 +178,15 @@ class SqlLedger:
         if body is None:
             self._snapshot = state.seq
             return
-        table, number = tables.snapshot, self._number()
-        connection.execute(sa.delete(table).where(table.c.campaign == number, table.c.seq < self._snapshot))
-        connection.execute(sa.insert(table), {"campaign": number, "seq": state.seq, "body": body})
+        snapshots.keep(connection, self._number(), state.seq, body, self._snapshot)
         self._snapshot, self._every = state.seq, max(EVERY, len(body) // BYTES_PER_EVENT)
 
     def _recover(self, connection: Connection) -> None:
         """Start from the newest snapshot that can be used, if there is one."""
-        table = tables.snapshot
-        newest_first = sa.select(table).where(table.c.campaign == self._id).order_by(table.c.seq.desc())
-        for row in connection.execute(newest_first):
-            self._state = snapshot.load(row.body, self._policy)
+        for seq, body in snapshots.newest_first(connection, self._number()):
+            self._state = snapshot.load(body, self._policy)
             if self._state is not None:
-                self._snapshot, self._every = row.seq, max(EVERY, len(row.body) // BYTES_PER_EVENT)
+                self._snapshot, self._every = seq, max(EVERY, len(body) // BYTES_PER_EVENT)
                 return
 
     def _is_kept(self, connection: Connection, batch: str, done: Done) -> bool:

@@ -8,9 +8,9 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
 
 from outlay.campaign.ledger.commands import Command
+from outlay.campaign.replies import Reply
 from outlay.campaign.stores.batch import settled_first
 from outlay.campaign.stores.database import FORKED
 from outlay.errors import NotNow, StoreError
@@ -18,13 +18,13 @@ from outlay.errors import NotNow, StoreError
 MOST_WAITING = 10_000  # groups of commands that may wait; more are refused, and may be tried again
 LARGEST = 256  # commands in one transaction, a last group that is larger aside
 
-Group = tuple[Sequence[Command], Future[list[Any]]]
+Group = tuple[Sequence[Command], Future[list[Reply]]]
 
 
 class Writer:
     """A thread that hands groups of commands to `transact`, many at a time, and gives each caller its replies."""
 
-    def __init__(self, transact: Callable[[list[Command]], list[Any]], name: str) -> None:
+    def __init__(self, transact: Callable[[list[Command]], list[Reply]], name: str) -> None:
         self._transact = transact
         self._queue: queue.Queue[Group | None] = queue.Queue(MOST_WAITING)
         self._process = os.getpid()
@@ -33,11 +33,11 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name=f"outlay {name}", daemon=True)
         self._thread.start()
 
-    def submit(self, commands: Sequence[Command]) -> Future[list[Any]]:
+    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The replies to be: each a value or an error; the future fails where nothing could be written."""
         if os.getpid() != self._process:
             raise StoreError(FORKED)
-        future: Future[list[Any]] = Future()
+        future: Future[list[Reply]] = Future()
         with self._gate:
             if self._closed:
                 raise StoreError("the campaign was disconnected: open it anew")

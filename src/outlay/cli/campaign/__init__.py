@@ -10,7 +10,7 @@ from outlay.cli.campaign.reading import history, list_, status
 from outlay.cli.campaign.shared import example
 from outlay.cli.campaign.spending import amend, ask, extend, new, tell, void
 from outlay.cli.shared import listing
-from outlay.errors import StoreError
+from outlay.errors import NoCampaign
 
 
 class Verbs(click.Group):
@@ -21,13 +21,11 @@ class Verbs(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; where there is no ledger yet, say how to open one."""
+        """Run the verb; where there is no campaign yet, say how to open one."""
         try:
             return super().invoke(ctx)
-        except StoreError as error:
-            if str(error).startswith("there is no file "):
-                raise StoreError(f"{error}: `outlay campaign new` makes one") from error
-            raise
+        except NoCampaign as error:
+            raise NoCampaign(f"{error}: `outlay campaign new` makes one") from error
 
 
 CODES = listing(

@@ -4,10 +4,11 @@ import json
 import sys
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from outlay.campaign.settings import DEFAULT, Expiry, Mode
 from outlay.cli.campaign.shared import (
     amount,
     complain,
@@ -46,19 +47,23 @@ ENDED, NOT_NOW = 3, 4  # exit codes
 @click.option("--param", "parameters", multiple=True, metavar="KEY=JSON", help="A parameter of the policy; repeatable.")
 @click.option(
     "--mode",
-    type=click.Choice(["until_exceeded", "hard"]),
+    type=click.Choice(get_args(Mode)),
     help="Stop once the budget is crossed (the default), or never cross it.",
 )
-@click.option("--unit", help="The smallest amount, such as 0.01; 1e-9 if not given.")
-@click.option("--ttl", type=seconds, help="When an untold pull expires, or never; 3600 if not given.")
-@click.option("--seed", type=int, help="Of the policy's random numbers; 0 if not given.")
+@click.option("--unit", help=f"The smallest amount, such as 0.01; {DEFAULT.unit} if not given.")
+@click.option("--ttl", type=seconds, help=f"When an untold pull expires, or never; {DEFAULT.ttl:g} if not given.")
+@click.option("--seed", type=int, help=f"Of the policy's random numbers; {DEFAULT.seed} if not given.")
 @click.option(
     "--expiry",
-    type=click.Choice(["charge", "release"]),
+    type=click.Choice(get_args(Expiry)),
     help="Charge (the default) or release what was set aside for an expired pull.",
 )
 @click.option("--reservation", type=amount, help="What to set aside for an arm of which nothing is known.")
-@click.option("--default-reward", type=float, help="What an expired pull counts as having given; 0 if not given.")
+@click.option(
+    "--default-reward",
+    type=float,
+    help=f"What an expired pull counts as having given; {DEFAULT.default_reward:g} if not given.",
+)
 @click.option("--max-in-flight", type=int, help="The most pulls under way at once.")
 @click.option("--propensity-draws", type=int, help="Draws that estimate how likely a random choice was.")
 @click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")

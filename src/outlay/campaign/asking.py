@@ -1,0 +1,125 @@
+"""The daily verbs of a campaign: `ask` and `tell`, one at a time, many at once, and for asyncio."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import cast
+
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.state import State
+from outlay.campaign.replies import Answer, Pull, Receipt, Reply
+from outlay.campaign.samples import checked_reward, triples
+from outlay.campaign.settings import Amount
+from outlay.campaign.stores.protocol import Store
+from outlay.campaign.terms import label, micros
+from outlay.checks import whole
+from outlay.errors import BadParameter, NotNow
+
+MOST_AT_ONCE = 10_000  # asks or tells in one call
+
+
+class Asking:
+    """A mix-in with the verbs that spend; `Campaign` adds how it is opened, managed and read."""
+
+    _ledger: Store
+    _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
+
+    def ask(self, key: str | None = None, ttl: float | None = None) -> Pull | None:
+        """The next pull, or None when the campaign has ended.
+
+        Args:
+            key: a name for this ask; asking again with it gives the same pull, whatever became of the first answer.
+            ttl: seconds after which the pull expires, instead of the campaign's.
+
+        Raises NotNow where no pull can be named at the moment, with `retry_after` seconds.
+        """
+        return _asked(self._ledger.transact([_ask(key, ttl)]))
+
+    def tell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
+        """Settle what a pull cost and gave; a failed one cost something and gave 0.
+
+        Args:
+            pull: as `ask` returned it, or the number of its decision.
+            cost: what it cost; rounded to the campaign's unit.
+            reward: what it gave.
+
+        Telling the same again changes nothing; telling otherwise raises `CampaignConflict` (see `amend`). A pull that
+        has expired can still be told.
+        """
+        return _told(self._ledger.transact([self._tell(pull, cost, reward)]))
+
+    async def aask(self, key: str | None = None, ttl: float | None = None) -> Pull | None:
+        """`ask` for asyncio."""
+        future = self._ledger.submit([_ask(key, ttl)])
+        return _asked(await asyncio.wrap_future(future))
+
+    async def atell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
+        """`tell` for asyncio."""
+        future = self._ledger.submit([self._tell(pull, cost, reward)])
+        return _told(await asyncio.wrap_future(future))
+
+    def ask_many(self, n: int, key: str | None = None, ttl: float | None = None) -> list[Pull]:
+        """Up to `n` pulls at once; fewer where the budget or `max_in_flight` admits fewer, none at the end.
+
+        Raises NotNow where there would be none, and the campaign has not ended; CampaignConflict for a key that was
+        used with another ttl.
+        """
+        n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
+        if key is not None:
+            label("ask_many", "key", f"{key}/{n}")
+        asks = [_ask(None if key is None else f"{key}/{i}", ttl) for i in range(n)]
+        replies = self._ledger.transact(asks)
+        pulls = [reply for reply in replies if isinstance(reply, Pull)]
+        for reply in replies:
+            if isinstance(reply, Exception) and not (pulls and isinstance(reply, NotNow)):
+                raise reply
+        return pulls
+
+    def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> list[Receipt]:
+        """Settle many pulls, each a (pull, cost, reward); where one is refused, the others count, and it raises."""
+        tells = [self._tell(*row) for row in triples("tell_many", "outcomes", outcomes)]
+        whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
+        return cast("list[Receipt]", self._do(*tells))
+
+    def _tell(self, pull: Pull | int, cost: Amount, reward: float) -> c.Tell:
+        units = self._state.unit.units("tell", "cost", cost)
+        arm = pull.arm if isinstance(pull, Pull) else None
+        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm)
+
+    def _do(self, *commands: c.Command) -> list[Answer]:
+        return _answers(self._ledger.transact(commands)) if commands else []
+
+
+def number_of(owner: str, pull: object) -> int:
+    """A decision's number, from its pull or as such."""
+    if isinstance(pull, Pull):
+        return pull.decision
+    try:
+        return whole(owner, "pull", pull, at_least=1, at_most=2**63 - 1)
+    except BadParameter:
+        if isinstance(pull, (int, float)) and not isinstance(pull, bool):
+            raise
+        raise BadParameter(owner, "pull", "a Pull, as ask returns it, or the number of a decision", pull) from None
+
+
+def _ask(key: str | None, ttl: float | None) -> c.Ask:
+    return c.Ask(None if key is None else label("ask", "key", key), None if ttl is None else micros("ask", ttl))
+
+
+def _answers(replies: list[Reply]) -> list[Answer]:
+    """What the commands came to; the first error that one met is raised."""
+    answers: list[Answer] = []
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+        answers.append(reply)
+    return answers
+
+
+def _asked(replies: list[Reply]) -> Pull | None:
+    (answer,) = _answers(replies)
+    return cast("Pull | None", answer)
+
+
+def _told(replies: list[Reply]) -> Receipt:
+    (answer,) = _answers(replies)
+    return cast("Receipt", answer)

@@ -1,0 +1,37 @@
+"""The seam between `Campaign` and the places where ledgers live: all that a campaign needs of a store."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Protocol, runtime_checkable
+
+from outlay.campaign.ledger.commands import Command
+from outlay.campaign.ledger.events import Record
+from outlay.campaign.ledger.state import State
+from outlay.campaign.replies import Reply, Status
+
+
+@runtime_checkable
+class Store(Protocol):
+    """One campaign's ledger. Every method may be called from any thread; `StoreContract` tests an implementation.
+
+    The rules are not a store's affair: it hands commands to `outlay.campaign.stores.batch.run` with the time, keeps the
+    records that come back, and answers when they are kept.
+    """
+
+    def transact(self, commands: Sequence[Command]) -> list[Reply]:
+        """Each command's reply, or the error that it met, once what it changed is kept."""
+
+    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
+        """The same, later."""
+
+    def state(self) -> State:
+        """Where the campaign stands; decisions and what the policy knows may be missing."""
+
+    def status(self) -> Status:
+        """The same for users, as of one moment."""
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The events after the first `after`, in order."""
+
+    def close(self) -> None:
+        """Write what waits and let go of everything; again, nothing happens."""

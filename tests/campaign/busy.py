@@ -1,0 +1,60 @@
+"""A campaign in which everything happens, and its exported ledger to be forged."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+from outlay import Campaign
+from outlay.campaign import export_ledger
+from outlay.policies import baselines
+
+Lines = list[dict[str, Any]]  # of an exported ledger
+POLICY = baselines.BTS(1.0, 1.0)
+
+
+def busy(store: str, **terms: Any) -> None:
+    """A campaign in which everything happens."""
+    with Campaign({"a": None, "b": 0.5}, 30, POLICY, store, propensity_draws=2, seed=3, **terms) as campaign:
+        campaign.warm_start([("a", 0.25, 0.5), ("b", 0.25, 1.0)], key="old")
+        for i in range(12):
+            pull = campaign.ask(key=f"k{i}")
+            assert pull is not None
+            campaign.tell(pull, 0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
+        first, second, third, fourth = campaign.ask_many(4)
+        campaign.tell(second, 0.75, 0.5)
+        campaign.amend(second, 0.5, 0.25, "a slip")
+        campaign.amend(3, 0.375, 0.25)
+        campaign.void(third, "not made")
+        campaign.extend(first, 7200)
+        late = campaign.ask(ttl=1e-6)
+        assert late is not None
+        campaign.set_budget(31)
+        campaign.tell(late, 0.25, 1.0)
+        campaign.add_arm("c", 0.25)
+        campaign.disable_arm("a")
+        campaign.enable_arm("a")
+        campaign.pause()
+        campaign.resume()
+        campaign.tell(fourth, -0.125, 0.0)
+        campaign.ask(ttl=1e-6)
+        campaign.tell(first, 40, 1.0)
+        campaign.set_budget(90)
+        campaign.ask()
+        campaign.close()
+
+
+def exported(store: str, name: str = "default") -> bytes:
+    file = io.BytesIO()
+    export_ledger(store, file, name)
+    return file.getvalue()
+
+
+def forged(content: bytes, change: Callable[[Lines], object]) -> io.BytesIO:
+    """The file with its lines changed, and its last line put right."""
+    lines = [json.loads(line) for line in content.splitlines()[:-1]]
+    change(lines)
+    text = b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" for line in lines)
+    end = {"events": len(lines) - 1, "sha256": hashlib.sha256(text).hexdigest()}
+    return io.BytesIO(text + json.dumps(end, separators=(",", ":")).encode() + b"\n")

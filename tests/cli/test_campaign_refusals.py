@@ -1,0 +1,152 @@
+"""`outlay campaign` used wrongly: one line says what was wrong, and nothing is written."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.campaign_runs import NEW, Run, events, lines, misused, refused
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ("", "log must have columns arm, cost, reward, or be lines of JSON"),
+        ("arm,cost\na,1\n", "log must have columns arm, cost, reward, or be lines of JSON"),
+        ("arm,cost,reward\na,1,1\na,much,1\n", "log, line 3: its cost is no number"),
+        ("arm,cost,reward\na,1,lots\n", "log, line 2: could not convert string to float: 'lots'"),
+        ("arm,cost,reward\na,1\n", "log, line 2: could not convert string to float: 'None'"),
+        ("arm,cost,reward\na,1,nan\n", "reward of warm_start must be a finite number ≥ -1e+100 and ≤ 1e+100; got nan"),
+        ("arm,cost,reward\na,Infinity,1\n", "cost of warm_start must be a finite number; got Decimal('Infinity')"),
+        ("arm,cost,reward\nz,1,1\n", "arm of warm_start must be one of a, b; got 'z'"),
+        (
+            '{"arm": "a", "cost": 1, "reward": 1}\n{"arm": "a"}\n',
+            "log, line 2: it must be a JSON object with arm, cost",
+        ),
+        ('{"arm": "a", "cost": NaN, "reward": 1}\n', "log, line 1: NaN is not a finite number"),
+        ('{"arm": "a", \n', "log, line 1: it is no JSON"),
+        (b"arm,cost,reward\n\xff,1,1\n", "log is not UTF-8"),
+        ("arm,cost,reward,note\na,1,1," + "x" * 200_000, "log, line 2: field larger than field limit"),
+        ("x" * 200_000, "log, line 1: field larger than field limit"),
+        ('{"arm":' + "[" * 100_000, "log, line 1: it is nested too deeply"),
+    ],
+)
+def test_logs_that_are_none(outlay: Run, begun: Path, log: str | bytes, reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    Path("log").write_bytes(log if isinstance(log, bytes) else log.encode())
+    assert reason in refused(outlay("warm", "log"), 2 if "warm_start" in reason else 1)
+    assert events() == 2
+
+
+def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--budget", "50")
+    outlay("ask", "--n", "3")
+    good = '{"decision": 2, "cost": 1, "reward": 1}\n'
+    result = outlay("tell", "-", stdin=good + '{"decision": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
+    assert [receipt["decision"] for receipt in lines(result, code=1)] == [2, 3]
+    assert result.stderr.startswith("outlay: line 2: decision 2 was told with cost 1 and reward 1, which stands")
+    wrong = [
+        ("nonsense", "it is no JSON"),
+        ("[2, 1, 1]", "it must be a JSON object with decision, cost, reward"),
+        ('{"decision": 4}', "it must be a JSON object with decision, cost, reward"),
+        ('{"decision": 4, "cost": NaN, "reward": 1}', "NaN is not a finite number"),
+        ('{"decision": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
+        ('{"decision": 4, "cost": true, "reward": 1}', "cost of tell must be a finite number; got True"),
+        ('{"decision": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
+        (
+            '{"decision": "4", "cost": 1, "reward": 1}',
+            "pull of tell must be a Pull, as ask returns it, or the number of a ",
+        ),
+        ('{"decision": 4, "cost": 1e999, "reward": 1}', "cost of tell must be at most 2**53 units"),
+        ('{"decision": 4, "cost": 1, "reward": 1e999}', "reward of tell must be a finite number; got inf"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"decision": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
+    ]
+    result = outlay("tell", "-", stdin="\n".join(text for text, _ in wrong).encode(errors="surrogateescape"))
+    assert lines(result, code=2) == []
+    for number, (said, (_, reason)) in enumerate(zip(result.stderr.splitlines(), wrong, strict=True), 1):
+        assert said.startswith(f"outlay: line {number}: {reason}")
+    unknown = outlay("tell", "-", stdin='{"decision": 99, "cost": 1, "reward": 1}')
+    assert refused(unknown, 1) == "outlay: line 1: campaign 'default' has no decision 99"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("new", "--budget", "5"), "Missing option '--arm'"),
+        (("new", "--arm", "a"), "Missing option '--budget'"),
+        (("new", "--arm", "a", "--budget", "much"), "'much' is not a finite decimal number"),
+        (("new", "--arm", "a", "--budget", "nan"), "'nan' is not a finite decimal number"),
+        (("new", "--arm", "a=lots", "--budget", "1"), "'lots' is not a finite decimal number"),
+        (("new", "--arm", "a", "--arm", "a=1", "--budget", "1"), "two arms have the same name"),
+        ((*NEW, "--param", "alpha=3"), "--param needs --policy"),
+        ((*NEW, "--policy", "UCBB2", "--param", "alpha"), "--param must be KEY=JSON; got 'alpha'"),
+        ((*NEW, "--ttl", "soon"), "'soon' is neither a number of seconds nor `never`"),
+        ((*NEW, "--mode", "soft"), "'soft' is not one of 'until_exceeded', 'hard'"),
+        ((*NEW, "--expiry", "forget"), "'forget' is not one of 'charge', 'release'"),
+        (("ask", "--n", "two"), "'two' is not a valid integer"),
+        (("tell", "2"), "give DECISION with --cost and --reward, or - and lines of JSON on stdin"),
+        (("tell", "2", "--cost", "1"), "give DECISION with --cost and --reward"),
+        (("tell", "-", "--cost", "1", "--reward", "1"), "give DECISION with --cost and --reward"),
+        (("tell", "two", "--cost", "1", "--reward", "1"), "DECISION must be a number, or - for lines on stdin"),
+        (("tell", "2", "--cost", "0x1", "--reward", "1"), "'0x1' is not a finite decimal number"),
+        (("amend", "2", "--cost", "1"), "Missing option '--reward'"),
+        (("extend", "2"), "Missing option '--ttl'"),
+        (("budget",), "Missing argument 'AMOUNT'"),
+        (("history", "--format", "xml"), "'xml' is not one of 'json', 'csv'"),
+        (("warm", "nowhere.csv"), "No such file"),
+        (("arm", "rename", "a"), "No such command 'rename'"),
+        (("spend",), "No such command 'spend'"),
+    ],
+)
+def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    assert reason in " ".join(misused(outlay(*arguments)).split())
+    assert events() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (("new", "--arm", "a", "--budget", "5"), 1, "campaign 'default' is there already, with other arms: a, b"),
+        ((*NEW[:-1], "6"), 1, "campaign 'default' is there already, with other budget"),
+        ((*NEW[:-1], "0", "--name", "x"), 2, "budget of Campaign must be at least one unit of 1E-9; got Decimal('0')"),
+        ((*NEW, "--policy", "Best"), 2, "policy of Campaign must be one of UCBB1, "),
+        ((*NEW, "--policy", "UCBB2", "--param", "alpha=3"), 2, "policy of Campaign must be given the parameters"),
+        ((*NEW, "--mode", "hard", "--expiry", "release"), 2, "expiry of Campaign must be"),
+        ((*NEW, "--unit", "penny"), 2, "unit of Campaign must be a decimal number"),
+        ((*NEW, "--seed", "-1"), 2, "seed of Campaign must be"),
+        ((*NEW, "--ttl", "0"), 2, "ttl of Campaign must be > 0"),
+        ((*NEW, "--max-in-flight", "0"), 2, "max_in_flight of Campaign must be"),
+        ((*NEW, "--name", "a\nb"), 2, "name of Campaign must be 1 to 200 printable characters"),
+        ((*NEW, "--store", "mysql://x"), 2, "store of Campaign must be None or sqlite:///FILE or postgresql://"),
+        ((*NEW, "--store", "sqlite:///no/x.db"), 1, "there is no folder"),
+        (("ask", "--n", "0"), 2, "n of ask_many must be a whole number ≥ 1"),
+        (("ask", "--key", ""), 2, "key of ask must be 1 to 200 printable characters"),
+        (("ask", "--ttl", "-1"), 2, "ttl of ask must be > 0"),
+        (("ask", "--name", "other"), 1, "has no campaign 'other'"),
+        (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
+        (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no decision 99"),
+        (("tell", "2", "--cost", "1", "--reward", "nan"), 2, "reward of tell must be a finite number; got nan"),
+        (("tell", "2", "--cost", "1e30", "--reward", "1"), 2, "cost of tell must be at most 2**53 units"),
+        (("tell", "0", "--cost", "1", "--reward", "1"), 2, "pull of tell must be a whole number ≥ 1"),
+        (("amend", "2", "--cost", "1", "--reward", "1"), 1, "decision 2 is pending, not told: tell it first"),
+        (("void", "99"), 1, "campaign 'default' has no decision 99"),
+        (("extend", "2", "--ttl", "0"), 2, "ttl of extend must be > 0"),
+        (("budget", "0"), 2, "budget of set_budget must be at least one unit"),
+        (("arm", "disable", "z"), 2, "arm of disable_arm must be one of a, b; got 'z'"),
+        (("arm", "add", "a", "--max-cost", "1"), 1, "there is an arm 'a' with other terms"),
+        (("history", "--after", "-1"), 2, "after of history must be a whole number ≥ 0"),
+        (("verify", "--name", "other"), 1, "has no campaign 'other'"),
+        (("export", "no/x"), 1, "cannot write no/x: there is no folder no"),
+        (("export", "outlay.db"), 1, "cannot write outlay.db: it is there already"),
+        (("import", "nowhere"), 1, "cannot read nowhere: No such file or directory"),
+        (("import", "outlay.db"), 1, "outlay.db: this is no ledger of outlay"),
+        (("backup", "outlay.db"), 1, "cannot write outlay.db: it is there already"),
+        (("list", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
+    ],
+)
+def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], code: int, reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    assert reason in refused(outlay(*arguments), code)
+    assert events() == 2
+    assert not Path("none.db").exists()
