@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import outlay
 from outlay import experiments
 from outlay.cli import commands
-from outlay.experiments import Experiment, Outcome, play, read, run
+from outlay.experiments import Experiment, Outcome, load, play, run
 from outlay.experiments.calibrate import Pace
 
 from .conftest import PLAIN, SWEPT
@@ -65,7 +65,7 @@ def test_quiet_and_json(write, simulated):
     assert (told["title"], told["folder"], told["played"], told["reused"]) == ("two arms", "out", 0, 4)
     assert told["rows"][1]["values"] == {"correlation": -0.5}
     assert told["rows"][1]["policy"] == "stubborn"
-    assert [row["mean"] for row in told["rows"]] == [row.mean for row in run(read("experiment.toml"), "out").rows]
+    assert [row["mean"] for row in told["rows"]] == [row.mean for row in run(load("experiment.toml"), "out").rows]
     assert all(Path(path).exists() for path in told["files"])
     write(SWEPT.replace("runs = 4", "runs = 1"))
     assert json.loads(ask("experiment.toml", "--json").stdout)["rows"][0]["stderr"] is None
@@ -170,7 +170,7 @@ def test_a_plain_problem_in_json(write, monkeypatch):
 
 
 def run_one() -> outlay.Result:
-    [(_, result)] = play.results(read("experiment.toml"), "cells")
+    [(_, result)] = play.results(load("experiment.toml"), "cells")
     return result
 
 

@@ -13,12 +13,12 @@ from outlay.advice.evidence.tails import tail_of
 from outlay.advice.evidence.tally import Tallies, Tally, tally
 from outlay.advice.records import Advice, ArmAdvice, Caution
 from outlay.advice.telling.code import campaign_code
-from outlay.advice.telling.words import number
 from outlay.beliefs import Belief
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
 from outlay.logs import Columns, name_of, stretches
+from outlay.numerals import number
 from outlay.words import counted, shortened
 
 

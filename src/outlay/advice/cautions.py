@@ -7,7 +7,7 @@ from outlay.advice.evidence.drift import FALSE_ALARM, Change, alarms
 from outlay.advice.evidence.rates import FREE, OUT
 from outlay.advice.evidence.tally import Tallies
 from outlay.advice.records import ArmAdvice, Caution
-from outlay.advice.telling.words import number
+from outlay.numerals import number
 from outlay.words import capital, counted, listed
 
 FEW = 200  # rows of an arm, below which neither tail nor interval means much

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 from outlay import policies
 from outlay.advice.records import ArmAdvice
 from outlay.advice.rehearsal import Candidate, Rehearsal
-from outlay.advice.telling.words import measured, number
+from outlay.numerals import measured, number
 from outlay.policies import Recommendation
 
 CLEARLY = 3.0  # standard errors by which a policy must earn more than the default to be preferred

@@ -24,7 +24,7 @@ from outlay.campaign.stores.database import connect, is_sqlite, reading, told_pl
 from outlay.campaign.terms import chosen, label
 from outlay.campaign.verification import CHUNK, Verdict, events_of, recall, row_of, verify
 from outlay.errors import BadFile, CampaignConflict, StoreError
-from outlay.files import check_writable, place, writing
+from outlay.files import check_writable, checked_path, writing
 from outlay.files import reading as reading_file
 
 
@@ -33,7 +33,7 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
     name = label("export_ledger", "name", name)
     with reading(store) as connection:
         lines = events_of(connection, row_of(connection, name)["id"])
-        with nullcontext(path) if _is_file(path) else _new_file(place("export_ledger", path)) as file:
+        with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
             return write(file, name, lines)
 
 
@@ -63,7 +63,7 @@ def import_ledger(store: str, path: str | Path | BinaryIO, name: str | None = No
 
 def backup(store: str, path: str | Path) -> None:
     """Copy a SQLite database with all its campaigns to a new file, while it is in use."""
-    to = place("backup", path)
+    to = checked_path("backup", path)
     engine = connect(store, new=False)
     try:
         if not is_sqlite(engine):
@@ -151,7 +151,7 @@ def _old_file(path: str | Path | BinaryIO) -> Iterator[tuple[BinaryIO, str]]:
     if _is_file(path):
         yield path, str(getattr(path, "name", "the file"))
         return
-    there = place("import_ledger", path)
+    there = checked_path("import_ledger", path)
     with reading_file(there):
         file = there.open("rb")
     with file:

@@ -37,7 +37,7 @@ def bounds(problem: str, budget: float, out: Path | None) -> None:
         from outlay.files import writing
         from outlay.report.figures import save_figure
 
-        page, column = (report.bounds_figure(arms, budget, width=width) for width in ("page", "column"))
+        page, column = report.bounds_figure(arms, budget), report.bounds_figure(arms, budget, width="column")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
         for ending, figure in {"png": page, "svg": page, "pdf": column}.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlay.cli.shared import say_written
+from outlay.words import counted
 
 if TYPE_CHECKING:
     from outlay.experiments import Experiment, Outcome
@@ -22,7 +23,7 @@ def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, a
     from outlay.errors import BadFile
 
     try:
-        experiment = experiments.read(path)
+        experiment = experiments.load(path)
         experiments.points_of(experiment)
     except BadFile as error:
         raise AskedWrongly(str(error)) from error
@@ -83,15 +84,15 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
 
         rows = outcome.rows
         _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
-    click.echo(f"{outcome.played} cell{'s' * (outcome.played != 1)} played, {outcome.reused} were there already")
+    click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")
     say_written(outcome.page, outcome.files)
 
 
 def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -> None:
     """What would be played, and how long it would take; nothing is written."""
     from outlay import experiments
-    from outlay.experiments.progress import compact, duration
     from outlay.experiments.report.tables import rich_table
+    from outlay.numerals import duration, rounded
 
     shares = experiments.estimate(experiment, out)
     seconds = sum(share.seconds for share in shares)
@@ -100,7 +101,7 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
         print_json({"title": experiment.title, "folder": str(out), "seconds": seconds, "policies": told})
     elif not quiet:
         lines = [
-            [share.label, *map(str, (share.cells, share.missing)), compact(share.pulls), duration(share.seconds)]
+            [share.label, *map(str, (share.cells, share.missing)), rounded(share.pulls), duration(share.seconds)]
             for share in shares
         ]
         headings = ["policy", "cells", "to play", "pulls", "about"]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from outlay.words import counted
+
 
 def listing(title: str, *lines: str) -> str:
     """A part of a help that is printed line by line."""
@@ -14,7 +16,7 @@ def listing(title: str, *lines: str) -> str:
 def say_written(page: Path, files: Sequence[Path]) -> None:
     """Name the page to be opened and what lies elsewhere, and count the rest: a sweep has a hundred files."""
     beside = sum(path.is_relative_to(page.parent) for path in files) - 1
-    click.echo(f"wrote {page}" + f" and {beside} more file{'s' * (beside > 1)} in {page.parent}" * (beside > 0))
+    click.echo(f"wrote {page}" + f" and {counted(beside, 'more file')} in {page.parent}" * (beside > 0))
     for path in files:
         if not path.is_relative_to(page.parent):
             click.echo(f"wrote {path}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.errors import BadFile, BadParameter
-from outlay.files import place, reading
+from outlay.files import checked_path, reading
 from outlay.logs.cells import names, numbers
 from outlay.logs.columns import Columns
 from outlay.logs.sources import BLOCK, FRAME, Batches, of_csv, of_frame, of_parquet
@@ -50,7 +50,7 @@ def stretches(source: Any, columns: Columns, owner: str) -> Iterator[Stretch]:
         return
     if not isinstance(source, (str, Path)) or source == "":
         raise BadParameter(owner, "log", "the path of a file, a pandas frame or an Arrow table", source)
-    path = place(owner, source)
+    path = checked_path(owner, source)
     with reading(path), _explained(where):
         start = _start(path)
         if start == _PARQUET:

@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+from outlay.numerals import percent
+from outlay.report.contents import FIGURES
 from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from outlay.report.figures.regret import draw
-from outlay.report.figures.style import sheet_of
+from outlay.report.figures.style import Width, sheet_of
 from outlay.report.numbers.curves import Floor, regret_chart
 from outlay.report.numbers.shares import LEAST_SEEN, shares
-from outlay.report.tables.regret import percent
-from outlay.report.write import FIGURES
 from outlay.results.result import Result
 
 
 class Drawn(NamedTuple):
-    """A figure in both widths, what it is called, and how to read it."""
+    """A figure in both widths, with its title and how to read it."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
 def drawn(result: Result, floor: Floor) -> list[Drawn]:
     """The figures of a report, in their order."""
     chart = regret_chart(result, floor=floor)
-    makers: tuple[Callable[[str], Figure], ...] = (
+    makers: tuple[Callable[[Width], Figure], ...] = (
         lambda width: draw(chart, sheet_of("regret_figure", width)),
         lambda width: distribution_figure(result, width=width),
         lambda width: pulls_figure(result, width=width),
@@ -48,7 +48,7 @@ def drawn(result: Result, floor: Floor) -> list[Drawn]:
 
 
 def _unseen(result: Result) -> str:
-    """Of the best arm, where its colour cannot be found."""
+    """What to say of the best arm where its colour cannot be seen."""
     share = shares(result).share[:, -1, 0].max()
     return f" It got {percent(share)} of the pulls at most, too little to be seen." if share < LEAST_SEEN else ""
 

@@ -8,7 +8,7 @@ from outlay.advice.evidence.rates import OUT
 from outlay.advice.records import Advice
 from outlay.advice.rehearsal import FEWEST_RUNS
 from outlay.advice.telling.code import call
-from outlay.advice.telling.words import measured, number
+from outlay.numerals import measured, number
 from outlay.words import counted, listed
 
 

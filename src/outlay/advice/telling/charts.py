@@ -6,7 +6,7 @@ from typing import NamedTuple
 from outlay.advice.evidence.rates import BEST, DOUBTFUL, FREE, OPEN, OUT
 from outlay.advice.records import Advice
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.telling.words import number
+from outlay.numerals import number
 from outlay.words import shortened
 
 MOST_DOTS = 24

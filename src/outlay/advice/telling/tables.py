@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.records import Advice, ArmAdvice
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.telling.words import ANY, measured, number, span
+from outlay.numerals import ANY, measured, number, span
 from outlay.policies import Uniform
 from outlay.words import counted, listed
 
