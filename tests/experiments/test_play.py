@@ -51,7 +51,7 @@ def test_a_policy_more_is_played_alone(write, simulated):
     assert relabelled.result.labels == ["Uniform", "mule"]
 
 
-def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, reports):
+def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, reports, undrawn):
     run(load(write(SWEPT)), "out")
     assert reports == ["correlation=-0.5", "correlation=0.5"]
     reports.clear()
@@ -66,7 +66,7 @@ def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, report
     assert len(reports) == 2
 
 
-def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports):
+def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports, undrawn):
     run(load(write(SWEPT)), "out")
     page = Path("out/correlation=0.5/report.html")
     assert "<title>two arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports):
     assert bytes_of("out") == bytes_of("other")
 
 
-def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch):
+def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch, undrawn):
     """Half of a report with another title must not pass for the old one."""
     run(load(write(SWEPT)), "out")
     run(load(write(SWEPT)), "other")
@@ -98,7 +98,7 @@ def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, 
     assert bytes_of("out") == bytes_of("other")
 
 
-def test_a_damaged_cell_is_counted(write, simulated):
+def test_a_damaged_cell_is_counted(write, simulated, undrawn):
     run(load(write(SWEPT)), "out")
     damaged = next(Path("out/cells").glob("Fixed*"))
     damaged.write_bytes(damaged.read_bytes()[:100])

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -24,16 +24,16 @@ from outlay.words import capital, counted
 
 
 @contextmanager
-def page_in(folder: Any) -> Iterator[Path]:
-    """The file of the page in a folder, which is made, and gone again where the work fails; BadFile for a bad place."""
+def page_in(folder: str | PathLike[str]) -> Iterator[Path]:
+    """The page's path in a folder that is made now, and removed if the work fails; BadFile if it cannot be written."""
     target = checked_path("write_advice", folder) / "advice.html"
     with made(target.parent):
         check_writable(target)
         yield target
 
 
-def write_advice(advice: Advice, folder: Any) -> Path:
-    """Write the page into a folder; its path."""
+def write_advice(advice: Advice, folder: str | PathLike[str]) -> Path:
+    """Write the page into a folder and return its path."""
     with page_in(folder) as target:
         text = page_text(advice)
         with writing(target):

@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tomli_w
@@ -12,7 +12,7 @@ from outlay.arms.catalogue import find
 from outlay.checks import line, real, vector, whole
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
-from outlay.experiments.setup.players import Player, player
+from outlay.experiments.setup.players import Player, Table, player
 from outlay.experiments.setup.sweep import TAKEN, Sweep
 from outlay.files import checked_path, reading
 from outlay.knowledge import usual_policies
@@ -72,7 +72,7 @@ def load(path: str | Path) -> Experiment:
         raise BadFile(f"{source}: {error}") from None
 
 
-def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
+def experiment_of(content: Table, source: Path) -> Experiment:
     """The experiment that a file's content describes; files that it names are looked for next to `source`."""
     version = content.get("format")
     if type(version) is not int or version < 1:
@@ -105,7 +105,7 @@ def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
     )
 
 
-def _problem(content: dict[str, Any], folder: Path) -> Problem:
+def _problem(content: Table, folder: Path) -> Problem:
     """From [[arms]], from [log], or by the name of a catalogue problem or a file: exactly one of them."""
     name = content["experiment"].get("problem")
     given = [name is not None, "arms" in content, "log" in content]
@@ -125,7 +125,7 @@ def _problem(content: dict[str, Any], folder: Path) -> Problem:
     return find(name if name in catalogue.names() else str(folder / name), "[experiment]")
 
 
-def _players(content: dict[str, Any], problem: Problem) -> tuple[Player, ...]:
+def _players(content: Table, problem: Problem) -> tuple[Player, ...]:
     """The policies of the file, or those that `outlay compare` plays by default."""
     if "policies" not in content:
         return tuple(Player(name, name, {}) for name in usual_policies(problem))
@@ -134,7 +134,7 @@ def _players(content: dict[str, Any], problem: Problem) -> tuple[Player, ...]:
     return players
 
 
-def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
+def _budgets(table: Table) -> tuple[float, ...]:
     if ("budgets" in table) == ("budget" in table):
         got = {key: table[key] for key in ("budgets", "budget") if key in table}
         raise BadParameter("[experiment]", "budgets or budget", "given, and not both", got)
@@ -149,14 +149,14 @@ def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
     return tuple(budgets.tolist())
 
 
-def _sweeps(content: dict[str, Any]) -> tuple[Sweep, ...]:
+def _sweeps(content: Table) -> tuple[Sweep, ...]:
     tables = _tables("sweep", content.get("sweep", []), least=0)
     sweeps = tuple(_sweep(table, f"sweep {i}") for i, table in enumerate(tables, start=1))
     _all_different("sweep", "name", [sweep.name for sweep in sweeps])
     return sweeps
 
 
-def _sweep(table: dict[str, Any], where: str) -> Sweep:
+def _sweep(table: Table, where: str) -> Sweep:
     _known_keys(where, table, Sweep._fields)
     over = table.get("over")
     over = [over] if isinstance(over, str) else over
@@ -181,19 +181,19 @@ def printable(name: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
 
 
-def _known_keys(where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+def _known_keys(where: str, table: Table, known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
             raise BadParameter(where, "a key", f"one of {', '.join(known)}", key)
 
 
-def _tables(name: str, value: Any, least: int = 1) -> list[dict[str, Any]]:
+def _tables(name: str, value: object, least: int = 1) -> list[Table]:
     if not isinstance(value, list) or len(value) < least or not all(isinstance(table, dict) for table in value):
         raise BadParameter("the file", name, f"a list of tables, [[{name}]]", value)
     return value
 
 
-def _table(where: str, value: Any) -> dict[str, Any]:
+def _table(where: str, value: object) -> Table:
     if not isinstance(value, dict):
         raise BadParameter("the file", where, "a table", value)
     return value

@@ -13,6 +13,8 @@ from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy
 from outlay.words import one_of
 
+Table = dict[str, Any]  # of TOML, or of a policy's parameters: what it holds is checked where it is read
+
 KNOWN = "known"
 # What a problem can say about itself, by the names of the parameters that ask for it.
 FACTS = (
@@ -33,7 +35,7 @@ class Player(NamedTuple):
 
     name: str
     label: str
-    parameters: dict[str, Any]
+    parameters: Table
 
     @property
     def takes(self) -> list[str]:
@@ -49,7 +51,7 @@ class Player(NamedTuple):
         made: Policy = policies.BY_NAME[self.name](**{**known, **given})
         return made
 
-    def _known(self, problem: Problem, given: dict[str, Any]) -> dict[str, Any]:
+    def _known(self, problem: Problem, given: Table) -> Table:
         """What the policy is told by default; nothing where the file gives every parameter itself."""
         try:
             usual = policy_for(problem, self.name)
@@ -61,7 +63,7 @@ class Player(NamedTuple):
         return {name: value for name, value in usual.arguments().items() if name in FACTS}
 
 
-def player(table: dict[str, Any], number: int) -> Player:
+def player(table: Table, number: int) -> Player:
     """The policy that a `[[policies]]` table describes, the first of which has number 1."""
     where = f"policy {number}"
     values = dict(table)
