@@ -51,7 +51,7 @@ def test_an_exported_ledger(folder: Path, tmp_path: Path) -> None:
 
 @of_each_version
 def test_an_experiment(folder: Path) -> None:
-    points = experiments.points_of(experiments.read(folder / "experiment.toml"))
+    points = experiments.points_of(experiments.load(folder / "experiment.toml"))
     assert [list(point.cells) for point in points] == [["UCB-B1", "Frugal"]] * 5
 
 

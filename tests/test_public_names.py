@@ -1,10 +1,23 @@
-"""The public surface is a promise: what is exported, and what importing costs."""
+"""The public surface is a promise: what is exported, how it is found, and what importing costs."""
 
+import ast
+import inspect
+import pydoc
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import outlay
-from outlay import arms, policies
+from outlay import arms, experiments, policies
+
+ROOT = Path(outlay.__file__).parent
+FILES = [path for path in sorted(ROOT.rglob("__init__.py")) if "__all__ = " in path.read_text(encoding="utf-8")]
+PACKAGES = [".".join(("outlay", *path.parent.relative_to(ROOT).parts)) for path in FILES]
+LAZY = [name for name in PACKAGES if hasattr(import_module(name), "__getattr__")]
 
 
 def test_exported_names() -> None:
@@ -21,11 +34,49 @@ def test_exported_names() -> None:
         "load",
         "policies",
         "report",
+        "results",
         "simulate",
         "theory",
     } == (set(outlay.__all__) - {"__version__"})
-    assert all(getattr(outlay, name) is not None for name in outlay.__all__)
-    assert set(dir(outlay)) >= set(outlay.__all__)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_public_name_resolves_and_is_found_by_tab(name: str) -> None:
+    package = import_module(name)
+    assert len(package.__all__) == len(set(package.__all__))
+    assert set(package.__all__) <= set(dir(package))
+    for public in package.__all__:
+        assert getattr(package, public) is not None
+    space: dict[str, object] = {}
+    exec(f"from {name} import *", space)
+    assert space.keys() >= set(package.__all__)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_the_public_names_are_the_lazy_ones_and_those_imported_at_once(name: str) -> None:
+    package = import_module(name)
+    lazy = inspect.getclosurevars(package.__getattr__).nonlocals["home_of"]
+    assert set(package.__all__) == {*lazy, *_imported_at_once(package)}
+
+
+def _imported_at_once(package: ModuleType) -> set[str]:
+    """The names that the body of a package imports from the library; `if TYPE_CHECKING:` is not at the top level."""
+    body = ast.parse(inspect.getsource(package)).body
+    found = [node for node in body if isinstance(node, ast.ImportFrom) and node.module != "outlay.lazily"]
+    return {alias.name for node in found if (node.module or "").startswith("outlay") for alias in node.names}
+
+
+def test_help_shows_what_was_never_used() -> None:
+    script = "import pydoc, outlay.report; print(pydoc.plain(pydoc.render_doc(outlay.report)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert "regret_figure(result" in done.stdout
+    assert "write_page(result" in pydoc.plain(pydoc.render_doc(outlay.report))
+
+
+def test_names_of_earlier_versions_work_and_are_not_shown() -> None:
+    assert experiments.read is experiments.load
+    assert "read" not in experiments.__all__
+    assert "read" not in dir(experiments)
 
 
 def test_every_law_and_policy_is_exported() -> None:
@@ -53,3 +104,32 @@ print({"numba", "pandas", "matplotlib", "scipy", "pyarrow", "rich", "sqlalchemy"
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_page_is_written_without_campaigns_or_a_database(tmp_path: Path) -> None:
+    result = outlay.simulate(arms.catalogue.load("G"), policies.RoundRobin(), budgets=[10.0, 20.0], runs=2)
+    result.save(tmp_path / "g.parquet")
+    script = """
+import sys, outlay
+outlay.report.write_page(outlay.load("g.parquet"), "g.html")
+print({"outlay.campaign", "outlay.experiments", "sqlalchemy", "numba"} & set(sys.modules))
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
+    assert done.stdout.strip() == "set()"
+    assert (tmp_path / "g.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("verb", ["", "compare", "bounds", "report", "advise", "campaign"])
+def test_the_help_of_the_command_loads_next_to_nothing(verb: str) -> None:
+    script = f"""
+import sys
+from outlay.cli import commands
+try:
+    commands({[*verb.split(), "--help"]!r}, prog_name="outlay")
+except SystemExit as end:
+    heavy = "numpy numba pandas matplotlib scipy pyarrow rich sqlalchemy jinja2".split()
+    sys.exit(f"{{end.code}} {{[name for name in heavy if name in sys.modules]}}")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr.strip() == "0 []"

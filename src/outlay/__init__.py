@@ -17,7 +17,7 @@ from outlay.errors import OutlayError
 from outlay.lazily import lazily
 
 if TYPE_CHECKING:
-    from outlay import advice, arms, campaign, experiments, policies, report, theory
+    from outlay import advice, arms, campaign, experiments, policies, report, results, theory
     from outlay.arms.problem import Problem
     from outlay.beliefs import Belief
     from outlay.campaign import Campaign
@@ -38,6 +38,7 @@ __all__ = [
     "load",
     "policies",
     "report",
+    "results",
     "simulate",
     "theory",
 ]  # fmt: skip

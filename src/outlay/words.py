@@ -13,33 +13,47 @@ def counted(count: int, noun: str, several: str | None = None) -> str:
     >>> counted(1, "arm"), counted(3000, "arm"), counted(2, "policy", "policies")
     ('1 arm', '3,000 arms', '2 policies')
     """
-    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+    return f"{count:,} {plural(count, noun, several)}"
 
 
-def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
-    """Names as a list, cut where it is long.
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """The noun as it stands after a count.
 
-    >>> listed(["a", "b"]), listed(list("abcdef"))
-    ('a and b', 'a, b, c, d and 2 more')
+    >>> plural(1, "run"), plural(0, "run"), plural(2, "policy", "policies")
+    ('run', 'runs', 'policies')
     """
-    shown, more = list(names[:most]), len(names) - most
-    if more > 0:
-        return f"{', '.join(shown)} and {more} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return noun if count == 1 else several or noun + "s"
+
+
+def listed(names: Sequence[str], most: int | None = MOST_LISTED, between: str = ", ") -> str:
+    """Names as a sentence lists them: the first `most` and how many more there are; None for all of them.
+
+    >>> listed(["a", "b"]), listed(list("abcdef")), listed(["x, y", "z"], between="; ")
+    ('a and b', 'a, b, c, d and 2 more', 'x, y; and z')
+    """
+    shown = list(names[:most])
+    if more := len(names) - len(shown):
+        shown.append(f"{more} more")
+    last = between.strip(", ")  # no comma before "and"
+    return f"{between.join(shown[:-1])}{last} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def capital(text: str) -> str:
-    """The beginning of a sentence."""
+    """The text with a capital letter at its beginning.
+
+    >>> capital("three arms are left")
+    'Three arms are left'
+    """
     return text[:1].upper() + text[1:]
 
 
 def shortened(label: str) -> str:
-    """A label on one line that leaves room for the picture."""
+    """A label on one line, short enough to leave room for the picture."""
     return cut(" ".join(label.split()), _LONGEST_LABEL)
 
 
 def cut(label: str, most: int) -> str:
-    """A name where there is room for so many characters: its middle goes, since names often differ at their ends.
+    """A name in at most `most` characters; what is cut is its middle, since names often differ at their ends.
 
     >>> cut("a rather long name, 12", 12)
     'a rathe…, 12'
@@ -58,7 +72,7 @@ def one_of(names: Collection[str], asked: object) -> str:
 
 
 def meant(asked: object, names: Collection[str]) -> str:
-    """The closest name as a question, where one is close."""
+    """The closest name as a question; empty where none is close."""
     keys = {key_of(name): name for name in names}
     close = get_close_matches(key_of(asked), keys, 1) if isinstance(asked, str) else []
     return f" (did you mean {keys[close[0]]}?)" if close else ""

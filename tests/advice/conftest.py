@@ -44,3 +44,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 def draw() -> Any:
     """The maker of such logs."""
     return drawn
+
+
+@pytest.fixture
+def close(draw: Any) -> Any:
+    """Two arms between which the log does not decide."""
+    return draw().replace({"arm": {"poor": "good"}}).assign(reward=lambda frame: frame["cost"] > 0.9)

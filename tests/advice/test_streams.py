@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from outlay.advice.evidence import tally as tally_module
-from outlay.advice.evidence.drift import Blocks, change_of
+from outlay.advice.evidence.drift import BlockSums, change_of
 from outlay.advice.evidence.kept import Kept
 from outlay.advice.evidence.moments import merged, sums_of
 from outlay.advice.evidence.tails import tail_of
@@ -83,9 +83,9 @@ def test_room_is_shared_by_many_arms(monkeypatch):
 @pytest.mark.parametrize("count", [10, 128, 129, 1000, 5003])
 def test_blocks_of_parts(count):
     values = np.random.default_rng(count).normal(size=(2, count))
-    blocks, places = Blocks(), np.arange(values.shape[1])
+    blocks, positions = BlockSums(), np.arange(values.shape[1])
     for part in parts(count, count):
-        blocks.add(values[:, part], 3 * places[part])
+        blocks.add(values[:, part], 3 * positions[part])
     size, means = slow.blocks(values[0], 128)
     assert blocks.size == size
     np.testing.assert_allclose(blocks.sums[0] / size, means, rtol=1e-9, atol=1e-12)
@@ -118,7 +118,7 @@ def test_false_alarms_of_drift(law):
     """At most 5 % of 1500 logs in random order, whatever the law (an error of 4 standard deviations allowed)."""
     rng, alarms, runs = np.random.default_rng(7), 0, 1500
     for _ in range(runs):
-        blocks = Blocks()
+        blocks = BlockSums()
         blocks.add(np.stack([LAWS[law](rng, 700)] * 2), np.arange(700))
         found = change_of(blocks.sums[0], blocks.size)
         alarms += found is not None and found.chance < 0.05
@@ -130,7 +130,7 @@ def test_false_alarms_of_drift(law):
 def test_drift_is_found(shape):
     time = np.linspace(0, 1, 4000)
     drift = {"step": 0.5 * (time > 0.6), "trend": time, "bump": 0.8 * (abs(time - 0.5) < 0.2)}[shape]
-    blocks = Blocks()
+    blocks = BlockSums()
     blocks.add(np.stack([np.random.default_rng(1).normal(size=4000) + drift] * 2), np.arange(4000))
     found = change_of(blocks.sums[0], blocks.size)
     assert found is not None

@@ -86,6 +86,14 @@ def reports(monkeypatch):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """In place of a sweep's figure: its numbers as text, where the test is about playing; drawing takes seconds."""
+    monkeypatch.setattr("outlay.experiments.report.figure.sweep_figure", lambda chart, width="page": (chart, width))
+    monkeypatch.setattr("outlay.report.figures.svg_text", lambda figure: f"<svg {figure[0].title}/>")
+    monkeypatch.setattr("outlay.report.figures.save_figure", lambda figure, path: path.write_text(repr(figure)))
+
+
+@pytest.fixture
 def simulated(monkeypatch, reports):
     """In place of the simulator: random pulls by the seed and the policy; the labels that were played, in order."""
     labels: list[str] = []

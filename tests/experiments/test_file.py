@@ -6,7 +6,7 @@ import pytest
 from outlay import Problem
 from outlay.arms import catalogue
 from outlay.errors import BadFile
-from outlay.experiments import is_experiment, points_of, read
+from outlay.experiments import is_experiment, load, points_of
 from outlay.experiments.report.summary import Row
 from outlay.experiments.setup.sweep import TAKEN, Sweep
 
@@ -14,7 +14,7 @@ from .conftest import PLAIN, SWEPT
 
 
 def test_a_file_is_read(write):
-    experiment = read(write(SWEPT))
+    experiment = load(write(SWEPT))
     assert experiment.title == "two arms"
     assert experiment.problem.names == ("good", "worse")
     assert [one.label for one in experiment.players] == ["RoundRobin", "stubborn"]
@@ -24,7 +24,7 @@ def test_a_file_is_read(write):
 
 
 def test_what_is_left_out_has_a_default(write):
-    experiment = read(write('\ufeffformat = 1\n[experiment]\nproblem = "G"\nbudget = 1e4', "mine.toml"))
+    experiment = load(write('\ufeffformat = 1\n[experiment]\nproblem = "G"\nbudget = 1e4', "mine.toml"))
     assert experiment.title == "mine"
     assert experiment.problem == catalogue.load("G")
     assert [one.label for one in experiment.players] == ["UCBB1", "UCBM1", "Frugal", "RoundRobin"]
@@ -36,7 +36,7 @@ def test_a_problem_next_to_the_file(write, tmp_path, monkeypatch):
     (tmp_path / "deep").mkdir()
     catalogue.load("H").save(tmp_path / "deep" / "problem.toml")
     path = write('format = 1\n[experiment]\nproblem = "problem.toml"\nbudget = 10', "deep/e.toml")
-    assert read(path).problem == catalogue.load("H")
+    assert load(path).problem == catalogue.load("H")
 
 
 HEAD = 'format = 1\n[experiment]\nproblem = "G"\nbudget = 10\n'
@@ -126,7 +126,7 @@ BAD = [
 @pytest.mark.parametrize(("text", "sentence"), BAD)
 def test_bad_files_get_one_sentence(write, text, sentence):
     with pytest.raises(BadFile) as refused:
-        points_of(read(write(text)))
+        points_of(load(write(text)))
     said = str(refused.value)
     assert said.startswith("experiment.toml: ")
     assert sentence in said
@@ -135,9 +135,9 @@ def test_bad_files_get_one_sentence(write, text, sentence):
 
 def test_what_is_no_toml(write):
     with pytest.raises(BadFile, match=r"^x.toml is not TOML: .*line 1"):
-        read(write("== nothing ==", "x.toml"))
+        load(write("== nothing ==", "x.toml"))
     with pytest.raises(BadFile, match=r"^cannot read nosuch: No such file"):
-        read("nosuch")
+        load("nosuch")
 
 
 def test_which_files_are_experiments(write):
@@ -152,7 +152,7 @@ def test_which_files_are_experiments(write):
 
 
 def test_the_inline_problem_is_that_of_a_problem_file(write):
-    inline = read(write(PLAIN)).problem
+    inline = load(write(PLAIN)).problem
     arms = PLAIN[PLAIN.index("[[arms]]") : PLAIN.index("[[policies]]")]
     assert inline == Problem.from_toml("format = 1\n" + arms)
 
@@ -162,4 +162,4 @@ def test_a_sweep_is_not_called_what_another_column_is(write):
     with pytest.raises(
         BadFile, match=r"name of sweep 1 must be unlike the other columns of the table .*; got 'policy'"
     ):
-        read(write(SWEPT + 'name = "policy"\n'))
+        load(write(SWEPT + 'name = "policy"\n'))

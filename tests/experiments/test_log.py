@@ -9,7 +9,7 @@ import pytest
 
 from outlay.arms import Empirical
 from outlay.errors import BadFile
-from outlay.experiments import read
+from outlay.experiments import load
 from outlay.experiments.setup.log import problem_of
 from outlay.logs import Columns, sources
 
@@ -21,7 +21,7 @@ OF_LOG = (
 
 def test_a_log_is_a_problem(write):
     write(LOG, "log.csv")
-    problem = read(write(OF_LOG)).problem
+    problem = load(write(OF_LOG)).problem
     assert problem.names == ("small", "large")
     assert problem.arms == (Empirical([1, 3], [0.5, -1]), Empirical([2.5], [1]))
     with gzip.open("log.csv.gz", "wt") as file:
@@ -29,7 +29,7 @@ def test_a_log_is_a_problem(write):
     write(LOG.replace(",", ";"), "log.txt")
     pd.read_csv("log.csv").to_parquet("log.parquet")
     for name in ("log.csv.gz", "log.txt", "log.parquet"):
-        assert read(write(OF_LOG.replace("log.csv", name))).problem == problem, name
+        assert load(write(OF_LOG.replace("log.csv", name))).problem == problem, name
 
 
 def test_every_pair_in_the_order_of_the_file(tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def test_every_pair_in_the_order_of_the_file(tmp_path, monkeypatch):
 def test_a_broken_log(write, log, sentence):
     write(log, "log.csv")
     with pytest.raises(BadFile) as refused:
-        read(write(OF_LOG))
+        load(write(OF_LOG))
     assert str(refused.value).startswith(f"experiment.toml: {sentence}")
     assert "advise" not in str(refused.value)
 
@@ -84,14 +84,14 @@ def test_what_is_no_log(write):
     }
     for name, sentence in sentences.items():
         with pytest.raises(BadFile, match=f"^experiment.toml: {sentence}$"):
-            read(write(OF_LOG.replace("log.csv", name)))
+            load(write(OF_LOG.replace("log.csv", name)))
 
 
 def test_an_arm_may_be_called_na_and_columns_differ(write):
     write("model,usd,score\nNA,1,1\nNone,1,2\n", "log.csv")
-    assert read(write(OF_LOG)).problem.names == ("NA", "None")
+    assert load(write(OF_LOG)).problem.names == ("NA", "None")
     with pytest.raises(BadFile, match=r"arm, cost and reward of \[log\] must be three different columns"):
-        read(write(OF_LOG.replace('"usd"', '"score"')))
+        load(write(OF_LOG.replace('"usd"', '"score"')))
 
 
 def test_a_column_of_numbers_of_requests_is_no_column_of_arms(tmp_path):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outlay.experiments import read, run
-from outlay.experiments.report.verdict import Standing, sentences
-from outlay.report.verdict import Verdict
+from outlay.experiments import load, run
+from outlay.experiments.report.standings import Standing, sentences
+from outlay.report.findings import Finding
 
 from .conftest import SWEPT
 
@@ -19,7 +19,7 @@ def stand(
     values: dict[str, Any], *order: str, tied: str = "", lost: float = 5.0, level: bool = False, halves: float = 0.9
 ) -> Standing:
     regret = np.array([lost + rank for rank in range(len(order))])
-    return Standing(values, Verdict(list(order), list(tied), regret, halves * regret, None, lost, []), level)
+    return Standing(values, Finding(list(order), list(tied), regret, halves * regret, None, lost, []), level)
 
 
 def at(value: float | str, *order: str, **more: Any) -> Standing:
@@ -99,7 +99,7 @@ def test_one_policy_and_points_where_nothing_is_lost():
 @pytest.fixture
 def page(write, simulated) -> str:
     text = SWEPT.replace('over = "arms.correlation"', 'over = "arms.correlation"\nname = "<b>ρ"')
-    run(read(write(text.replace("two arms", "two <i>arms"))), "out")
+    run(load(write(text.replace("two arms", "two <i>arms"))), "out")
     return Path("out/sweep.html").read_text(encoding="utf-8")
 
 
@@ -110,7 +110,7 @@ def test_the_page(page):
     assert re.search(r"RoundRobin lost [\d.]+ on average at every point\.", page)
     assert page.count("<svg ") == 2
     assert "<code>outlay compare experiment.toml --out FOLDER</code>" in page
-    assert "experiments.read('experiment.toml')" in unescape(page)
+    assert "experiments.load('experiment.toml')" in unescape(page)
     assert "arms.correlation = −0.5, 0.5" in page
     assert "stubborn: Fixed(arm=1)" in page
     assert not re.search(r"<[bi]>", page)
@@ -130,7 +130,7 @@ def test_it_asks_for_nothing(page):
 
 
 def test_a_bound_that_is_left_out_is_said(page, write):
-    note = "Where the lower bound is far above all regrets it is left out"
+    note = "The lower bound is left out where it is far above all regrets"
     assert note not in page
-    run(read(write(SWEPT.replace("reward = 0.5", "reward = 0.9999"))), "close")
+    run(load(write(SWEPT.replace("reward = 0.5", "reward = 0.9999"))), "close")
     assert note in Path("close/sweep.html").read_text(encoding="utf-8")

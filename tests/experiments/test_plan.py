@@ -8,7 +8,7 @@ import pytest
 
 from outlay.arms import Gaussian
 from outlay.errors import BadFile
-from outlay.experiments import points_of, read
+from outlay.experiments import load, points_of
 from outlay.experiments.play import jobs
 from outlay.experiments.setup import plan
 from outlay.policies import Fixed, RoundRobin
@@ -17,11 +17,11 @@ from .conftest import PLAIN, SWEPT
 
 
 def keys(write: Callable[[str], Path], text: str) -> list[str]:
-    return [cell.key for _, cell in jobs(points_of(read(write(text))))]
+    return [cell.key for _, cell in jobs(points_of(load(write(text))))]
 
 
 def test_a_file_without_a_sweep_is_one_point(write):
-    [point] = points_of(read(write(PLAIN)))
+    [point] = points_of(load(write(PLAIN)))
     assert (point.title, point.folder, point.values) == ("", "", {})
     assert {label: cell.policy for label, cell in point.cells.items()} == {
         "RoundRobin": RoundRobin(),
@@ -31,7 +31,7 @@ def test_a_file_without_a_sweep_is_one_point(write):
 
 def test_several_sweeps_make_a_grid(write):
     text = SWEPT + '[[sweep]]\nover = ["arms.good.cost_sd", "arms.worse.reward_sd"]\nname = "sd"\nvalues = [1, 2, 3]\n'
-    points = points_of(read(write(text)))
+    points = points_of(load(write(text)))
     assert [tuple(point.values.values()) for point in points] == [(c, s) for c in (-0.5, 0.5) for s in (1, 2, 3)]
     assert points[4].title == "correlation = 0.5, sd = 2"
     assert points[4].folder == "correlation=0.5,sd=2"
@@ -90,13 +90,13 @@ def test_points_share_the_cells_that_a_sweep_leaves_alone(write):
 
 def test_how_much_is_to_be_played(write):
     text = PLAIN.replace('[[policies]]\nname = "RoundRobin"', '[[policies]]\nname = "EpsilonFirst"')
-    [point] = points_of(read(write(text.replace("cost = 1.0\nreward = 1.0", "cost = 2.0\nreward = 4.0"))))
+    [point] = points_of(load(write(text.replace("cost = 1.0\nreward = 1.0", "cost = 2.0\nreward = 4.0"))))
     assert point.cells["stubborn"].pulls == pytest.approx(4 * 50 / 2)
     assert point.cells["EpsilonFirst"].pulls == pytest.approx(4 * 70 / 2), "it is told the budget: a run for each"
 
 
 def test_budgets_are_those_of_simulate(write):
-    [point] = points_of(read(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
+    [point] = points_of(load(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
     assert point.cells["RoundRobin"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())
 
 
@@ -105,4 +105,4 @@ def test_means_beyond_all_measure_are_refused_before_the_work(write):
     with pytest.raises(
         BadFile, match=r"mean reward of an arm must be within ±1e\+100; got 1e\+300 \(at reward = 1e\+300\)"
     ):
-        points_of(read(write(text)))
+        points_of(load(write(text)))

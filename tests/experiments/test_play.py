@@ -9,7 +9,7 @@ import pytest
 import outlay
 from outlay import Result, policies
 from outlay.errors import BadFile, BadParameter, OutlayError
-from outlay.experiments import estimate, points_of, read, results, run, store
+from outlay.experiments import estimate, load, points_of, results, run, store
 from outlay.experiments.report import outputs
 
 from .conftest import PLAIN, SWEPT
@@ -20,7 +20,7 @@ def bytes_of(folder: str) -> dict[str, bytes]:
 
 
 def test_two_runs_give_the_same_bytes_and_the_second_plays_nothing(write, simulated):
-    experiment = read(write(SWEPT))
+    experiment = load(write(SWEPT))
     first = run(experiment, "a")
     assert (first.played, first.reused, first.result) == (4, 0, None)
     kept = bytes_of("a")
@@ -37,54 +37,54 @@ def test_two_runs_give_the_same_bytes_and_the_second_plays_nothing(write, simula
 
 
 def test_a_policy_more_is_played_alone(write, simulated):
-    run(read(write(PLAIN)), "out")
+    run(load(write(PLAIN)), "out")
     simulated.clear()
-    outcome = run(read(write(PLAIN + '[[policies]]\nname = "Greedy"\n')), "out")
+    outcome = run(load(write(PLAIN + '[[policies]]\nname = "Greedy"\n')), "out")
     assert simulated == ["Greedy"]
     assert (outcome.played, outcome.reused) == (1, 2)
     assert outcome.result is not None
     assert outcome.result.labels == ["RoundRobin", "stubborn", "Greedy"]
     assert outlay.load("out/result.parquet") == outcome.result
-    relabelled = run(read(write(PLAIN.replace("stubborn", "mule"))), "out")
+    relabelled = run(load(write(PLAIN.replace("stubborn", "mule"))), "out")
     assert simulated == ["Greedy"]
     assert relabelled.result is not None
     assert relabelled.result.labels == ["RoundRobin", "mule"]
 
 
-def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, reports):
-    run(read(write(SWEPT)), "out")
+def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, reports, undrawn):
+    run(load(write(SWEPT)), "out")
     assert reports == ["correlation=-0.5", "correlation=0.5"]
     reports.clear()
-    run(read(write(SWEPT.replace("0.5]", "0.5, 0.9]"))), "out")
+    run(load(write(SWEPT.replace("0.5]", "0.5, 0.9]"))), "out")
     assert reports == ["correlation=0.9"]
     Path("out/correlation=0.5/report.html").unlink()
     Path("out/correlation=-0.5/result.parquet").write_bytes(b"half")
-    run(read(write(SWEPT)), "out")
+    run(load(write(SWEPT)), "out")
     assert sorted(reports[1:]) == ["correlation=-0.5", "correlation=0.5"]
     reports.clear()
-    run(read(write(SWEPT.replace("stubborn", "mule"))), "out")
+    run(load(write(SWEPT.replace("stubborn", "mule"))), "out")
     assert len(reports) == 2
 
 
-def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports):
-    run(read(write(SWEPT)), "out")
+def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports, undrawn):
+    run(load(write(SWEPT)), "out")
     page = Path("out/correlation=0.5/report.html")
     assert "<title>two arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
     reports.clear()
-    outcome = run(read(write(SWEPT.replace("two arms", "two brave arms"))), "out")
+    outcome = run(load(write(SWEPT.replace("two arms", "two brave arms"))), "out")
     assert (outcome.played, len(reports)) == (0, 2)
     assert "<title>two brave arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
     assert "<title>two brave arms</title>" in Path("out/sweep.html").read_text(encoding="utf-8")
     assert Path("out/sweep.tex").read_text(encoding="utf-8").count(r"\caption{two brave arms: regret") == 1
-    run(read(write(SWEPT)), "other")
-    run(read(write(SWEPT)), "out")
+    run(load(write(SWEPT)), "other")
+    run(load(write(SWEPT)), "out")
     assert bytes_of("out") == bytes_of("other")
 
 
-def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch):
+def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch, undrawn):
     """Half of a report with another title must not pass for the old one."""
-    run(read(write(SWEPT)), "out")
-    run(read(write(SWEPT)), "other")
+    run(load(write(SWEPT)), "out")
+    run(load(write(SWEPT)), "other")
 
     def interrupted(result: Result, folder: Path, title: str) -> list[Path]:
         (folder / "report.html").write_text(title)
@@ -93,17 +93,17 @@ def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, 
     with monkeypatch.context() as patched:
         patched.setattr(outputs, "write_report", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            run(read(write(SWEPT.replace("two arms", "two brave arms"))), "out")
-    run(read(write(SWEPT)), "out")
+            run(load(write(SWEPT.replace("two arms", "two brave arms"))), "out")
+    run(load(write(SWEPT)), "out")
     assert bytes_of("out") == bytes_of("other")
 
 
-def test_a_damaged_cell_is_counted(write, simulated):
-    run(read(write(SWEPT)), "out")
+def test_a_damaged_cell_is_counted(write, simulated, undrawn):
+    run(load(write(SWEPT)), "out")
     damaged = next(Path("out/cells").glob("Fixed*"))
     damaged.write_bytes(damaged.read_bytes()[:100])
     said: list[str] = []
-    assert run(read(write(SWEPT)), "out", said.append).played == 1
+    assert run(load(write(SWEPT)), "out", said.append).played == 1
     assert said[0].startswith("1/1  stubborn")
 
 
@@ -124,7 +124,7 @@ def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
 
     monkeypatch.setattr("outlay.engine.backends.cuda.toolkit", no_gpu)
     with pytest.raises(OutlayError, match=sentence):
-        run(read(write(SWEPT.replace(old, new))), "a/b")
+        run(load(write(SWEPT.replace(old, new))), "a/b")
     assert [path.name for path in Path().iterdir()] == ["experiment.toml"]
 
 
@@ -134,7 +134,7 @@ def test_what_simulate_refuses_was_asked_wrongly_in_the_file(write, monkeypatch,
 
     monkeypatch.setattr("outlay.experiments.play.simulate", simulate)
     with pytest.raises(BadParameter, match=r"^runs of \[experiment\] in experiment.toml must be fewer; got 4$"):
-        run(read(write(PLAIN)), "out")
+        run(load(write(PLAIN)), "out")
 
 
 @pytest.mark.parametrize("taken", ["sweep.csv", "correlation=0.5/report.html"])
@@ -142,15 +142,15 @@ def test_places_that_are_taken_are_found_before_the_work(write, simulated, taken
     (Path("out") / taken).mkdir(parents=True)
     for work in (run, estimate):
         with pytest.raises(BadFile, match=rf"^cannot write out/{taken}: it is a folder$"):
-            work(read(write(SWEPT)), "out")
+            work(load(write(SWEPT)), "out")
     write("in the way", "out/correlation=-0.5")
     with pytest.raises(BadFile, match=r"^cannot write out/correlation=-0.5: it is a file$"):
-        run(read(write(SWEPT)), "out")
+        run(load(write(SWEPT)), "out")
     assert simulated == []
 
 
 def test_damaged_and_foreign_cells_are_played_again(write, simulated):
-    experiment = read(write(PLAIN))
+    experiment = load(write(PLAIN))
     run(experiment, "out")
     whole = bytes_of("out")
     uniform, fixed = sorted(Path("out/cells").iterdir(), reverse=True)
@@ -164,7 +164,7 @@ def test_damaged_and_foreign_cells_are_played_again(write, simulated):
 
 
 def test_what_fails_says_where_and_keeps_the_rest(write, reports):
-    experiment = read(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
+    experiment = load(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
     with pytest.raises(
         OutlayError, match=r"^RoundRobin at correlation = −0.5: run \d of RoundRobin made max_pulls = 30 pulls"
     ):
@@ -178,7 +178,7 @@ def test_what_fails_says_where_and_keeps_the_rest(write, reports):
 
 def test_cells_put_together_are_one_simulation(write):
     """Nothing stands in here: the simulator, and the report."""
-    experiment = read(write(PLAIN))
+    experiment = load(write(PLAIN))
     [(_, result)] = results(experiment, "out")
     contenders: dict[str, policies.Policy] = {"RoundRobin": policies.RoundRobin(), "stubborn": policies.Fixed(1)}
     assert result == outlay.simulate(experiment.problem, contenders, [20, 50], runs=4, seed=3)
@@ -190,8 +190,8 @@ def test_cells_put_together_are_one_simulation(write):
 
 
 def test_cells_that_disagree_are_not_mixed(write, simulated):
-    [point] = points_of(read(write(PLAIN)))
-    run(read(write(PLAIN)), "out")
+    [point] = points_of(load(write(PLAIN)))
+    run(load(write(PLAIN)), "out")
     found = {label: outlay.load(store.path_of(Path("out"), cell)) for label, cell in point.cells.items()}
     changed = found["stubborn"]
     found["stubborn"] = replace(changed, oracle_reward=changed.oracle_reward + 1.0)
@@ -224,7 +224,7 @@ main()
 
 def test_killed_in_the_middle_of_a_file_and_resumed(write, reports, fresh_python):
     """A process of its own, by SIGKILL, half of its second file on the disk: as good as new after the next run."""
-    experiment = read(write(SWEPT))
+    experiment = load(write(SWEPT))
     done = fresh_python(KILLED, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     cells = {path: path.stat().st_mtime_ns for path in Path("killed/cells").iterdir()}
@@ -240,6 +240,6 @@ def test_killed_in_the_middle_of_a_file_and_resumed(write, reports, fresh_python
 def test_a_folder_that_cannot_be_made(write, simulated):
     write("in the way", "out")
     with pytest.raises(OutlayError, match=r"^cannot write out: it is a file$"):
-        run(read(write(PLAIN)), "out")
+        run(load(write(PLAIN)), "out")
     assert simulated == []
     assert Path("out").is_file()

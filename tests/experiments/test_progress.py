@@ -7,16 +7,16 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from outlay.experiments import calibrate, estimate, points_of, read, run
+from outlay.experiments import calibrate, estimate, load, points_of, run
 from outlay.experiments.play import jobs
-from outlay.experiments.progress import Progress, State
+from outlay.experiments.progress import BarState, Progress
 
 from .conftest import SWEPT
 
 
 def test_each_label_has_its_pace(write):
     lines: list[str] = []
-    every = jobs(points_of(read(write(SWEPT))))  # 4 runs of 50 pulls: 200 pulls a cell
+    every = jobs(points_of(load(write(SWEPT))))  # 4 runs of 50 pulls: 200 pulls a cell
     progress = Progress(every, say=lines.append)
     assert progress.left == 0.0
     (quick, first), (slow, second), (_, third), (_, fourth) = every
@@ -37,9 +37,9 @@ def test_each_label_has_its_pace(write):
 
 
 def test_the_state_of_a_cell_at_work(write, monkeypatch):
-    now, states = [0.0], list[State]()
+    now, states = [0.0], list[BarState]()
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
-    every = jobs(points_of(read(write(SWEPT))))  # 200 pulls a cell
+    every = jobs(points_of(load(write(SWEPT))))  # 200 pulls a cell
     progress = Progress(every, points=2, show=states.append)
     (quick, first), (slow, second), *_ = every
     told = progress.reporter(quick, "correlation = -0.5", first)
@@ -63,7 +63,7 @@ def test_the_state_of_a_cell_at_work(write, monkeypatch):
 
 
 def test_nothing_to_play_is_all_of_it():
-    states = list[State]()
+    states = list[BarState]()
     with Progress([], points=1, show=states.append).drawing(""):
         pass
     assert states == [("drawing", 1.0, None, 0.0)]
@@ -74,7 +74,7 @@ def test_the_bar_says_what_is_done(write, simulated, monkeypatch):
     screen = io.StringIO()
     terminal = partial(Console, file=screen, force_terminal=True, width=100)
     monkeypatch.setattr("rich.console.Console", lambda **_: terminal())
-    outcome = run(read(write(SWEPT.replace("stubborn", "[red]mule"))), "out", print, bar=True)
+    outcome = run(load(write(SWEPT.replace("stubborn", "[red]mule"))), "out", print, bar=True)
     assert outcome.played == 4
     shown = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", screen.getvalue())
     assert "drawing, correlation = 0.5" in shown
@@ -98,7 +98,7 @@ def clock(monkeypatch):
 
 def test_the_estimate_is_scaled_by_pulls(write, clock):
     text = SWEPT.replace("budgets = [20, 50]", "budgets = [2e3, 5e3]").replace("runs = 4", "runs = 600")
-    shares = estimate(read(write(text)), "out")
+    shares = estimate(load(write(text)), "out")
     assert [(share.label, share.cells, share.missing, share.pulls) for share in shares] == [
         ("RoundRobin", 2, 2, 6e6),
         ("stubborn", 2, 2, 6e6),
@@ -108,10 +108,10 @@ def test_the_estimate_is_scaled_by_pulls(write, clock):
 
 
 def test_what_is_there_takes_no_time(write, simulated, clock):
-    experiment = read(write(SWEPT))
+    experiment = load(write(SWEPT))
     run(experiment, "out")
     more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
-    shares = estimate(read(write(more)), "out")
+    shares = estimate(load(write(more)), "out")
     assert [(share.label, share.cells, share.missing) for share in shares] == [("RoundRobin", 2, 0), ("stubborn", 4, 2)]
     assert shares[0].seconds == 0.0
     assert shares[1].seconds == pytest.approx(2 * (0.1 + 0.2))

@@ -12,7 +12,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.experiments.setup.players import FACTS, Player
 from outlay.experiments.setup.sweep import Setup, moved
 from outlay.knowledge import policy_for
-from outlay.policies import BY_NAME, UCBB1, CatoniRate, Frugal
+from outlay.policies import BY_NAME, UCBB1, UCBM1, CatoniRate, Frugal
 
 # The first of each law: of some others the mean reward cannot be moved alone.
 EXAMPLES = list({type(law): law for law in reversed(conftest.LAWS)}.values())
@@ -92,6 +92,7 @@ def test_what_a_file_gives_replaces_what_is_known():
     assert Player("UCBB1", "a", {"alpha": 3, "cov": "known"}).on(problem) == known._replace(alpha=3)
     assert Player("UCBB1", "a", {"cov": 0.0}).on(problem) == known._replace(cov=[0.0])
     bounded = Player("UCBB1", "a", {"cost_bound": 1.0, "reward_bound": 1.0}).on(problem)
+    assert isinstance(bounded, UCBB1)
     assert bounded.chosen_factor == 2.0, "it follows from the bounds that were given"
 
 
@@ -105,7 +106,7 @@ def test_known_gives_what_no_policy_is_told_unasked():
 def test_a_file_that_says_everything_needs_no_problem_that_knows():
     wild = Problem([Pareto(1, 1, 1.5, 1.5), Pareto(1, 0.5)])
     given = {"var_cost": 1.0, "var_reward": 1.0, "cov": 0.0}
-    assert Player("UCBM1", "a", given).on(wild).min_cost == 1e-12
+    assert Player("UCBM1", "a", given).on(wild) == UCBM1(1.0, 1.0, 0.0, min_cost=1e-12)
     for parameters in ({**given, "cov": "known"}, {"var_cost": 1.0}, {}):
         with pytest.raises(NotCovered, match="UCBM1 needs finite second moments"):
             Player("UCBM1", "a", parameters).on(wild)

@@ -78,7 +78,7 @@ def test_the_scale_can_be_chosen(three, apart, scale):
     for result in (three, apart):
         assert regret_chart(result, scale=scale).axis.scale == scale
     with pytest.raises(BadParameter, match="scale of regret_figure must be one of linear, log; got 'loglog'"):
-        regret_chart(three, scale="loglog")
+        regret_chart(three, scale="loglog")  # type: ignore[arg-type]
 
 
 def test_no_logarithm_of_nothing(make):
@@ -103,7 +103,7 @@ def test_chart(three):
     assert regret_chart(three, bounds=False).bounds == []
     assert regret_chart(three, kind="realised").title.startswith("Realised regret")
     with pytest.raises(BadParameter):
-        regret_chart(three, kind="nosuch")
+        regret_chart(three, kind="nosuch")  # type: ignore[arg-type]
 
 
 @given(st.lists(st.floats(0, 1), max_size=15))

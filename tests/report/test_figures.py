@@ -107,7 +107,7 @@ def test_many_arms_are_not_all_named(make):
     few[..., 5] = 9
     object.__setattr__(result, "pulls", few)
     assert named(report.pulls_figure(result)) == ["arm 0", "arm 3", "18 more arms"]
-    assert drawn(result, Floor(None, None))[2].words.endswith("It got 0% of the pulls at most, too little to be seen.")
+    assert drawn(result, Floor(None, None))[2].words.endswith("It got at most 0% of the pulls, too few to be seen.")
 
 
 def test_nothing_is_cut_off(make):

@@ -12,13 +12,13 @@ from outlay.beliefs import Belief, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
 from outlay.policies import Fixed, RoundRobin
+from outlay.report.findings import finding, sentences
 from outlay.report.numbers.distribution import MOST_DOTS, distribution, strip
 from outlay.report.numbers.earnings import earnings
 from outlay.report.numbers.heat import heat_map
 from outlay.report.numbers.intervals import intervals
 from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
-from outlay.report.verdict import sentences, verdict
 from outlay.results.result import Result
 
 
@@ -89,7 +89,7 @@ def test_the_distribution_is_every_run(two):
     realised = distribution(two, "realised")
     assert [one.regret.tolist() for one in realised.strips] == [[10, 30], [50, 50]]
     with pytest.raises(BadParameter):
-        distribution(two, "nosuch")
+        distribution(two, "nosuch")  # type: ignore[arg-type]
 
 
 def test_of_many_runs_the_ends_stay():
@@ -133,9 +133,9 @@ def test_a_heat_map_without_a_scale_has_no_numbers():
     wrong: list[object] = [{}, free, [free]]
     for bad in wrong:
         with pytest.raises(BadParameter, match="results of heatmap_figure must be a dict from a problem's name"):
-            heat_map(bad)
+            heat_map(bad)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match="measure of heatmap_figure must be one of lost, ratio"):
-        heat_map({"free": free}, "nosuch")
+        heat_map({"free": free}, "nosuch")  # type: ignore[arg-type]
 
 
 def test_fieller_is_student_inverted():
@@ -193,11 +193,11 @@ def test_the_verdict_names_the_best_that_learns(two):
         [two.pulls[0].tolist(), two.pulls[1].tolist(), [[[10, 0], [100, 0]]] * 2],
         {"p0": RoundRobin(), "p1": RoundRobin(), "oracle": Fixed(0)},
     )
-    found = verdict(with_oracle)
+    found = finding(with_oracle)
     assert found.order == ["p0", "p1"]
     assert found.regret.tolist() == [20.0, 50.0]
     assert found.lost == 0.1
-    assert found.told == []
+    assert found.knowledge == []
     assert sentences(found, with_oracle)[0] == (
         "Use p0: it lost least, 20.0 on average, 10% of what the best arm alone earns. Next is p1 with 50.0."
     )
@@ -205,7 +205,7 @@ def test_the_verdict_names_the_best_that_learns(two):
 
 def test_the_verdict_admits_a_tie():
     result = by_hand([[[[5, 5], [90, 10]], [[5, 5], [50, 50]]], [[[5, 5], [60, 40]], [[5, 5], [70, 30]]]])
-    found = verdict(result)
+    found = finding(result)
     assert (found.order, found.tied) == (["p0", "p1"], ["p1"])
     assert sentences(found, result)[0].startswith(
         "p0 and p1 lost least, and 2 runs do not tell them apart: p0 lost 30.0"
@@ -217,7 +217,7 @@ def test_the_verdict_names_all_that_are_next_and_means_that_few_runs_carry():
     result = by_hand(
         [runs, *[[[[0, 10], [0, 100]]] * 20] * 2], {"p0": RoundRobin(), "p1": RoundRobin(), "p2": RoundRobin()}
     )
-    found = verdict(result)
+    found = finding(result)
     assert found.tied == ["p1", "p2"]
     assert found.carried == {"p0": 10.0}
     said = sentences(found, result)
@@ -227,11 +227,11 @@ def test_the_verdict_names_all_that_are_next_and_means_that_few_runs_carry():
 
 
 def test_the_verdict_says_what_was_told_and_when_nothing_can_be_lost(three, make):
-    told = verdict(three)
-    assert told.told == ["var_cost", "var_reward"]
-    assert "It was told var_cost and var_reward of the arms" in sentences(told, three)[-1]
+    known = finding(three)
+    assert known.knowledge == ["var_cost", "var_reward"]
+    assert "It was told var_cost and var_reward of the arms" in sentences(known, three)[-1]
     alone = make({"a": RoundRobin()}, [6.0], runs=5)
-    assert sentences(verdict(alone), alone)[0].startswith("a lost ")
+    assert sentences(finding(alone), alone)[0].startswith("a lost ")
     equal = make({"a": RoundRobin()}, [6.0])
     object.__setattr__(equal, "problem", Problem([Gaussian(1.0, 1.0, 0.5, 0.5)] * 2))
-    assert sentences(verdict(equal), equal) == ["All arms are equally good: whatever is pulled, nothing is lost."]
+    assert sentences(finding(equal), equal) == ["All arms are equally good: whatever is pulled, nothing is lost."]

@@ -10,11 +10,11 @@ from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed
+from outlay.report.contents import FIGURES, report_files
 from outlay.report.drawn import drawn
 from outlay.report.numbers.curves import floor_of
 from outlay.report.page import arm_rows, page_text, policy_rows
 from outlay.report.tables.regret import regret_numbers
-from outlay.report.write import FIGURES, report_files
 
 
 class Page(HTMLParser):

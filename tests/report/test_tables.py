@@ -112,8 +112,8 @@ def test_markdown_is_one_table(make):
 
 def test_bad_formats_are_refused(three):
     with pytest.raises(BadParameter, match="format of table must be one of text, markdown, csv, latex; got 'html'"):
-        report.table(three, "html")
+        report.table(three, "html")  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"result of table must be an outlay.Result; got 5"):
         report.table(5)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match="kind of regret must be"):
-        report.table(three, "csv", kind="nosuch")
+        report.table(three, "csv", kind="nosuch")  # type: ignore[arg-type]

@@ -1,29 +1,29 @@
-"""advise(): from a log and a budget to what to run, and what to mind."""
+"""advise(): from a log and a budget to what to run, and what to watch out for."""
 
 import math
 from pathlib import Path
-from typing import Any
 
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.cautions import cautions
 from outlay.advice.choice import Known, chosen, contenders
 from outlay.advice.evidence.drift import Course, alarms, change_of
 from outlay.advice.evidence.rates import FREE, OUT, Interval, rate_interval, verdicts
-from outlay.advice.evidence.tails import tail_of
+from outlay.advice.evidence.tails import Tail, tail_of
 from outlay.advice.evidence.tally import Tallies, Tally, tally
 from outlay.advice.records import Advice, ArmAdvice, Caution
 from outlay.advice.telling.code import campaign_code
-from outlay.advice.telling.words import number
 from outlay.beliefs import Belief
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
-from outlay.logs import Columns, name_of, stretches
+from outlay.logs import Columns, Source, name_of, stretches
+from outlay.numerals import number
+from outlay.results.result import Floats
 from outlay.words import counted, shortened
 
 
 def advise(
-    log: Any,
+    log: Source,
     budget: float,
     *,
     arm: str = "arm",
@@ -40,21 +40,21 @@ def advise(
 ) -> Advice:
     """Say which arm is best, which are out, and which policy to run with which parameters.
 
-    The log is read once, in stretches, and may be larger than memory. Of each arm at most 50 000 rows are kept, drawn
-    at random: the rehearsal plays on those.
+    The log is read once, in stretches, and may be larger than memory. At most 50 000 rows per arm are kept, drawn at
+    random; the rehearsal plays on those.
 
     Args:
-        log: the path of a CSV (also gzipped) or Parquet file, a pandas frame or an Arrow table: a row for each pull.
+        log: the path of a CSV (also gzipped) or Parquet file, a pandas frame or an Arrow table: one row per pull.
         budget: what is to be spent, in the unit of the costs.
         arm: the column that names the arm.
         cost: the column with the costs.
         reward: the column with the rewards.
-        cost_bound: the largest |cost| that is possible, where known; else the largest seen counts as such.
-        reward_bound: the same of rewards.
-        guarantee: whether a proof is worth more than the largest mean reward.
-        confidence: with which the intervals of all arms hold together (Bonferroni).
+        cost_bound: the largest possible |cost|, if known; otherwise the largest seen is taken for it.
+        reward_bound: the same for rewards.
+        guarantee: whether to recommend a policy with a proof rather than the one that earns most.
+        confidence: that the intervals of all arms hold together (Bonferroni).
         rehearse: whether to play the policies.
-        runs: of each policy; None for as many as a few seconds allow.
+        runs: per policy; None for as many as fit into a few seconds.
         seed: of the sample and the rehearsal; the same seed gives the same advice.
         workers: threads; None for all cores.
 
@@ -107,7 +107,7 @@ def advise(
 
 
 def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
-    """What is known of each arm."""
+    """What the log says about each arm."""
     found = list(tallies.arms.values())
     beliefs = [tally.belief(i) for i, tally in enumerate(found)]
     lowest, highest = min(float(tally.low[1]) for tally in found), max(float(tally.high[1]) for tally in found)
@@ -143,13 +143,13 @@ def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
     ]
 
 
-def _priced(arms: list[ArmAdvice], tallies: Tallies) -> dict[str, Any]:
-    """The rows kept of the arms that can be played: those of a mean cost above 0."""
+def _priced(arms: list[ArmAdvice], tallies: Tallies) -> dict[str, Floats]:
+    """The rows kept of the arms that can be played: those with a mean cost above 0."""
     rows = {arm.name: tallies.arms[arm.name].sample.rows() for arm in arms if arm.verdict != FREE}
     return {name: kept for name, kept in rows.items() if kept[0].mean() > 0.0}
 
 
-def _tail(tally: Tally) -> Any:
+def _tail(tally: Tally) -> Tail:
     return tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n)
 
 
@@ -158,14 +158,14 @@ def _correlation(belief: Belief) -> float | None:
     return min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None
 
 
-def _notes(tallies: Tallies, priced: dict[str, Any], played: rehearsals.Rehearsal, budget: float) -> list[Caution]:
+def _notes(tallies: Tallies, priced: dict[str, Floats], played: rehearsals.Rehearsal, budget: float) -> list[Caution]:
     """What was left out of the rehearsal."""
     notes = []
     if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in priced.items()):
         most = max(rows.shape[1] for rows in priced.values())
-        notes.append(Caution("sample", f"The rehearsal draws from at most {most:,} rows of an arm, chosen at random"))
+        notes.append(Caution("sample", f"The rehearsal draws from at most {most:,} rows per arm, chosen at random"))
     if played.budget < budget:
-        small = f"The rehearsal spends {number(played.budget)} in place of {number(budget)}, which would take too long"
+        small = f"The rehearsal spends {number(played.budget)} instead of {number(budget)}, which would take too long"
         notes.append(Caution("budget", f"{small}; with more, every policy that learns comes closer to the best arm"))
     if played.runs < rehearsals.FEWEST_RUNS:
         notes.append(Caution("runs", f"{counted(played.runs, 'run')} of each policy say little about their order"))

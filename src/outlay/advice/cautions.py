@@ -1,4 +1,4 @@
-"""What to mind about a log, in sentences: what it shows to be odd, and what no log can tell."""
+"""What to watch out for in a log, in sentences: what looks odd, and what no log can tell."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,30 +7,30 @@ from outlay.advice.evidence.drift import FALSE_ALARM, Change, alarms
 from outlay.advice.evidence.rates import FREE, OUT
 from outlay.advice.evidence.tally import Tallies
 from outlay.advice.records import ArmAdvice, Caution
-from outlay.advice.telling.words import number
+from outlay.numerals import number
 from outlay.words import capital, counted, listed
 
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
 FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much
 
 SELECTION = (
-    "A log does not say why a row used its arm. If the choice looked at the request (hard ones to the strong arm), or"
-    " at results, then means and intervals are off, and no test on this file can show it; only rows whose arm was drawn"
-    " by lot are safe"
+    "A log does not say why a row used its arm. If the choice depended on the request (hard ones to the strong arm) or"
+    " on earlier results, means and intervals are off, and no test on this file can show it; only rows whose arm was"
+    " chosen at random are safe"
 )
 
 
 def cautions(
     arms: Sequence[ArmAdvice], tallies: Tallies, budget: float, cost_bound: float | None, reward_bound: float | None
 ) -> list[Caution]:
-    """Everything to mind, the most telling first; the last, about selection, is always there."""
+    """All cautions, the most telling first; the last one, about selection, is always there."""
     found = [*_budget(arms, budget), *_rows(arms, tallies), *_costs(arms), *_tails(arms), *_drift(arms)]
     found += [*_bounds(arms, "cost", cost_bound), *_bounds(arms, "reward", reward_bound)]
     return [*found, Caution("selection", SELECTION)]
 
 
 def _budget(arms: Sequence[ArmAdvice], budget: float) -> Iterator[Caution]:
-    """A budget of a few pulls of the dearest arm, or below what one pull of an arm in play has cost."""
+    """A budget for a few pulls of the dearest arm, or below the cost of one pull of an arm in play."""
     said = []
     dearest = max((arm for arm in arms if arm.verdict != FREE), key=lambda arm: arm.belief.mean_cost)
     if budget < FEW_PULLS * dearest.belief.mean_cost:

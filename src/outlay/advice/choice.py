@@ -1,21 +1,22 @@
-"""Which policies are rehearsed, told what, and which of them to run."""
+"""Which policies are rehearsed, what they are told, and which of them to run."""
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from outlay import policies
 from outlay.advice.records import ArmAdvice
 from outlay.advice.rehearsal import Candidate, Rehearsal
-from outlay.advice.telling.words import measured, number
+from outlay.numerals import measured, number
 from outlay.policies import Recommendation
+from outlay.policies.protocol import Policy
 
 CLEARLY = 3.0  # standard errors by which a policy must earn more than the default to be preferred
 WORTHWHILE = 0.01  # and by how much of the default's reward
 
 
 class Known(NamedTuple):
-    """Bounds for the policies that are told some: the user's, or the largest seen where that is larger."""
+    """Bounds for the policies that need them: the user's, or the largest values seen where those are larger."""
 
     cost_bound: float
     reward_bound: float
@@ -30,12 +31,12 @@ class Known(NamedTuple):
         return cls(max(cost, cost_bound or 0.0), max(reward, reward_bound or 0.0), negative)
 
 
-def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Any]:
-    """The policies to compare for these arms, the default first, told nothing; RoundRobin shows what learning is worth.
+def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Policy]:
+    """The policies to compare, the default first, which is told nothing; RoundRobin shows what learning is worth.
 
     UCBB1, the paper's, is told the log's second moments, the bounds, and b = half of the smallest mean cost.
     """
-    found: dict[str, Any] = {"Frugal": policies.default()}
+    found: dict[str, Policy] = {"Frugal": policies.default()}
     if known.reward_bound > 0.0 and not known.negative_costs:
         found[f"Frugal, rewards ≤ {number(known.reward_bound)}"] = policies.Frugal(reward_bound=known.reward_bound)
     found |= {"KLRate": policies.KLRate(), "Fieller": policies.Fieller()}
@@ -55,7 +56,7 @@ def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Any]:
 def chosen(arms: Sequence[ArmAdvice], known: Known, played: Rehearsal | None, guarantee: bool) -> Recommendation:
     """The policy for a campaign with these arms: what `policies.recommend` says, or one that clearly earned more.
 
-    More: by three standard errors over the same runs, and by one in a hundred.
+    Clearly more means: by three standard errors over the same runs, and by one percent.
     """
     if guarantee:
         return policies.recommend(
@@ -66,7 +67,7 @@ def chosen(arms: Sequence[ArmAdvice], known: Known, played: Rehearsal | None, gu
             reward_bound=known.reward_bound or None,
         )
     if len(arms) == 1:
-        return Recommendation(policies.default(), f"{arms[0].name} is the only arm left, so that any policy will do")
+        return Recommendation(policies.default(), f"{arms[0].name} is the only arm left, so any policy will do")
     default = policies.recommend([arm.belief for arm in arms], costs_can_be_negative=known.negative_costs)
     better = [] if played is None else [one for one in played.candidates if _better(one, played.candidates[0])]
     if not better:

@@ -8,14 +8,14 @@ from outlay.advice.records import ArmAdvice
 
 
 class Doubts(NamedTuple):
-    """What may be otherwise than in the log."""
+    """What may turn out differently from the log."""
 
-    tails: bool  # costs larger than any so far may come to the arms that it is below
-    drift: bool  # it was not below them all along the file
+    tails: bool  # the arms that beat it may still have costs larger than any so far
+    drift: bool  # it was not below those arms all along the file
 
     @property
     def condition(self) -> str:
-        """When the arm is behind.
+        """The condition under which the arm really is behind.
 
         >>> Doubts(tails=True, drift=False).condition
         'no cost larger than those seen ever comes'
@@ -25,7 +25,7 @@ class Doubts(NamedTuple):
 
 
 def doubts(arms: Sequence[ArmAdvice]) -> dict[str, Doubts]:
-    """Of each arm that is behind, by its name."""
+    """The doubts about each arm that is behind, by its name."""
     return {arm.name: _doubts(arm, arms) for arm in arms if arm.verdict == DOUBTFUL}
 
 

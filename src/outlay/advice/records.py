@@ -1,12 +1,13 @@
 """What advice is made of."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlay.advice.evidence.drift import Change, Course
 from outlay.advice.evidence.rates import BEST, FREE, OUT, Interval
 from outlay.advice.evidence.tails import Tail
 from outlay.advice.rehearsal import Rehearsal
 from outlay.beliefs import Belief
+from outlay.policies.protocol import Policy
 
 
 class ArmAdvice(NamedTuple):
@@ -34,14 +35,14 @@ class ArmAdvice(NamedTuple):
 
 
 class Caution(NamedTuple):
-    """What to mind, in a sentence."""
+    """Something to watch out for, in one sentence."""
 
     kind: str
     sentence: str
 
 
 class Advice(NamedTuple):
-    """What a log says: of each arm, of policies that were rehearsed on it, what to run and what to mind.
+    """What a log says about each arm and about policies rehearsed on it, what to run, and what to watch out for.
 
     `policy` is for a campaign with the arms in `remaining`; `code` is Python that opens it.
     """
@@ -55,7 +56,7 @@ class Advice(NamedTuple):
     cautions: list[Caution]
     rehearsal: Rehearsal | None  # of several policies on all arms; None for one arm, or where it was not wanted
     campaign: Rehearsal | None  # of `policy` on the remaining arms
-    policy: Any
+    policy: Policy
     reason: str
     code: str
 

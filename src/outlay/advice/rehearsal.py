@@ -1,25 +1,26 @@
 """A rehearsal: policies play the log's own rows, drawn with replacement, until the budget is spent."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from outlay.arms import Empirical, Problem
 from outlay.engine import simulate
 from outlay.errors import RunTooLong
-from outlay.results.result import Result
+from outlay.policies.protocol import Policy
+from outlay.results.result import Floats, Result
 
-MOST_PULLS = 500_000  # of the best arm in a run: a larger budget is rehearsed in a smaller one
+MOST_PULLS = 500_000  # of the best arm per run: a larger budget is rehearsed with a smaller one
 MOST_RUNS, FEWEST_RUNS = 200, 20
 WORK = 10**7  # pulls of a policy, over its runs
 
 
 class Candidate(NamedTuple):
-    """A policy, and what came of it over the runs."""
+    """A policy, and how it did over the runs."""
 
     label: str
-    policy: Any
+    policy: Policy
     reward: float  # mean
     stderr: float
     share: float  # of what the best arm earned
@@ -40,26 +41,26 @@ class Rehearsal(NamedTuple):
     best: str  # the arm with the best rate among the rows that were drawn from
     best_reward: float
     best_stderr: float
-    best_low: float  # a run in ten of that arm alone earned less
-    best_high: float  # a run in ten earned more
+    best_low: float  # one run in ten of that arm alone earned less
+    best_high: float  # one run in ten earned more
     candidates: list[Candidate]
 
 
-def problem_of(samples: Mapping[str, Any]) -> Problem:
+def problem_of(samples: Mapping[str, Floats]) -> Problem:
     """The arms' rows, [cost or reward, row], as empirical laws."""
     return Problem([Empirical(*rows) for rows in samples.values()], names=list(samples))
 
 
 def rehearse(
     problem: Problem,
-    contenders: Mapping[str, Any],
+    contenders: Mapping[str, Policy],
     budget: float,
     *,
     runs: int | None = None,
     seed: int = 0,
     workers: int | None = None,
 ) -> Rehearsal:
-    """Play the contenders; a budget of more than half a million pulls is made smaller until they can be played."""
+    """Play the contenders; a budget of more than half a million pulls is scaled down until they can be played."""
     price = float(problem.mean_costs[problem.best])
     pulls = budget / price
     if pulls > MOST_PULLS:
@@ -105,5 +106,5 @@ def summary(result: Result) -> Rehearsal:
     return Rehearsal(float(result.budgets[-1]), result.runs, result.seed, best, *earned, candidates)
 
 
-def _stderr(values: Any) -> float:
+def _stderr(values: Floats) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

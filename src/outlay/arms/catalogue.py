@@ -18,7 +18,7 @@ from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
 from outlay.arms.law import AnyLaw
 from outlay.arms.problem import Problem
 from outlay.errors import BadParameter
-from outlay.files import place, reading
+from outlay.files import checked_path, reading
 from outlay.words import meant
 
 
@@ -41,7 +41,7 @@ def find(text: str, owner: str = "compare") -> Problem:
     """A problem of the catalogue by its name, else the TOML file at that path."""
     if text in names():
         return load(text)
-    path = place(owner, text)
+    path = checked_path(owner, text)
     with reading(path):
         exists = bool(text.strip()) and path.exists()
     if not exists:

@@ -15,7 +15,7 @@ from outlay.arms.problem_checks import checked_arms, checked_moments, checked_na
 from outlay.arms.problem_file import read, written
 from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter, UnknownArm
-from outlay.files import place, reading, writing
+from outlay.files import checked_path, reading, writing
 from outlay.markup import html_table
 from outlay.parameters import equal, hashable
 from outlay.words import counted, meant
@@ -140,14 +140,14 @@ class Problem:
 
     def save(self, path: str | Path) -> None:
         """Write the problem to a TOML file."""
-        text, target = self.to_toml(), place("save", path)
+        text, target = self.to_toml(), checked_path("save", path)
         with writing(target):
             target.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a problem from a TOML file."""
-        source = place("load", path)
+        source = checked_path("load", path)
         try:
             with reading(source):
                 text = source.read_text(encoding="utf-8")

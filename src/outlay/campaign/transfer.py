@@ -21,7 +21,7 @@ from outlay.campaign.stores.stored import CHUNK, Stored
 from outlay.campaign.terms import PolicyGiven, chosen, label
 from outlay.campaign.verification import Verdict, verify
 from outlay.errors import BadFile, StoreError
-from outlay.files import check_writable, place, writing
+from outlay.files import check_writable, checked_path, writing
 from outlay.files import reading as reading_file
 
 
@@ -30,7 +30,7 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
     name = label("export_ledger", "name", name)
     with reading(store) as connection:
         lines = Stored(connection, name).lines()
-        with nullcontext(path) if _is_file(path) else _new_file(place("export_ledger", path)) as file:
+        with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
             return write(file, name, lines)
 
 
@@ -58,7 +58,7 @@ def import_ledger(
 
 def backup(store: str, path: str | Path) -> None:
     """Copy a SQLite database with all its campaigns to a new file, while it is in use."""
-    to = place("backup", path)
+    to = checked_path("backup", path)
     engine = connect(store, new=False)
     try:
         if not is_sqlite(engine):
@@ -140,7 +140,7 @@ def _old_file(path: str | Path | BinaryIO) -> Iterator[tuple[BinaryIO, str]]:
     if _is_file(path):
         yield path, str(getattr(path, "name", "the file"))
         return
-    there = place("import_ledger", path)
+    there = checked_path("import_ledger", path)
     with reading_file(there):
         file = there.open("rb")
     with file:

@@ -1,12 +1,12 @@
 """The command line: one file per verb; each parses, makes one library call, prints.
 
-What the library refuses is one line on stderr, `outlay: …`. Exit codes: 0 done, 1 failed, 2 asked wrongly, 130
+What the library refuses is one line on stderr, `outlay: …`. Exit codes: 0 done, 1 failed, 2 usage error, 130
 interrupted. Verbs import the library when they run, so that `outlay --help` is quick.
 """
 
 import io
 import sys
-from typing import IO, Any
+from typing import IO
 
 import click
 
@@ -22,13 +22,13 @@ from outlay.errors import BadParameter, OutlayError
 class Failure(click.ClickException):
     """An error shown as one line, without a traceback."""
 
-    def show(self, file: IO[Any] | None = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         """Print the line to stderr."""
         click.echo(f"outlay: {' '.join(self.message.split())}", file=file, err=True)
 
 
 class AskedWrongly(Failure):
-    """The user can put it right by asking otherwise."""
+    """A usage error, which the user can correct."""
 
     exit_code = 2
 
@@ -42,7 +42,7 @@ class Interrupted(Failure):
 class Commands(click.Group):
     """A group that turns the library's errors into failures."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the verb."""
         try:
             return super().invoke(ctx)
@@ -51,7 +51,7 @@ class Commands(click.Group):
         except OutlayError as error:
             raise Failure(str(error)) from error
         except BrokenPipeError:
-            raise  # whoever read our output has gone: click ends quietly
+            raise  # the reader of our output has gone: click ends quietly
         except OSError as error:
             reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             raise Failure(reason) from error

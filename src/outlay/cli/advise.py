@@ -20,25 +20,25 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("log", type=click.Path())
-@click.option("--budget", type=float, required=True, help="What is to be spent, in the unit of the costs.")
-@click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Which column names the arm.")
-@click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Which column is the cost.")
-@click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Which column is the reward.")
-@click.option("--cost-bound", type=float, help="The largest |cost| that is possible, where known.")
-@click.option("--reward-bound", type=float, help="The largest |reward| that is possible, where known.")
+@click.option("--budget", type=float, required=True, help="How much to spend, in the unit of the costs.")
+@click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Column with the arm's name.")
+@click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Column with the cost.")
+@click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Column with the reward.")
+@click.option("--cost-bound", type=float, help="The largest possible |cost|, if known.")
+@click.option("--reward-bound", type=float, help="The largest possible |reward|, if known.")
 @click.option("--guarantee", is_flag=True, help="Recommend a policy with a proof, not the one that earns most.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all arms' intervals together.")
-@click.option("--runs", type=int, help="Runs of each policy; by default 20 to 200, as the budget allows.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same advice.")
-@click.option("--workers", type=int, help="Threads; all cores if not given.")
-@click.option("--no-rehearsal", is_flag=True, help="Only read the log: no policies are played.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of all intervals together.")
+@click.option("--runs", type=int, help="Runs per policy; by default 20 to 200, fewer for large budgets.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same advice.")
+@click.option("--workers", type=int, help="Number of threads; all cores by default.")
+@click.option("--no-rehearsal", is_flag=True, help="Only read the log; play no policies.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, there.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, to DIR.")
 def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **options: Any) -> None:
-    """Say what LOG, a CSV or Parquet file of past pulls (arm, cost, reward), means for spending a budget.
+    """Advise on spending a budget, from LOG: a CSV or Parquet file of past pulls (arm, cost, reward).
 
-    Which arm has the best rate, which can be ruled out, what each policy would earn on the log's own rows, which to run
-    and with what parameters; and what such a log cannot tell. Files of any size are read in stretches.
+    The advice says which arm has the best rate, which arms can be ruled out, what each policy would earn on the log's
+    own rows, which policy to run with which parameters, and what such a log cannot tell. Files may be of any size.
     """
     options["rehearse"] = not no_rehearsal
     if out is None:
@@ -46,7 +46,7 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
         return
     from outlay.advice.telling.page import page_in, write_advice
 
-    with page_in(out):  # a bad place is found before the work begins
+    with page_in(out):  # a folder that cannot be written is found before the work begins
         advice = _advice(log, options)
         written = write_advice(advice, out)
     _show(advice, as_json)
@@ -55,7 +55,7 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
 
 
 def _advice(log: str, options: dict[str, Any]) -> "Advice":
-    """The library's advice; where columns are missing, with the options that name them."""
+    """The library's advice; where columns are missing, the error names the options for them."""
     from outlay.advice import advise as library_call
     from outlay.errors import BadFile
     from outlay.logs import NoColumn

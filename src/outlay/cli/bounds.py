@@ -1,4 +1,4 @@
-"""`outlay bounds`: what the theory says of a problem, arm by arm, and as curves over the budget."""
+"""`outlay bounds`: what the theory says about a problem, arm by arm, and as curves over the budget."""
 
 import sys
 from pathlib import Path
@@ -18,12 +18,12 @@ EXAMPLES = listing(
 
 @click.command(epilog=EXAMPLES)
 @click.argument("problem", default="G", shell_complete=complete_problems)
-@click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget that the table is for.")
+@click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget of the table.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves: bounds.png, .svg, .pdf.")
 def bounds(problem: str, budget: float, out: Path | None) -> None:
     """Bound the regret on PROBLEM from below and above: a name from the catalogue or a TOML file.
 
-    The lower bounds hold for every policy that learns, as the budget grows; the upper ones for the paper's policies.
+    The lower bounds hold, as the budget grows, for every policy that learns; the upper bounds for the paper's policies.
     """
     from rich.console import Console
 
@@ -37,7 +37,7 @@ def bounds(problem: str, budget: float, out: Path | None) -> None:
         from outlay.files import writing
         from outlay.report.figures import save_figure
 
-        page, column = (report.bounds_figure(arms, budget, width=width) for width in ("page", "column"))
+        page, column = report.bounds_figure(arms, budget), report.bounds_figure(arms, budget, width="column")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
         for ending, figure in {"png": page, "svg": page, "pdf": column}.items():

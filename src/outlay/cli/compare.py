@@ -16,15 +16,15 @@ EXAMPLES = listing(
     "outlay compare heavy-tails --budget 1e4 --policy Frugal --policy ucb-m1",
     "outlay compare my-problem.toml --out report",
     "outlay compare experiment.toml --dry-run         what would run, how long",
-    "outlay compare experiment.toml --out results     run, or go on",
+    "outlay compare experiment.toml --out results     run, or resume",
     "outlay compare experiment.toml --out results --json | jq '.rows[].mean'",
 )
 CODES = listing(
     "Exit codes:",
     "0    done",
-    "1    failed; an experiment keeps the cells that are done",
-    "2    asked wrongly: an option, or a key of the experiment file",
-    "130  interrupted; the same command goes on with an experiment",
+    "1    failed; an experiment keeps its finished cells",
+    "2    usage error: an option, or a key of the experiment file",
+    "130  interrupted; the same command resumes an experiment",
 )
 _ONLY_FOR_PROBLEMS = ("budget", "runs", "seed", "names", "save")
 
@@ -49,8 +49,8 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
 @click.command(epilog=f"{EXAMPLES}\n\n{CODES}")
 @click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The largest budget; 25 are reported.")
-@click.option("--runs", type=int, default=50, show_default=True, help="Independent runs of each policy.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same result.")
+@click.option("--runs", type=int, default=50, show_default=True, help="Independent runs per policy.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same result.")
 @click.option(
     "--policy",
     "names",
@@ -59,24 +59,24 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
     shell_complete=complete_policies,
     help="A policy to play, such as UCBB1; repeatable.",
 )
-@click.option("--workers", type=int, help="Threads; all cores if not given.")
+@click.option("--workers", type=int, help="Number of threads; all cores by default.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder of the report."
+    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder for the report."
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.parquet", help="Also save the result itself.")
 @click.option("--list", "listing", is_flag=True, help="List the problems of the catalogue and stop.")
-@click.option("--dry-run", is_flag=True, help="Of an experiment: say what would run and how long; write nothing.")
+@click.option("--dry-run", is_flag=True, help="For an experiment: say what would run and for how long; write nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end, and nothing else.")
 @click.pass_context
 def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) -> None:
     """Compare policies on PROBLEM: a name from the catalogue, a TOML file with arms, or an experiment file.
 
-    Without --policy: those of the paper that the problem admits, the default policy, and RoundRobin.
+    Without --policy, it plays the policies of the paper that apply to the problem, the default policy, and RoundRobin.
 
-    An experiment file (TOML with an [experiment] table, see docs/experiments.md) has the problem, the policies, the
-    budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file for each
-    policy and problem: the same command again plays what is missing and nothing else.
+    An experiment file (TOML with an [experiment] table, see docs/experiments.md) gives the problem, the policies, the
+    budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file per policy
+    and problem; running the same command again plays only what is missing.
     """
     if listing:
         _list()
@@ -90,13 +90,13 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
         chosen = {name: options[name] for name in ("out", "workers", "quiet", "as_json")}
         experiment.play(problem, dry=options["dry_run"], **chosen)
     elif options.pop("dry_run"):
-        raise click.UsageError("--dry-run is for experiment files", ctx)
+        raise click.UsageError("--dry-run needs an experiment file", ctx)
     else:
         _problem(problem, **options)
 
 
 def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
-    """One problem, without a file that says how."""
+    """One problem, without an experiment file."""
     from outlay.cli.experiment import print_json, row_objects, show_result
     from outlay.experiments import comparison
 
@@ -109,11 +109,11 @@ def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, *
 
 
 def _leave_to_the_file(ctx: click.Context) -> None:
-    """Refuse options that the experiment file answers."""
+    """Refuse options that the experiment file sets."""
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")
         if option.name in _ONLY_FOR_PROBLEMS and source is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"{option.opts[0]} is not for experiment files: they say it themselves", ctx)
+            raise click.UsageError(f"{option.opts[0]} is set by the experiment file, not by an option", ctx)
 
 
 def _list() -> None:

@@ -1,28 +1,32 @@
-"""`outlay compare` on an experiment file: what is to be played, the playing, and what came of it, as text or JSON."""
+"""`outlay compare` on an experiment file: what will be played, the playing, and the outcome, as text or JSON."""
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from outlay.cli.shared import say_written
+from outlay.words import counted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from outlay.experiments import Experiment, Outcome
     from outlay.results import Result
 
 
 def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, as_json: bool) -> None:
-    """Run the experiment in a file, or say what that would be; mistakes in the file are the asker's."""
+    """Run the experiment in a file, or say what would run; mistakes in the file are usage errors."""
     from outlay import experiments
     from outlay.checks import whole
     from outlay.cli import AskedWrongly, Interrupted
     from outlay.errors import BadFile
 
     try:
-        experiment = experiments.read(path)
+        experiment = experiments.load(path)
         experiments.points_of(experiment)
     except BadFile as error:
         raise AskedWrongly(str(error)) from error
@@ -31,21 +35,21 @@ def play(path: str, out: Path, workers: int | None, *, dry: bool, quiet: bool, a
     if dry:
         _foretell(experiment, out, quiet, as_json)
         return
-    told = not (quiet or as_json)
-    bar = told and sys.stderr.isatty()
-    say = (lambda line: click.echo(line, err=True)) if told else None
+    talks = not (quiet or as_json)
+    bar = talks and sys.stderr.isatty()
+    say = (lambda line: click.echo(line, err=True)) if talks else None
     try:
         outcome = experiments.run(experiment, out, say, bar=bar)
     except KeyboardInterrupt as error:
-        raise Interrupted("interrupted; what is done is kept, and the same command goes on from there") from error
+        raise Interrupted("interrupted; finished cells are kept, and the same command resumes from there") from error
     if as_json:
         print_json({"title": experiment.title, "folder": str(out)} | outcome_object(outcome))
     elif not quiet:
         _show(experiment, outcome)
 
 
-def outcome_object(outcome: "Outcome") -> dict[str, Any]:
-    """An outcome as JSON can say it."""
+def outcome_object(outcome: "Outcome") -> dict[str, object]:
+    """An outcome as a JSON object."""
     return {
         "played": outcome.played,
         "reused": outcome.reused,
@@ -54,15 +58,15 @@ def outcome_object(outcome: "Outcome") -> dict[str, Any]:
     }
 
 
-def row_objects(result: "Result") -> list[dict[str, Any]]:
-    """A result's regret at the largest budget as JSON can say it."""
+def row_objects(result: "Result") -> list[dict[str, object]]:
+    """A result's regret at the largest budget, as JSON objects."""
     from outlay.experiments.report.summary import rows_of
 
     return [row._asdict() for row in rows_of({}, result)]
 
 
 def show_result(result: "Result", title: str | None = None) -> None:
-    """The regret table, the lower bound, and what else there is to say."""
+    """Print the regret table, the lower bound, and any notes."""
     from outlay import knowledge
     from outlay.report.tables import regret as tables
 
@@ -83,24 +87,24 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
 
         rows = outcome.rows
         _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
-    click.echo(f"{outcome.played} cell{'s' * (outcome.played != 1)} played, {outcome.reused} were there already")
+    click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")
     say_written(outcome.page, outcome.files)
 
 
 def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -> None:
     """What would be played, and how long it would take; nothing is written."""
     from outlay import experiments
-    from outlay.experiments.progress import compact, duration
     from outlay.experiments.report.tables import rich_table
+    from outlay.numerals import duration, rounded
 
     shares = experiments.estimate(experiment, out)
     seconds = sum(share.seconds for share in shares)
     if as_json:
-        told = [share._asdict() for share in shares]
-        print_json({"title": experiment.title, "folder": str(out), "seconds": seconds, "policies": told})
+        policies = [share._asdict() for share in shares]
+        print_json({"title": experiment.title, "folder": str(out), "seconds": seconds, "policies": policies})
     elif not quiet:
         lines = [
-            [share.label, *map(str, (share.cells, share.missing)), compact(share.pulls), duration(share.seconds)]
+            [share.label, *map(str, (share.cells, share.missing)), rounded(share.pulls), duration(share.seconds)]
             for share in shares
         ]
         headings = ["policy", "cells", "to play", "pulls", "about"]
@@ -113,17 +117,17 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
         click.echo(f"nothing was written; results would go to {out}")
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, object]) -> None:
     """One line of JSON."""
     click.echo(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
 
 
-def _print_table(title: str, table: Any) -> None:
+def _print_table(title: str, table: "Table") -> None:
     click.secho(title, bold=True)
     _console().print(table)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """JSON has no nan: null."""
     if isinstance(value, dict):
         return {key: _finite(part) for key, part in value.items()}
@@ -132,7 +136,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not abs(value) < float("inf") else value
 
 
-def _console() -> Any:
+def _console() -> "Console":
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else 160)

@@ -19,13 +19,13 @@ EXAMPLES = listing("Examples:", "outlay compare G --save g.parquet", "outlay rep
 @click.command(epilog=f"{FILES}\n\n{EXAMPLES}")
 @click.argument("result", type=click.Path(path_type=Path))
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder of the report."
+    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder for the report."
 )
-@click.option("--title", help="What heads the page and the tables.")
+@click.option("--title", help="Title of the page and the tables.")
 def report(result: Path, out: Path, title: str | None) -> None:
     """Write figures, tables and a page about RESULT, a Parquet file.
 
-    It is what `outlay compare --save`, an experiment, or `Result.save` in Python has made.
+    RESULT is written by `outlay compare --save`, by an experiment, or by `Result.save` in Python.
     """
     from outlay.cli.experiment import show_result
     from outlay.report import write_report

@@ -1,20 +1,22 @@
-"""What the verbs share: parts of a help, and what is said of files."""
+"""What the verbs share: parts of a help text, and the lines about written files."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from outlay.words import counted
+
 
 def listing(title: str, *lines: str) -> str:
-    """A part of a help that is printed line by line."""
+    """A part of a help text that is printed line by line."""
     return "\n".join(["\b", title, *(f"  {line}" for line in lines)])
 
 
 def say_written(page: Path, files: Sequence[Path]) -> None:
-    """Name the page to be opened and what lies elsewhere, and count the rest: a sweep has a hundred files."""
+    """Name the page to open and files outside its folder, and count the rest: a sweep has a hundred files."""
     beside = sum(path.is_relative_to(page.parent) for path in files) - 1
-    click.echo(f"wrote {page}" + f" and {beside} more file{'s' * (beside > 1)} in {page.parent}" * (beside > 0))
+    click.echo(f"wrote {page}" + f" and {counted(beside, 'more file')} in {page.parent}" * (beside > 0))
     for path in files:
         if not path.is_relative_to(page.parent):
             click.echo(f"wrote {path}")

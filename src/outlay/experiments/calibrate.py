@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from outlay.engine import simulate
 from outlay.experiments.play import check_memory, jobs, missing
-from outlay.experiments.report.outputs import check_places
+from outlay.experiments.report.outputs import check_outputs
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, points_of
-from outlay.files import place
+from outlay.files import checked_path
 
 _LONG_ENOUGH = 0.3  # seconds that make a measurement
 _FIRST = 1e-3  # of the budget
@@ -18,7 +18,7 @@ _GROWTH = 4.0
 
 
 class Share(NamedTuple):
-    """The cells of one label: how many there are, how many are to be played, their pulls, and the seconds for that."""
+    """The cells of one label: how many there are, how many are still to be played, with how many pulls and seconds."""
 
     label: str
     cells: int
@@ -28,7 +28,7 @@ class Share(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """Seconds that a cell takes: some for itself, and some for each pull."""
+    """The seconds that a cell takes: a fixed part, and so much per pull."""
 
     start: float
     pull: float
@@ -39,13 +39,14 @@ class Pace(NamedTuple):
 
 
 def estimate(experiment: Experiment, folder: str | Path) -> list[Share]:
-    """For each label, what is to be played that `folder` does not hold, and about how long it takes.
+    """Per label, what `folder` does not hold yet, and about how long it takes to play.
 
-    Cells alike (policy, laws, number of arms) are measured once. Compilation is not counted: measuring has done it.
+    Cells that are alike (policy, laws, number of arms) are measured once. Compilation is not counted: the measurement
+    has done it.
     """
-    out, points = place("estimate", folder), points_of(experiment)
+    out, points = checked_path("estimate", folder), points_of(experiment)
     check_memory(experiment, points)
-    check_places(experiment, points, out)
+    check_outputs(experiment, points, out)
     every, absent = jobs(points), missing(points, out)
     pace: dict[object, Pace] = {}
     for _, cell in absent:
@@ -61,7 +62,7 @@ def estimate(experiment: Experiment, folder: str | Path) -> list[Share]:
 
 
 def measure(cell: Cell, workers: int | None) -> Pace:
-    """How long such a cell takes here and now, by `Cell.pulls`; the oracle that `simulate` plays too is counted in.
+    """How long such a cell takes on this machine, by `Cell.pulls`; the oracle that `simulate` also plays is included.
 
     The budget grows until a few runs last long enough; the last two measurements are two points of a line.
     """

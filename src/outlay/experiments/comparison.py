@@ -1,14 +1,14 @@
-"""A comparison from a problem's name to the files of its report: what `outlay compare` does, as a function."""
+"""What `outlay compare` does, as a function: from a problem's name to the files of a report."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from outlay.arms import catalogue
 from outlay.engine import simulate
-from outlay.files import check_writable
+from outlay.files import check_writable, made
 from outlay.knowledge import named_policies, usual_policies
-from outlay.report.folders import made
-from outlay.report.write import report_files, write_report
+from outlay.report.contents import report_files
+from outlay.report.write import write_report
 from outlay.results.result import Result
 
 
@@ -23,9 +23,9 @@ def compare(
     out: Path,
     save: Path | None = None,
 ) -> tuple[Result, list[Path]]:
-    """Play the policies called `names` (else the usual ones) on a problem, write the report: the result, the files.
+    """Play the policies called `names` (or the usual ones) on a problem and write the report: the result, the files.
 
-    Bad places for the files are found before the work begins, and what fails leaves no folder behind.
+    A file that cannot be written is found before the work begins, and what fails leaves no folder behind.
     """
     arms = catalogue.find(problem)
     chosen = named_policies(arms, names) if names else usual_policies(arms)

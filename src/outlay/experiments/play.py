@@ -1,4 +1,4 @@
-"""Play an experiment: what is kept is read, what is missing is played and kept, and every point gets its report."""
+"""Play an experiment: kept results are read, missing ones are played and kept, and every point gets its report."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +12,12 @@ from outlay.errors import BadParameter, OutlayError
 from outlay.experiments import store
 from outlay.experiments.progress import Job, Progress
 from outlay.experiments.progress import bar as shown_bar
-from outlay.experiments.report.outputs import check_places, write_point, write_sweep
+from outlay.experiments.report.outputs import check_outputs, write_point, write_sweep
+from outlay.experiments.report.standings import Standing, standing
 from outlay.experiments.report.summary import Row, rows_of
-from outlay.experiments.report.verdict import Standing, standing
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, Point, points_of
-from outlay.files import place
-from outlay.report.folders import made
+from outlay.files import checked_path, made
 from outlay.results.result import Result
 
 Say = Callable[[str], None]
@@ -27,10 +26,10 @@ Say = Callable[[str], None]
 class Outcome(NamedTuple):
     """What came of an experiment."""
 
-    rows: list[Row]  # the regret at the largest budget, one a point and policy
-    files: list[Path]  # that were written: reports, tables, figures
+    rows: list[Row]  # the regret at the largest budget, one per point and policy
+    files: list[Path]  # what was written: reports, tables, figures
     played: int  # cells
-    reused: int  # cells that were there
+    reused: int  # cells that were there already
     result: Result | None  # of an experiment without a sweep
 
     @property
@@ -42,10 +41,11 @@ class Outcome(NamedTuple):
 def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, bar: bool = False) -> Outcome:
     """Play what is missing in `folder` and write the reports there.
 
-    `say` is told a line for each cell played; `bar` shows one bar over all cells on stderr instead. Whatever ends it
-    early, the cells that are done are kept, and the same call goes on from there; with none, nothing is left behind.
+    `say` is called with one line per cell played; `bar` shows one bar over all cells on stderr instead. Whatever ends
+    it early, finished cells are kept, and the same call resumes from there; where none is finished, nothing is left
+    behind.
     """
-    out, points = place("run", folder), points_of(experiment)
+    out, points = checked_path("run", folder), points_of(experiment)
     rows: list[Row] = []
     files: list[Path] = []
     standings: list[Standing] = []
@@ -64,13 +64,13 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
 
 
 def results(experiment: Experiment, folder: str | Path) -> Iterator[tuple[Point, Result]]:
-    """Each point with its result, played where `folder` does not hold it yet; no reports."""
-    out, points = place("results", folder), points_of(experiment)
+    """Each point with its result, played where `folder` does not hold it yet; no reports are written."""
+    out, points = checked_path("results", folder), points_of(experiment)
     yield from _results(experiment, out, points, Progress(missing(points, out)))
 
 
 def jobs(points: Sequence[Point]) -> list[Job]:
-    """Every cell with its label, once: points share those that the sweep leaves alone."""
+    """Every cell with its label, once: points share the cells that the sweep does not change."""
     found: dict[str, Job] = {}
     for point in points:
         for label, cell in point.cells.items():
@@ -79,7 +79,7 @@ def jobs(points: Sequence[Point]) -> list[Job]:
 
 
 def missing(points: Sequence[Point], folder: Path) -> list[Job]:
-    """What is to be played: the cells that `folder` does not hold."""
+    """The cells that `folder` does not hold, which are to be played."""
     return [(label, cell) for label, cell in jobs(points) if not store.path_of(folder, cell).exists()]
 
 
@@ -87,7 +87,7 @@ def _results(
     experiment: Experiment, folder: Path, points: Sequence[Point], progress: Progress
 ) -> Iterator[tuple[Point, Result]]:
     check_memory(experiment, points)
-    check_places(experiment, points, folder)
+    check_outputs(experiment, points, folder)
     with made(folder / store.FOLDER):
         for point in points:
             yield point, store.combined(point, _cells(experiment, folder, point, progress))
@@ -109,13 +109,13 @@ def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progres
 
 
 def check_memory(experiment: Experiment, points: Sequence[Point]) -> None:
-    """Refuse what cannot be held, before the work: all pulls of the largest point."""
+    """Refuse, before the work, results that do not fit into memory: all pulls of the largest point."""
     arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
     owner = f"[experiment] in {experiment.source}"
     check_room(owner, policies, experiment.runs, len(experiment.budgets), arms)
 
 
-def _played(experiment: Experiment, cell: Cell, label: str, point: Point, told: Callable[[float], None]) -> Result:
+def _played(experiment: Experiment, cell: Cell, label: str, point: Point, report: Callable[[float], None]) -> Result:
     try:
         return simulate(
             cell.problem,
@@ -126,9 +126,9 @@ def _played(experiment: Experiment, cell: Cell, label: str, point: Point, told: 
             workers=experiment.workers,
             backend=cell.backend,
             max_pulls=experiment.max_pulls,
-            progress=told,
+            progress=report,
         )
-    except BadParameter as error:  # what simulate takes, the file has given
+    except BadParameter as error:  # simulate's arguments come from the file
         raise BadParameter(f"[experiment] in {experiment.source}", error.name, error.allowed, error.got) from error
     except OutlayError as error:
         where = f"{label} at {point.title}" if point.title else label

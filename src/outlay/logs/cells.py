@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from outlay.errors import BadFile
 
+ArrowColumn = Any  # pyarrow has no types to name
+
 LARGEST = 1e100  # squares of larger numbers leave the range of floating point
 LONGEST = 200  # characters of a name
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -15,7 +17,7 @@ _CURRENCIES = frozenset("$€£¥")
 _EMPTY = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>")
 
 
-def numbers(column: Any, what: str, first: int) -> NDArray[np.float64]:
+def numbers(column: ArrowColumn, what: str, first: int) -> NDArray[np.float64]:
     """The cells as numbers, nan where empty; `first` is the number of the first row.
 
     >>> import pyarrow as pa
@@ -39,8 +41,8 @@ def numbers(column: Any, what: str, first: int) -> NDArray[np.float64]:
     return values
 
 
-def names(column: Any, what: str, first: int) -> tuple[list[str], NDArray[np.int64]]:
-    """The different names, and of each row the place of its own; −1 where the cell is empty.
+def names(column: ArrowColumn, what: str, first: int) -> tuple[list[str], NDArray[np.int64]]:
+    """The different names, and for each row the index of its name; −1 where the cell is empty.
 
     >>> import pyarrow as pa
     >>> names(pa.array(["a", "b ", "", "a"]), "arm of log.csv", 2)
@@ -52,18 +54,18 @@ def names(column: Any, what: str, first: int) -> tuple[list[str], NDArray[np.int
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     given = ["" if name is None or name != name else str(name).strip() for name in encoded.dictionary.to_pylist()]
-    for place, name in enumerate(given):
+    for index, name in enumerate(given):
         if len(name) > LONGEST or not name.isprintable():
-            row = first + int(np.argmax(codes == place))
+            row = first + int(np.argmax(codes == index))
             said = f"has {name[:40]!r}" + ("…" if len(name) > 40 else "")
             raise BadFile(f"the {what} must be a name of at most {LONGEST} printable characters; row {row:,} {said}")
-    unique = {name: place for place, name in enumerate(sorted(set(given) - {""}))}
-    places = np.array([unique.get(name, -1) for name in given] + [-1])
-    return list(unique), places[codes]
+    unique = {name: index for index, name in enumerate(sorted(set(given) - {""}))}
+    indices = np.array([unique.get(name, -1) for name in given] + [-1])
+    return list(unique), indices[codes]
 
 
-def _check_kind(column: Any, what: str, wanted: str) -> None:
-    """Numbers, text and truth can be read as names or numbers; moments, lists and bytes cannot."""
+def _check_kind(column: ArrowColumn, what: str, wanted: str) -> None:
+    """Numbers, text and truth can be read as names or numbers; times, lists and bytes cannot."""
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -73,7 +75,7 @@ def _check_kind(column: Any, what: str, wanted: str) -> None:
         raise BadFile(f"the {what} must be {wanted}; the column is of the kind {kind}")
 
 
-def _patiently(column: Any, what: str, first: int) -> Any:
+def _patiently(column: ArrowColumn, what: str, first: int) -> ArrowColumn:
     """Cell by cell: spaces around a number, True, False and the usual words for nothing are allowed."""
     import pyarrow as pa
 
@@ -97,7 +99,7 @@ def _number(text: str) -> float:
 
 
 def _hint(text: str) -> str:
-    """How to write what people read as a number."""
+    """How to write what people, but not programs, read as a number."""
     if not set(text) <= {*_CURRENCIES, *"0123456789.,+- "}:
         return ""
     if not _CURRENCIES.isdisjoint(text):

@@ -1,18 +1,27 @@
-"""A log, a stretch of rows at a time, checked: CSV and Parquet are told apart by their first bytes."""
+"""A log, one stretch of rows at a time, checked; CSV and Parquet are told apart by their first bytes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outlay.errors import BadFile, BadParameter
-from outlay.files import place, reading
+from outlay.files import checked_path, reading
 from outlay.logs.cells import names, numbers
 from outlay.logs.columns import Columns
-from outlay.logs.sources import BLOCK, FRAME, Batches, of_csv, of_frame, of_parquet
+from outlay.logs.sources import (
+    BLOCK,
+    FRAME,
+    ArrowTable,
+    Batches,
+    PandasFrame,
+    csv_batches,
+    frame_batches,
+    parquet_batches,
+)
 
 _PARQUET = b"PAR1"
 
@@ -21,19 +30,19 @@ class Stretch(NamedTuple):
     """Some rows of a log, in its order, without those that have an empty cell."""
 
     names: list[str]  # of arms; some may have no row here
-    codes: NDArray[np.int64]  # of each row, the place of its arm in `names`
+    codes: NDArray[np.int64]  # of each row, the index of its arm in `names`
     costs: NDArray[np.float64]
     rewards: NDArray[np.float64]
     left_out: NDArray[np.int64]  # the numbers of the rows that have an empty cell; a header is row 1
-    done: float = 1.0  # the part of the log that is read by now
+    done: float = 1.0  # the part of the log that has been read so far
 
 
-def name_of(source: Any) -> str:
+def name_of(source: object) -> str:
     """What to call the log in a sentence."""
     return str(source).encode(errors="replace").decode() if isinstance(source, (str, Path)) else FRAME
 
 
-def stretches(source: Any, columns: Columns, owner: str) -> Iterator[Stretch]:
+def stretches(source: object, columns: Columns, owner: str) -> Iterator[Stretch]:
     """The rows of a CSV or Parquet file, or of a frame (pandas or Arrow), for `owner`; BadFile in one sentence.
 
     >>> import pandas as pd
@@ -42,21 +51,19 @@ def stretches(source: Any, columns: Columns, owner: str) -> Iterator[Stretch]:
     [(['a', 'b'], [1.0], array([2]))]
     """
     where = name_of(source)
-    if all(hasattr(source, name) for name in ("iloc", "columns")) or (
-        hasattr(source, "column_names") and hasattr(source, "to_batches")
-    ):
+    if isinstance(source, (PandasFrame, ArrowTable)):
         with _explained(where):
-            yield from _converted(of_frame(source, columns, owner), columns, where, first=1)
+            yield from _converted(frame_batches(source, columns, owner), columns, where, first=1)
         return
     if not isinstance(source, (str, Path)) or source == "":
         raise BadParameter(owner, "log", "the path of a file, a pandas frame or an Arrow table", source)
-    path = place(owner, source)
+    path = checked_path(owner, source)
     with reading(path), _explained(where):
         start = _start(path)
         if start == _PARQUET:
-            yield from _converted(of_parquet(path, columns, owner), columns, where, first=1)
+            yield from _converted(parquet_batches(path, columns, owner), columns, where, first=1)
         else:
-            yield from _converted(of_csv(path, start, columns, owner), columns, where, first=2)
+            yield from _converted(csv_batches(path, start, columns, owner), columns, where, first=2)
 
 
 def _start(path: Path) -> bytes:

@@ -1,19 +1,50 @@
-"""The three columns of a log as batches of Arrow's, each with the part of the log that is read by then.
+"""The three columns of a log as Arrow's batches, each with the part of the log that has been read by then.
 
-Numbers come as the file has them, from CSV as text: so a bad one can be named with its row.
+Numbers come as the file has them, from CSV as text, so that a bad one can be named with its row.
 """
 
 import csv
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from outlay.errors import BadFile
 from outlay.logs.columns import Columns
 
-Batches = Iterator[tuple[Any, float]]
+Batches = Iterator[tuple[Any, float]]  # pyarrow has no types to name
+
+
+@runtime_checkable
+class PandasFrame(Protocol):
+    """What is used of a pandas frame."""
+
+    @property
+    def columns(self) -> Iterable[object]:
+        """The names of the columns."""
+
+    @property
+    def iloc(self) -> Any:
+        """Columns by their index."""
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """What is used of an Arrow table."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+
+    def select(self, columns: list[str], /) -> Any:
+        """Some of the columns."""
+
+    def to_batches(self) -> Any:
+        """The rows, some at a time."""
+
+
+Source = str | Path | PandasFrame | ArrowTable
 
 BLOCK = 2 << 20  # bytes of CSV that are parsed at a time; Arrow reads 32 of them ahead
 BATCH = 1 << 17  # rows of Parquet or of a frame
@@ -24,8 +55,8 @@ FRAME = "the frame"  # in sentences
 _NO_LOG = "is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or zstd) nor Parquet"
 
 
-def of_csv(path: Path, start: bytes, columns: Columns, owner: str) -> Batches:
-    """From text; `start` are the first bytes of the file."""
+def csv_batches(path: Path, start: bytes, columns: Columns, owner: str) -> Batches:
+    """A CSV file; `start` are its first bytes."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -48,8 +79,8 @@ def of_csv(path: Path, start: bytes, columns: Columns, owner: str) -> Batches:
             yield batch.rename_columns(list(columns)), min(file.tell(), count * BLOCK) / file.size()
 
 
-def of_parquet(path: Path, columns: Columns, owner: str) -> Batches:
-    """From Parquet."""
+def parquet_batches(path: Path, columns: Columns, owner: str) -> Batches:
+    """A Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -60,23 +91,23 @@ def of_parquet(path: Path, columns: Columns, owner: str) -> Batches:
             yield batch.select(list(found)).rename_columns(list(columns)), rows / file.metadata.num_rows
 
 
-def of_frame(frame: Any, columns: Columns, owner: str) -> Batches:
-    """From a pandas frame or an Arrow table."""
+def frame_batches(frame: PandasFrame | ArrowTable, columns: Columns, owner: str) -> Batches:
+    """A pandas frame or an Arrow table."""
     import pyarrow as pa
 
-    present = frame.column_names if hasattr(frame, "column_names") else list(map(str, frame.columns))
+    present = list(map(str, frame.columns)) if isinstance(frame, PandasFrame) else frame.column_names
     found, rows = columns.found(present, FRAME, owner), 0
-    if hasattr(frame, "to_batches"):
-        table = frame.select(list(found))
-    else:
+    if isinstance(frame, PandasFrame):
         table = pa.table({name: _array(frame.iloc[:, present.index(name)]) for name in found})
+    else:
+        table = frame.select(list(found))
     for batch in table.rename_columns(list(columns)).to_batches(BATCH):
         rows += batch.num_rows
         yield batch, rows / table.num_rows
 
 
 def _separator(path: Path, head: bytes, columns: Columns) -> str:
-    """The one of the separators that makes the three columns out of the header, else the one it has most of."""
+    """The separator that makes the three columns out of the header, or else the most frequent one."""
     try:
         text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD else "ignore")
     except UnicodeDecodeError:
@@ -94,7 +125,7 @@ def _cells(line: str, separator: str) -> set[str]:
 
 
 def _array(series: Any) -> Any:
-    """A column of a pandas frame; one of mixed kinds as text."""
+    """A column of a pandas frame; a column of mixed types as text."""
     import pyarrow as pa
 
     try:

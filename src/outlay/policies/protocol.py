@@ -8,7 +8,7 @@ affair.
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 
@@ -203,9 +203,14 @@ def kind_of(policy: object) -> Kind | None:
     return kinds[0] if is_record(policy) and len(kinds) == 1 else None
 
 
+def is_policy(value: object) -> TypeGuard[Policy]:
+    """Whether it is a policy: one of outlay's, or a NamedTuple with exactly one of the four methods."""
+    return kind_of(value) is not None
+
+
 def checked_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
     """The policy, if it is one and fits this many arms."""
-    if kind_of(policy) is None:
+    if not is_policy(policy):
         allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
         raise BadParameter(owner, name, allowed, policy)
     if isinstance(policy, Checks) and _has_method(policy, "check"):

@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+from outlay.numerals import percent
+from outlay.report.contents import FIGURES
 from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from outlay.report.figures.regret import draw
-from outlay.report.figures.style import sheet_of
+from outlay.report.figures.style import Width, sheet_of
 from outlay.report.numbers.curves import Floor, regret_chart
 from outlay.report.numbers.shares import LEAST_SEEN, shares
-from outlay.report.tables.regret import percent
-from outlay.report.write import FIGURES
 from outlay.results.result import Result
 
 
 class Drawn(NamedTuple):
-    """A figure in both widths, what it is called, and how to read it."""
+    """A figure in both widths, with its title and how to read it."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
 def drawn(result: Result, floor: Floor) -> list[Drawn]:
     """The figures of a report, in their order."""
     chart = regret_chart(result, floor=floor)
-    makers: tuple[Callable[[str], Figure], ...] = (
+    makers: tuple[Callable[[Width], Figure], ...] = (
         lambda width: draw(chart, sheet_of("regret_figure", width)),
         lambda width: distribution_figure(result, width=width),
         lambda width: pulls_figure(result, width=width),
@@ -48,28 +48,28 @@ def drawn(result: Result, floor: Floor) -> list[Drawn]:
 
 
 def _unseen(result: Result) -> str:
-    """Of the best arm, where its colour cannot be found."""
+    """What to say of the best arm where its colour cannot be seen."""
     share = shares(result).share[:, -1, 0].max()
-    return f" It got {percent(share)} of the pulls at most, too little to be seen." if share < LEAST_SEEN else ""
+    return f" It got at most {percent(share)} of the pulls, too few to be seen." if share < LEAST_SEEN else ""
 
 
 _AXES = {
     "linear": "The budget axis is logarithmic: the line of a policy that has learnt is straight, and the flatter the "
-    "better; one that does not learn shoots up.",
-    "log": "Both axes are logarithmic: the line of a policy that has learnt flattens; one that does not learn goes on "
-    "rising as steeply as it began.",
+    "better; the line of a policy that does not learn shoots up.",
+    "log": "Both axes are logarithmic: the line of a policy that has learnt flattens; that of a policy that does "
+    "not learn keeps rising as steeply as it began.",
 }
 _WORDS = {
     "regret": (
         "Regret as the budget grows",
         "Lower is better. {axes} Bands are 95 % intervals of the mean. Dashed: the lower bound, sharp and as the paper "
-        "prints it. Thin, in a policy's colour: what a theorem proves that policy not to exceed, without a constant "
-        "that does not grow. Bounds far above all lines are left out.",
+        "prints it. Thin, in a policy's colour: what a theorem proves that the policy does not exceed, "
+        "up to a constant. Bounds far above all lines are left out.",
     ),
     "distribution": (
         "Every run",
-        "A dot is one run at the largest budget. Where dots form two clouds, the mean lies between them and describes "
-        "no run: look at the median, and at how many dots are far out on the right.",
+        "Each dot is one run at the largest budget. Where dots form two clouds, the mean lies between them and "
+        "describes no run: look at the median, and at how many dots are far to the right.",
     ),
     "pulls": (
         "Where the pulls went",
@@ -77,7 +77,7 @@ _WORDS = {
         "its panel with the colour of the best arm, which is at the bottom.",
     ),
     "reward": (
-        "What each arm brought",
+        "What each arm earned",
         "Pulls of an arm times its mean reward, at the largest budget. The dashed line is what the best arm alone "
         "earned: the distance to it is the regret.",
     ),

@@ -4,19 +4,20 @@ import inspect
 import re
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from outlay.files import check_writable, place, writing
+from outlay.files import check_writable, checked_path, writing
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.figures.files import inline_svg
+from outlay.report.findings import finding, sentences
 from outlay.report.rendering import rendered
 from outlay.report.reproduce import python_call
 from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, checked_title, regret_numbers
-from outlay.report.verdict import sentences, verdict
 from outlay.results.result import Result, checked
+from outlay.words import capital, counted
 
 _QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160
@@ -44,8 +45,8 @@ class PolicyRow(NamedTuple):
 
 
 def write_page(result: Result, path: str | PathLike[str], title: str | None = None) -> None:
-    """Write the page: the verdict, figures, the table, the problem, the settings and the call that reproduces it."""
-    target = place("write_page", path)
+    """Write the page: which policy to use, figures, the table, the problem, the settings, how to make it again."""
+    target = checked_path("write_page", path)
     checked("write_page", result)
     checked_title("write_page", title)
     check_writable(target)
@@ -56,10 +57,10 @@ def write_page(result: Result, path: str | PathLike[str], title: str | None = No
 
 
 def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title: str | None = None) -> str:
-    """The page as text; without a title it is headed by its question."""
+    """The page as text; without a title, the heading is its question."""
     arms, policies = len(result.problem), len(result.policies)
-    counts = f"{policies} polic{'y' if policies == 1 else 'ies'}, {arms:,} arm{'s' * (arms > 1)}"
-    runs = f"{result.runs:,} run{'s' * (result.runs > 1)} of each policy"
+    counts = f"{counted(policies, 'policy', 'policies')}, {counted(arms, 'arm')}"
+    runs = f"{counted(result.runs, 'run')} of each policy"
     summary = f"{counts}, a budget of {result.budgets[-1]:,.6g}, {runs}"
     return rendered(
         "outlay.report",
@@ -67,12 +68,12 @@ def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title:
         title=title or f"{', '.join(result.labels)} on {arms} arms",
         heading=title or _QUESTION,
         summary=f"{_QUESTION} {summary}" if title else summary,
-        verdict=sentences(verdict(result), result),
+        verdict=sentences(finding(result), result),
         figures={one.name: (one.title, one.words, *_inline(one)) for one in figures},
         caption=numbers.caption,
         headings=HEADINGS,
         rows=[row.cells() for row in numbers.rows],
-        bound=_capital(bound_sentence(numbers.floor)),
+        bound=capital(bound_sentence(numbers.floor)),
         arms=arm_rows(result),
         more_arms=max(0, arms - _MOST_ARMS),
         policies=policy_rows(result),
@@ -92,7 +93,7 @@ def arm_rows(result: Result) -> list[ArmRow]:
         ArmRow(
             problem.names[k],
             not problem.gaps[k],
-            _cut(_rounded(repr(problem.arms[k]))),
+            _beginning(_rounded(repr(problem.arms[k]))),
             *(f"{values[k]:.4g}".replace("-", "−") for values in columns),
         )
         for k in shown
@@ -101,7 +102,7 @@ def arm_rows(result: Result) -> list[ArmRow]:
 
 def policy_rows(result: Result) -> list[PolicyRow]:
     """What was compared."""
-    return [PolicyRow(label, _words(policy), _call(policy)) for label, policy in result.policies.items()]
+    return [PolicyRow(label, _description(policy), _call(policy)) for label, policy in result.policies.items()]
 
 
 def settings(result: Result) -> dict[str, str]:
@@ -121,25 +122,22 @@ def _inline(one: Drawn) -> list[Markup]:
     return [Markup(inline_svg(text, f"{one.name}-{width}", one.title)) for width, text in texts.items()]  # noqa: S704
 
 
-def _words(policy: Any) -> str:
-    """The first sentence about it, if it is there to be asked."""
+def _description(policy: object) -> str:
+    """The first sentence of its docstring; a policy that is not outlay's is loaded as text, and has none."""
     text = "" if isinstance(policy, str) else inspect.getdoc(type(policy)) or ""
     first = " ".join(text.partition("\n\n")[0].split())
     return "" if first.startswith(f"{type(policy).__name__}(") else first
 
 
-def _call(policy: Any) -> str:
+def _call(policy: object) -> str:
     return _rounded(policy if isinstance(policy, str) else repr(policy))
 
 
 def _rounded(text: str) -> str:
-    """Numbers to twelve digits: what is beyond is rounding, and for the call that makes it again."""
+    """The text with its numbers to twelve digits: further digits are rounding errors."""
     return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda found: repr(float(f"{float(found[0]):.12g}")), text)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _cut(text: str) -> str:
+def _beginning(text: str) -> str:
+    """As much of a law as fits; its parameters come in order, so that it is cut at the end."""
     return text if len(text) <= _LONGEST_LAW else text[: _LONGEST_LAW - 1] + "…"

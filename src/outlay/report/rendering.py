@@ -1,12 +1,10 @@
-"""Pages from templates: page.html.j2 is the look of them all, parts.html.j2 what they share; every name is escaped."""
-
-from typing import Any
+"""Pages from templates: page.html.j2 has the look of every page, parts.html.j2 what they share. All text is escaped."""
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
-def rendered(package: str, template: str, **values: Any) -> str:
-    """The page that a template of `package` makes of the values; it may extend and import those of `outlay.report`."""
+def rendered(package: str, template: str, **values: object) -> str:
+    """The page that a template of `package` makes of the values; a template can build on those of `outlay.report`."""
     pages = Environment(
         loader=ChoiceLoader([PackageLoader(package, ""), PackageLoader("outlay.report", "")]),
         autoescape=True,

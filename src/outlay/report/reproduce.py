@@ -1,6 +1,4 @@
-"""The Python call that makes a result again."""
-
-from typing import Any
+"""The Python code that makes a result again."""
 
 import numpy as np
 
@@ -8,9 +6,10 @@ from outlay import policies
 from outlay.arms import Problem, catalogue
 from outlay.engine.budgets import usual_budgets
 from outlay.errors import BadFile
+from outlay.parameters import Parameters, Record
 from outlay.results.result import Floats, Result
 
-# Longer than this (an empirical law lists every sample) a problem is better kept in a file.
+# A problem whose text is longer (an empirical law lists every sample) is better kept in a file.
 _LONGEST_PROBLEM = 4000
 _MOST_ARMS = 100  # more are longer than that, whatever their laws
 
@@ -62,11 +61,11 @@ def _problem_code(problem: Problem) -> str:
     return f"outlay.Problem.from_toml({quoted})"
 
 
-def _policy_code(policy: Any) -> str:
-    """The call that makes it; a saved policy from elsewhere is its repr already."""
+def _policy_code(policy: object) -> str:
+    """The call that makes a policy; one that is not outlay's is loaded as its repr."""
     if isinstance(policy, str):
         return policy
     name = type(policy).__name__
-    if policies.BY_NAME.get(name) is not type(policy):
+    if policies.BY_NAME.get(name) is not type(policy) or not isinstance(policy, (Parameters, Record)):
         return repr(policy)
     return f"policies.{'' if name in policies.BUILT_IN else 'baselines.'}{policy.call()}"

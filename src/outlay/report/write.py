@@ -3,23 +3,13 @@
 from os import PathLike
 from pathlib import Path
 
-from outlay.files import place, writing
-from outlay.report.folders import made
+from outlay.files import checked_path, made, writing
+from outlay.report.contents import TABLES, report_files
 from outlay.results.result import Result, checked
-
-_TABLES = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}
-FIGURES = ("regret", "distribution", "pulls", "reward")
-
-
-def report_files(folder: Path) -> list[Path]:
-    """The files of a report."""
-    names = ["report.html", *(f"table.{ending}" for ending in _TABLES)]
-    names += [f"{name}.{ending}" for name in FIGURES for ending in ("png", "svg", "pdf")]
-    return [folder / name for name in names]
 
 
 def write_report(result: Result, folder: str | PathLike[str], title: str | None = None) -> list[Path]:
-    """Write everything about a result into `folder`, which is made if it is not there; returns the paths.
+    """Write everything about a result into `folder` and return the paths; a folder that does not exist is made.
 
     report.html is one page with all of it. table.txt, .md, .csv and .tex are the regret table. The figures are regret,
     distribution, pulls and reward: .png and .svg for a page, .pdf for a column of a two-column paper, 3.3 inches.
@@ -33,12 +23,12 @@ def write_report(result: Result, folder: str | PathLike[str], title: str | None 
 
     checked("write_report", result)
     checked_title("write_report", title)
-    target = place("write_report", folder)
+    target = checked_path("write_report", folder)
     with made(target):
         numbers = regret_numbers(result, title=title)
         figures = drawn(result, numbers.floor)
         texts = {"report.html": page_text(result, numbers, figures, title)}
-        texts |= {f"table.{ending}": written(numbers, form) for ending, form in _TABLES.items()}
+        texts |= {f"table.{ending}": written(numbers, form) for ending, form in TABLES.items()}
         texts |= {f"{figure.name}.svg": figure.page_svg for figure in figures}
         for name, text in texts.items():
             with writing(target / name):

@@ -17,7 +17,7 @@ import numpy as np
 from outlay import policies
 from outlay.arms import Problem
 from outlay.errors import BadFile, BadParameter, OutlayError
-from outlay.files import check_writable, place, reading, writing
+from outlay.files import check_writable, checked_path, reading, writing
 from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
 
@@ -34,7 +34,7 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
     """Write `result` to `path`; a failure leaves what was there."""
     import pyarrow.parquet as pq
 
-    target = place("save", path)
+    target = checked_path("save", path)
     check_writable(target)
     table = _table(result)
     temporary = target.with_name(f".{uuid.uuid4().hex}.part")
@@ -52,7 +52,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    source = place("load", path)
+    source = checked_path("load", path)
     with reading(source):
         if not source.exists():
             raise BadFile(f"there is no file {source}")

@@ -16,22 +16,22 @@ FALSE_ALARM = 0.05  # chance that any of the tests raises an alarm where every a
 
 
 class Change(NamedTuple):
-    """Where the order of the rows shows most, and how likely so much would be in random order."""
+    """The most telling change along the rows, and how likely one as large is in random order."""
 
     chance: float  # the p-value
-    at: float  # share of the arm's rows before the change, about
+    at: float  # about which share of the arm's rows comes before the change
     before: float  # mean
     after: float
 
 
 class Course(NamedTuple):
-    """How the rate of an arm went along the file."""
+    """How the rate of an arm developed along the file."""
 
     drifts: bool  # whether a change of its costs or rewards raises an alarm
     parts: tuple[float, ...]  # the rate in each eighth of the file; nan where it has no rows, or no cost above 0
 
     def below(self, other: "Course") -> bool:
-        """Whether it was below the other one all along: in each part that both have, or at all where neither drifts.
+        """Whether it was below the other one all along: in every part that both have; always, where neither drifts.
 
         >>> Course(True, (1.0, 1.0, 4.0)).below(Course(False, (3.0, 3.0, 3.0)))
         False
@@ -43,10 +43,10 @@ class Course(NamedTuple):
         return bool(shared) and all(shared)
 
 
-class Blocks:
-    """Sums over equal blocks of consecutive rows, at most 128 of them: blocks grow as rows come.
+class BlockSums:
+    """Sums over equal blocks of consecutive rows: at most 128 blocks, which grow as rows come in.
 
-    >>> blocks = Blocks()
+    >>> blocks = BlockSums()
     >>> blocks.add(np.ones((2, 1000)), np.arange(1000))
     >>> blocks.size, blocks.sums.shape, blocks.ends[:3]
     (8, (2, 125), array([ 7, 15, 23]))
@@ -55,32 +55,32 @@ class Blocks:
     def __init__(self) -> None:
         self.size = 1
         self.sums: Floats = np.zeros((2, 0))
-        self.ends = np.zeros(0, np.int64)  # of each block, the place of its last row in the file
+        self.ends = np.zeros(0, np.int64)  # the position in the file of each block's last row
         self._rest: Floats = np.zeros((2, 1))  # of the rows after the last full block
         self._waiting = 0  # their number
 
-    def add(self, pairs: Floats, places: NDArray[np.int64]) -> None:
-        """Take in pairs, [cost or reward, row], in their order, and their places in the file."""
+    def add(self, pairs: Floats, positions: NDArray[np.int64]) -> None:
+        """Add pairs, [cost or reward, row], in their order, with their positions in the file."""
         count = self._waiting + pairs.shape[1]
         starts = np.arange(-self._waiting, pairs.shape[1], self.size)
         parts = np.add.reduceat(pairs, np.maximum(starts, 0), axis=1)
         parts[:, :1] += self._rest
         full = count // self.size
         self.sums = np.hstack([self.sums, parts[:, :full]])
-        self.ends = np.append(self.ends, places[self.size * np.arange(1, full + 1) - self._waiting - 1])
+        self.ends = np.append(self.ends, positions[self.size * np.arange(1, full + 1) - self._waiting - 1])
         self._waiting = count - full * self.size
         self._rest = parts[:, full:] if self._waiting else np.zeros((2, 1))
         while self.sums.shape[1] > MOST_BLOCKS:
             self._widen()
 
     def parts(self, rows: int) -> tuple[float, ...]:
-        """Rewards ÷ costs of the full blocks that end in each eighth of a file; nan where the costs are not above 0."""
+        """Rewards ÷ costs of the full blocks that end in each eighth of the file; nan where costs are not above 0."""
         where = PARTS * self.ends // rows
         costs, rewards = (np.bincount(where, sums, PARTS).tolist() for sums in self.sums)
         return tuple(reward / cost if cost > 0.0 else math.nan for cost, reward in zip(costs, rewards, strict=True))
 
     def _widen(self) -> None:
-        """Make one block of every two."""
+        """Merge every two blocks into one."""
         if self.sums.shape[1] % 2:
             self._rest = self._rest + self.sums[:, -1:]
             self._waiting += self.size
@@ -91,7 +91,7 @@ class Blocks:
 
 
 def change_of(sums: Floats, size: int) -> Change | None:
-    """The largest excursion of the summed ranks of the blocks' means, against a Brownian bridge; None for few blocks.
+    """The largest excursion of the summed ranks of block means, against a Brownian bridge; None for few blocks.
 
     In random order the ranks are a random permutation, whatever the law of the rows, so the test needs no moments. It
     sees steps, trends and bumps; its p-value is that of the limit of many blocks, a little too large for few.
@@ -120,7 +120,7 @@ def change_of(sums: Floats, size: int) -> Change | None:
 
 
 def alarms(changes: Sequence[Change | None]) -> list[bool]:
-    """Which of the changes raise an alarm: 5 % is the chance of any that is false, over all of them (Bonferroni).
+    """Which of the changes raise an alarm; the chance of any false alarm among them all is 5 % (Bonferroni).
 
     >>> alarms([Change(0.02, 0.5, 1.0, 2.0), None, Change(0.03, 0.5, 1.0, 2.0)])
     [True, False, False]

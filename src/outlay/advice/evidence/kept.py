@@ -1,4 +1,4 @@
-"""Of rows that stream by, those with the smallest keys: a uniform sample, or the largest values, in bounded memory."""
+"""The rows with the smallest keys, in bounded memory: a uniform sample, or the largest values."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,8 @@ Floats = NDArray[np.float64]
 class Kept:
     """The `room` rows with the smallest keys.
 
-    With keys drawn at random the rows are a uniform sample without replacement; with the negative of a value as key
-    they are those of its largest. The result does not depend on how the rows were cut into parts, and `room` may be
+    With random keys the rows are a uniform sample without replacement; with a value's negative as the key, they are the
+    rows with the largest values. The result does not depend on how the rows were cut into parts, and `room` may be
     lowered on the way.
 
     >>> kept = Kept(room=2)
@@ -27,7 +27,7 @@ class Kept:
         self._limit = np.inf  # only keys below it can be among the smallest
 
     def add(self, keys: Floats, rows: Floats) -> None:
-        """Take in rows, [column, row], with their keys."""
+        """Add rows, [column, row], with their keys."""
         near = keys < self._limit
         if not near.any():
             return

@@ -1,4 +1,4 @@
-"""Sums of (cost, reward) that can be added up from stretches of a log: nothing is lost by reading it in parts."""
+"""Moments of (cost, reward) that can be merged: reading a log in stretches loses nothing."""
 
 from typing import NamedTuple
 

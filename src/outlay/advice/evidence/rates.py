@@ -1,4 +1,4 @@
-"""What a log says of the arms' rates: Fieller's interval for each, and who is out of the race."""
+"""What a log says of the arms' rates: Fieller's interval for each, and which arms are out of the race."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ BEST, OPEN, OUT, DOUBTFUL, FREE = "best so far", "open", "ruled out", "behind", 
 
 
 class Interval(NamedTuple):
-    """Where a rate is, with the confidence that was asked for."""
+    """Where a rate lies, with the confidence that was asked for."""
 
     low: float
     high: float
@@ -22,9 +22,9 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
     """Fieller's interval of E[R]/E[X] with Student's quantile; (−∞, ∞) where the mean cost could be 0.
 
     The set of r for which the mean of R − rX may be 0 given its sample variance. Exact for Gaussian pairs, else in the
-    limit of many rows with finite variances. Rewards that were all the same say little of those that never came: one
-    that comes with chance q is missed by n rows with chance (1 − q)^n, so the mean is moved by such a q toward the
-    lowest and the highest reward of the log.
+    limit of many rows with finite variances. Rewards that were all the same say little about those that never
+    came: one that comes with probability q is missed by n rows with probability (1 − q)^n, so the mean is moved by such
+    a q toward the lowest and the highest reward of the log.
 
     >>> belief = Belief(0, 100, mean_cost=2.0, mean_reward=1.0, var_cost=0.25, var_reward=0.25, cov=0.0)
     >>> low, high = rate_interval(belief, 0.95, 0.0, 2.0)
@@ -45,11 +45,11 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
 def verdicts(
     beliefs: Sequence[Belief], intervals: Sequence[Interval], heavy: Sequence[bool], courses: Sequence[Course]
 ) -> list[str]:
-    """Of each arm: best so far, ruled out, behind, open, or free where its mean cost is not above 0.
+    """The verdict on each arm: best so far, ruled out, behind, open, or free where its mean cost is not above 0.
 
-    Ruled out: even the upper end of its rate is below the lower end of another's. Behind: the same, but in doubt: the
-    costs of all such others are `heavy`, their variance looks infinite and their intervals are then too short, or they
-    were not ahead all along the file, so that it may be otherwise by now.
+    Ruled out: even the upper end of its rate is below the lower end of another's. Behind: the same, but in doubt. The
+    reason can be that the costs of all those others are `heavy`: their variance looks infinite, so their intervals are
+    too short. Or those others were not ahead all along the file, so that the order may have changed by now.
     """
     rates = [b.mean_reward / b.mean_cost if b.mean_cost > 0.0 else -math.inf for b in beliefs]
     found = []

@@ -1,4 +1,4 @@
-"""What is kept of a log's arms while its rows stream by: bounded, whatever their number."""
+"""What is kept of each arm while a log is read: bounded memory, however many rows there are."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.advice.evidence.drift import Blocks
+from outlay.advice.evidence.drift import BlockSums
 from outlay.advice.evidence.kept import Kept
 from outlay.advice.evidence.moments import Sums, merged, sums_of
 from outlay.beliefs import Belief
@@ -16,7 +16,7 @@ from outlay.logs import Stretch
 Floats = NDArray[np.float64]
 
 MOST_ARMS = 1000
-SAMPLE, LARGEST = 50_000, 10_000  # rows kept of an arm: drawn at random, of the largest costs
+SAMPLE, LARGEST = 50_000, 10_000  # rows kept of an arm: drawn at random, and with the largest costs
 ROOM = 2_000_000  # rows drawn at random of all arms together
 
 
@@ -28,18 +28,18 @@ class Tally:
         self.sums = Sums(0, np.zeros(2), np.zeros((2, 2)))
         self.low, self.high = first, first
         self.zero_costs = self.negative_costs = 0
-        self.blocks = Blocks()
+        self.blocks = BlockSums()
         self.sample = Kept(room)
         self.largest = Kept(LARGEST)
 
-    def add(self, pairs: Floats, keys: Floats, places: NDArray[np.int64]) -> None:
-        """Take in rows, [cost or reward, row], with random keys and their places in the log."""
+    def add(self, pairs: Floats, keys: Floats, positions: NDArray[np.int64]) -> None:
+        """Add rows, [cost or reward, row], with random keys and their positions in the log."""
         self.sums = merged(self.sums, sums_of(pairs - self.shift[:, None]))
         self.low = np.minimum(self.low, pairs.min(axis=1))
         self.high = np.maximum(self.high, pairs.max(axis=1))
         self.zero_costs += int((pairs[0] == 0.0).sum())
         self.negative_costs += int((pairs[0] < 0.0).sum())
-        self.blocks.add(pairs, places)
+        self.blocks.add(pairs, positions)
         self.sample.add(keys, pairs)
         self.largest.add(-pairs[0], pairs[:1])
 
@@ -59,9 +59,9 @@ class Tallies(NamedTuple):
 def tally(
     stretches: Iterable[Stretch], where: str, seed: int, report: Callable[[float], None] | None = None
 ) -> Tallies:
-    """Read a log to its end, and tell `report` the part done from 0 to 1.
+    """Read a log to its end; `report` is called with the part that is done, from 0 to 1.
 
-    The sample depends on the log's rows and the seed, not on how it was cut into stretches.
+    The sample depends on the rows and the seed, not on how the log was cut into stretches.
     """
     rng = np.random.default_rng(seed)
     arms: dict[str, Tally] = {}
@@ -88,7 +88,7 @@ def tally(
 
 
 def _make_room(arms: dict[str, Tally], where: str) -> int:
-    """The size of each arm's sample when one more comes; the others' are lowered to it."""
+    """The size of each arm's sample once there is one more arm; the others shrink to it."""
     if len(arms) >= MOST_ARMS:
         raise BadFile(f"{where} has more than {MOST_ARMS:,} arms: does its column of arms hold something else?")
     room = min(SAMPLE, ROOM // (len(arms) + 1))

@@ -8,17 +8,17 @@ from outlay.advice.evidence.rates import OUT
 from outlay.advice.records import Advice
 from outlay.advice.rehearsal import FEWEST_RUNS
 from outlay.advice.telling.code import call
-from outlay.advice.telling.words import measured, number
+from outlay.numerals import measured, number
 from outlay.words import counted, listed
 
 
 def answer(advice: Advice) -> list[str]:
-    """Which arm and what it would bring, who is out, what to run and what that would bring."""
+    """The best arm and what it would bring, which arms are out, what to run and what that would bring."""
     return [*_best(advice), *_others(advice), *_run(advice)]
 
 
 def _best(advice: Advice) -> list[str]:
-    """The best arm, its mean reward, what is open about that, and how single campaigns vary."""
+    """The best arm, its mean reward and how certain that is, and how single campaigns vary."""
     best, budget, played = advice.best, advice.budget, advice.rehearsal
     said = [f"{best.name} has the best rate so far: {number(best.rate)} of reward per unit of cost."]
     future = "If the future is like the log" + " as a whole, which changed on the way" * best.course.drifts
@@ -34,8 +34,8 @@ def _best(advice: Advice) -> list[str]:
         spent = f" with {number(played.budget)}" * (played.budget < budget)
         ends = number(played.best_low), number(played.best_high)
         if ends[0] != ends[1]:
-            told = f"rehearsed on it alone{spent}, 8 runs in 10 earned between {ends[0]} and {ends[1]}"
-            said.append(f"Single campaigns vary around the mean: {told}.")
+            spread = f"rehearsed on it alone{spent}, 8 runs in 10 earned between {ends[0]} and {ends[1]}"
+            said.append(f"Single campaigns vary around the mean: {spread}.")
     return said
 
 
@@ -68,7 +68,7 @@ def _run(advice: Advice) -> list[str]:
         played = advice.campaign.candidates[0]
         few = any(arm.rows < FEW for arm in advice.arms if arm.name in left)
         truth = ", as if its few rows were the whole truth" * few
-        told = f"Rehearsed on the log with {number(advice.campaign.budget)}{truth}, that campaign"
+        start = f"Rehearsed on the log with {number(advice.campaign.budget)}{truth}, that campaign"
         share = f", {played.share:.1%} of what {advice.campaign.best} alone would" * math.isfinite(played.share)
-        said.append(f"{told} earned {measured(played.reward, played.stderr)}{share}.")
+        said.append(f"{start} earned {measured(played.reward, played.stderr)}{share}.")
     return said

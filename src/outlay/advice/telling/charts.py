@@ -1,4 +1,4 @@
-"""The numbers of the figures on a page of advice: dots with intervals, one a line."""
+"""The numbers of the figures on a page of advice: dots with intervals, one per line."""
 
 import math
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from outlay.advice.evidence.rates import BEST, DOUBTFUL, FREE, OPEN, OUT
 from outlay.advice.records import Advice
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.telling.words import number
+from outlay.numerals import number
 from outlay.words import shortened
 
 MOST_DOTS = 24
@@ -34,7 +34,7 @@ class Dots(NamedTuple):
 
 
 def rate_dots(advice: Advice) -> Dots:
-    """The arms' rates with their intervals, the best first; an interval may go on beyond the view."""
+    """The arms' rates with their intervals, the best first; an interval may extend beyond the view."""
     ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
     dots = [Dot(shortened(arm.name), arm.rate or 0.0, *arm.interval, arm.verdict) for arm in ranked[:MOST_DOTS]]
     title = f"Rates with intervals, {advice.confidence:.0%} for all arms together"
@@ -44,20 +44,20 @@ def rate_dots(advice: Advice) -> Dots:
 
 
 def reward_dots(played: Rehearsal) -> Dots:
-    """What the policies earned, with 95 % intervals of the mean, under what the best arm alone would."""
+    """What the policies earned, with 95 % intervals of the mean, below what the best arm alone would earn."""
     rows = [(f"{played.best} alone", played.best_reward, played.best_stderr, REFERENCE)]
     rows += [(one.label, one.reward, one.stderr, RUNNER) for one in played.candidates]
-    reach = [1.96 * (error if math.isfinite(error) else 0.0) for _, _, error, _ in rows]
+    halves = [1.96 * (error if math.isfinite(error) else 0.0) for _, _, error, _ in rows]
     dots = [
         Dot(shortened(label), value, value - by, value + by, kind)
-        for (label, value, _, kind), by in zip(rows, reach, strict=True)
+        for (label, value, _, kind), by in zip(rows, halves, strict=True)
     ]
     low, high = _view(dots)
     return Dots(f"Earned with {number(played.budget)}, from scratch", "reward", dots, (min(0.0, low), high))
 
 
 def _view(dots: list[Dot]) -> tuple[float, float]:
-    """Room for every dot and every interval that ends, as long as that does not press the others into a corner."""
+    """Room for every dot and every finite interval, unless one is so long that it would squeeze the others."""
     values = [dot.value for dot in dots]
     middle = max(map(abs, values)) or 1.0
     ends = [end for dot in dots for end in (dot.low, dot.high) if abs(end) <= 10.0 * middle]

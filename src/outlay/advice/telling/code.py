@@ -1,17 +1,16 @@
-"""The Python that runs the advice."""
+"""The Python code that runs the advice."""
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from outlay.parameters import signature_of
-from outlay.policies.protocol import as_data
+from outlay.policies.protocol import Policy, as_data
 
 _FEW = 4
 
 
-def campaign_code(arms: Sequence[str], budget: float, policy: Any) -> str:
-    """Three lines that spend the budget, after the two that import.
+def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
+    """Three lines that spend the budget, after two that import.
 
     >>> from outlay.policies import default
     >>> print(campaign_code(["small", "large"], 50.0, default()))
@@ -20,7 +19,7 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Any) -> str:
     <BLANKLINE>
     campaign = outlay.Campaign(["small", "large"], budget=50.0, policy=policies.Frugal())
     while (pull := campaign.ask()) is not None:
-        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what that cost and gave
+        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and gave
     """
     names = ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
     return "\n".join(
@@ -30,24 +29,23 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Any) -> str:
             "",
             f"campaign = outlay.Campaign([{names}], budget={budget!r}, policy=policies.{call(policy)})",
             "while (pull := campaign.ask()) is not None:",
-            "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what that cost and gave",
+            "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and gave",
         ]
     )
 
 
-def call(policy: Any, brief: bool = False) -> str:
-    """The call that makes a policy, without the arguments that have their default; to be read, if `brief`.
+def call(policy: Policy, brief: bool = False) -> str:
+    """The call that makes a policy, without arguments that have their default; shortened for reading if `brief`.
 
     >>> from outlay.policies import UCBB1
     >>> call(UCBB1(var_cost=[1 / 3] * 9, var_reward=0.1, cov=0.0), brief=True)
     'UCBB1(var_cost=[0.3333, 0.3333, 0.3333, 0.3333, …], var_reward=[0.1, 0.1, 0.1, 0.1, …], cov=[0, 0, 0, 0, …])'
     """
     arguments = as_data(policy)["parameters"]
-    kind: Any = type(policy)
-    defaults = signature_of(kind)
+    defaults = signature_of(type(policy))
     shown = _brief if brief else repr
     given = [f"{name}={shown(value)}" for name, value in arguments.items() if value != defaults[name].default]
-    return f"{kind.__name__}({', '.join(given)})"
+    return f"{type(policy).__name__}({', '.join(given)})"
 
 
 def _brief(value: object) -> str:

@@ -1,27 +1,26 @@
-"""Advice as JSON can say it: for scripts."""
+"""Advice as JSON, for scripts."""
 
 import math
-from typing import Any
 
 from outlay.advice.records import Advice
 from outlay.advice.telling.answer import answer
 from outlay.parameters import is_record
-from outlay.policies.protocol import as_data, kind_of
+from outlay.policies.protocol import as_data, is_policy
+
+Json = object  # text, numbers, truth values, None, and lists and dicts of them
 
 
-def data_of(advice: Advice) -> dict[str, Any]:
+def data_of(advice: Advice) -> dict[str, Json]:
     """Objects, lists, text and numbers; what is infinite or unknown is null."""
-    found: dict[str, Any] = _plain(advice)
-    found["answer"] = answer(advice)
-    found["remaining"] = advice.remaining
-    return found
+    found = {name: _plain(value) for name, value in advice._asdict().items()}
+    return found | {"answer": answer(advice), "remaining": advice.remaining}
 
 
-def _plain(value: Any) -> Any:
-    if kind_of(value) is not None:
+def _plain(value: object) -> Json:
+    if is_policy(value):
         return _plain(as_data(value))
     if is_record(value):
-        value = value._asdict()
+        value = value._asdict()  # type: ignore[attr-defined]
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -3,14 +3,14 @@
 from matplotlib.figure import Figure
 
 from outlay.advice.telling.charts import KINDS, REFERENCE, Dots
-from outlay.report.figures.style import INK, PALETTE, REST, blank, frame, set_scale, sheet_of
+from outlay.report.figures.style import INK, PALETTE, REST, Width, blank, frame, set_scale, sheet_of
 from outlay.words import cut
 
 _COLOURS = dict(zip(KINDS, (PALETTE[2], PALETTE[0], PALETTE[4], REST, PALETTE[0], INK), strict=True))
 
 
-def dots_figure(chart: Dots, width: str = "page") -> Figure:
-    """One line a dot, with its interval, an arrow where that goes on; "page" is 7 inches wide, "column" 3.3."""
+def dots_figure(chart: Dots, width: Width = "page") -> Figure:
+    """One line per dot, with its interval, and an arrow where that goes on; "page" is 7 inches wide, "column" 3.3."""
     sheet = sheet_of("dots_figure", width)
     figure, [axes] = blank(sheet, 1.6 + 0.44 * len(chart.dots) if sheet.narrow else 1.0 + 0.24 * len(chart.dots))
     if engine := figure.get_layout_engine():
@@ -19,15 +19,13 @@ def dots_figure(chart: Dots, width: str = "page") -> Figure:
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)  # names take its place else
     left, right = chart.view
     set_scale(axes.xaxis, "linear", left, right, ticks=4 if sheet.narrow else 5)
-    for place, dot in enumerate(chart.dots):
+    for row, dot in enumerate(chart.dots):
         colour = _COLOURS[dot.kind]
-        axes.hlines(
-            place, max(dot.low, left), min(dot.high, right), color=colour, linewidth=1.6 * sheet.line, alpha=0.6
-        )
+        axes.hlines(row, max(dot.low, left), min(dot.high, right), color=colour, linewidth=1.6 * sheet.line, alpha=0.6)
         for beyond, end, arrow in ((dot.low < left, left, "<"), (dot.high > right, right, ">")):
             if beyond:
-                axes.plot(end, place, arrow, color=colour, markersize=2.6 * sheet.line, clip_on=False)
-        axes.plot(dot.value, place, "o", color=colour, markersize=2.6 * sheet.line)
+                axes.plot(end, row, arrow, color=colour, markersize=2.6 * sheet.line, clip_on=False)
+        axes.plot(dot.value, row, "o", color=colour, markersize=2.6 * sheet.line)
         if dot.kind == REFERENCE:
             axes.axvline(dot.value, color=INK, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
     axes.set_yticks(

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -15,25 +15,25 @@ from outlay.advice.telling.answer import answer
 from outlay.advice.telling.charts import Dots, rate_dots, reward_dots
 from outlay.advice.telling.code import call
 from outlay.advice.telling.figures import dots_figure
-from outlay.advice.telling.words import number
-from outlay.files import check_writable, place, writing
+from outlay.files import check_writable, checked_path, made, writing
+from outlay.numerals import number
 from outlay.report.figures.files import inline_svg, svg_text
-from outlay.report.folders import made
+from outlay.report.figures.style import WIDTHS
 from outlay.report.rendering import rendered
 from outlay.words import capital, counted
 
 
 @contextmanager
-def page_in(folder: Any) -> Iterator[Path]:
-    """The file of the page in a folder, which is made, and gone again where the work fails; BadFile for a bad place."""
-    target = place("write_advice", folder) / "advice.html"
+def page_in(folder: str | PathLike[str]) -> Iterator[Path]:
+    """The page's path in a folder that is made now, and removed if the work fails; BadFile if it cannot be written."""
+    target = checked_path("write_advice", folder) / "advice.html"
     with made(target.parent):
         check_writable(target)
         yield target
 
 
-def write_advice(advice: Advice, folder: Any) -> Path:
-    """Write the page into a folder; its path."""
+def write_advice(advice: Advice, folder: str | PathLike[str]) -> Path:
+    """Write the page into a folder and return its path."""
     with page_in(folder) as target:
         text = page_text(advice)
         with writing(target):
@@ -85,5 +85,5 @@ def _policy_note(played: Rehearsal) -> str:
 
 def _drawings(chart: Dots, name: str) -> list[Markup]:
     """SVG for a page and for a phone, whose labels matplotlib has escaped."""
-    texts = {width: svg_text(dots_figure(chart, width)) for width in ("page", "column")}
+    texts = {width: svg_text(dots_figure(chart, width)) for width in WIDTHS}
     return [Markup(inline_svg(text, f"{name}-{width}", chart.title)) for width, text in texts.items()]  # noqa: S704

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.records import Advice, ArmAdvice
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.telling.words import ANY, measured, number, span
+from outlay.numerals import ANY, measured, number, span
 from outlay.policies import RoundRobin
 from outlay.words import counted, listed
 
@@ -17,8 +17,8 @@ MOST_ROWS = 24
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
 _NAMES, _TEXT = ("arm", "policy"), ("arm", "policy", "verdict")
-_NAME = 20  # characters of a line that a name is not denied; longer ones are folded
-# What a narrow terminal goes without, from the first to the last.
+_NAME = 20  # characters that a name may always take; longer ones are folded
+# The columns that a narrow terminal leaves out, the first one first.
 _SPARED = ("corr.", "tail", "1 in 10 loses", "mean reward", "mean cost", "rows", "of best arm", "interval")
 
 
@@ -29,7 +29,7 @@ def heading(advice: Advice) -> str:
 
 
 def arm_rows(advice: Advice) -> list[tuple[str, ...]]:
-    """A row of text for each arm, the best rate first; of many only the first."""
+    """One row of text per arm, the best rate first; of many arms, only the first."""
     ranked = sorted(advice.arms, key=_rank)
     rows = [_cells(arm) for arm in ranked[:MOST_ROWS]]
     if len(ranked) > MOST_ROWS:
@@ -38,7 +38,7 @@ def arm_rows(advice: Advice) -> list[tuple[str, ...]]:
 
 
 def policy_rows(played: Rehearsal) -> list[tuple[str, ...]]:
-    """A row of text for each candidate, after that of the best arm alone."""
+    """One row of text per candidate, after that of the best arm alone."""
     first: tuple[str, ...] = (
         f"{played.best} alone",
         measured(played.best_reward, played.best_stderr),
@@ -78,7 +78,7 @@ def arm_notes(advice: Advice) -> dict[str, str]:
 def policy_notes(played: Rehearsal) -> dict[str, str]:
     """What the columns of the table of policies mean, and which policies had learned nothing yet."""
     lost = {
-        "lost ± stderr": "lost: to arms of lesser rates, on average",
+        "lost ± stderr": "lost: to arms with lower rates, on average",
         "1 in 10 loses": "1 in 10 loses: that much or more",
     }
     if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, RoundRobin)]:
@@ -88,7 +88,7 @@ def policy_notes(played: Rehearsal) -> dict[str, str]:
 
 
 def advice_tables(advice: Advice, width: int) -> "RenderableType":
-    """Everything but the code, for `rich.print` on a terminal of so many characters a line."""
+    """Everything but the code, for `rich.print` on a terminal of `width` characters per line."""
     from rich.console import Group
     from rich.text import Text
 
@@ -97,13 +97,13 @@ def advice_tables(advice: Advice, width: int) -> "RenderableType":
     if advice.rehearsal is not None:
         parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
         parts += _table(POLICIES, policy_rows(advice.rehearsal), policy_notes(advice.rehearsal), width)
-    return Group(*parts, Text("What to mind", "bold"), _two_columns(advice.cautions))
+    return Group(*parts, Text("What to watch out for", "bold"), _two_columns(advice.cautions))
 
 
 def _table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Mapping[str, str], width: int
 ) -> list["RenderableType"]:
-    """A table of as many columns as there is room for, what is to be said of them, and an empty line."""
+    """A table of as many columns as there is room for, the notes on them, and an empty line."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table

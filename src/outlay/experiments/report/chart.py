@@ -1,15 +1,16 @@
-"""The numbers of a sweep's figure: regret against the swept value, a panel for each combination of the other sweeps."""
+"""The numbers of a sweep's figure: regret against the swept value, one panel per combination of the other sweeps."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outlay.experiments.report.summary import Row
 from outlay.experiments.setup.plan import title_of
 from outlay.experiments.setup.sweep import Sweep
-from outlay.report.numbers.curves import FLOOR_HELPS, LOWER_BOUND, Axis, Curve, Floats, Line, regret_axis
+from outlay.report.numbers.curves import FLOOR_HELPS, LOWER_BOUND, Axis, Curve, Floats, Line, Scale, regret_axis
 from outlay.words import shortened
 
 _LOG_FROM = 20.0  # largest ÷ smallest
@@ -50,25 +51,25 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
     xs = np.arange(len(words), dtype=float) if words else np.sort(np.array(first.values, dtype=float))
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        others: dict[str, Any] = {name: value for name, value in row.values.items() if name != first.name}
+        others = {name: value for name, value in row.values.items() if name != first.name}
         groups.setdefault(title_of(others), []).append(row)
     panels = [_panel(title, group, xs, order, _APART if words else 0.0) for title, group in groups.items()]
     curves = [curve for panel in panels for curve in panel.curves]
     tops = np.array([curve.mean.max() for curve in curves])
     apart = (tops > 0).any() and tops.max() > _LOG_FROM * tops[tops > 0].min()
     means = f"mean of {runs} runs, 95 % bands" if runs > 1 else "1 run"
-    scale = "log" if apart else "linear"
+    scale: Scale = "log" if apart else "linear"
     high = float(tops.max()) * FLOOR_HELPS[scale]
     kept = [panel._replace(floor=None) if _highest(panel) > high else panel for panel in panels]
     axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
     title = f"Regret at budget {rows[0].budget:,g}, {means}"
     across = _across(xs, words)
-    places = [across.height(x) for x in xs.tolist()]
-    near = not words and any(after - before < _TICKS_APART for before, after in pairwise(places))
+    heights = [across.height(x) for x in xs.tolist()]
+    near = not words and any(after - before < _TICKS_APART for before, after in pairwise(heights))
     return SweepChart(title, first.name, [] if near else xs.tolist(), words, across, axis, kept, kept != panels)
 
 
-def _panel(title: str, rows: Sequence[Row], xs: Floats, order: Any, apart: float) -> Panel:
+def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp], apart: float) -> Panel:
     labels = list(dict.fromkeys(row.policy for row in rows))
     curves = []
     for i, label in enumerate(labels):

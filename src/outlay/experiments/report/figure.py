@@ -1,17 +1,17 @@
 """Drawing a sweep: no arithmetic, only lines, bands and names."""
 
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from outlay.experiments.report.chart import Panel, SweepChart
+from outlay.numerals import tick
 from outlay.report.figures.style import (
     INK,
     Sheet,
+    Width,
     band,
     blank,
-    compact,
     folded,
     frame,
     legend,
@@ -23,35 +23,35 @@ from outlay.report.figures.style import (
 _COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
 
 
-def sweep_figure(chart: SweepChart, width: str = "page") -> Figure:
+def sweep_figure(chart: SweepChart, width: Width = "page") -> Figure:
     """Regret against the swept value, with 95 % bands and the lower bound, dashed, where there is one."""
     sheet = sheet_of("sweep_figure", width)
     columns = 1 if sheet.narrow else _COLUMNS.get(len(chart.panels), 3)
     rows = -(-len(chart.panels) // columns)
-    figure, places = blank(sheet, (4.2 if columns == 1 else 3.0) * rows, rows, columns, sharey=True)
-    named: dict[str, Any] = {}
-    for i, (axes, panel) in enumerate(zip(places, chart.panels, strict=False)):
+    figure, panels = blank(sheet, (4.2 if columns == 1 else 3.0) * rows, rows, columns, sharey=True)
+    named: dict[str, Line2D] = {}
+    for i, (axes, panel) in enumerate(zip(panels, chart.panels, strict=False)):
         frame(axes, sheet, panel.title, chart.name, "regret" if i % columns == 0 else "")
         set_scale(axes.xaxis, chart.across.scale, chart.across.bottom, chart.across.top)
         set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
         if chart.words or 0 < len(chart.ticks) <= (8 if columns == 1 else 5):
-            axes.set_xticks(chart.ticks, chart.words or list(map(compact, chart.ticks)), parse_math=False)
+            axes.set_xticks(chart.ticks, chart.words or list(map(tick, chart.ticks)), parse_math=False)
         named |= _lines(axes, panel, sheet, bool(chart.words))
-    for axes in places[len(chart.panels) :]:
+    for axes in panels[len(chart.panels) :]:
         axes.set_visible(False)
     if len(chart.panels) == 1 and not chart.panels[0].title:
-        frame(places[0], sheet, chart.title, chart.name, "regret")
+        frame(panels[0], sheet, chart.title, chart.name, "regret")
     else:
         figure.suptitle(folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
     legend(figure, sheet, list(named.values()), list(named))
     return figure
 
 
-def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Any]:
+def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Line2D]:
     """Each policy as a line with its band, or, where the values are words, as points with bars."""
     drawn = {}
-    for place, curve in enumerate(panel.curves):
-        colour, mark = look(place)
+    for index, curve in enumerate(panel.curves):
+        colour, mark = look(index)
         if apart:
             axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
         else:

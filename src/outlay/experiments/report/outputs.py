@@ -4,37 +4,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outlay.errors import BadFile
+from outlay.experiments.report.standings import Standing
 from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of
 from outlay.experiments.report.tables import latex, markdown, text
-from outlay.experiments.report.verdict import Standing
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Point
-from outlay.files import check_writable, writing
-from outlay.report.folders import check_folder
+from outlay.files import check_folder, check_writable, writing
+from outlay.report.contents import report_files
 from outlay.report.tables.formats import table
 from outlay.report.tables.regret import headed
-from outlay.report.write import report_files, write_report
+from outlay.report.write import write_report
 from outlay.results.result import Result, load
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
 
 
-def check_places(experiment: Experiment, points: Sequence[Point], folder: Path) -> None:
-    """BadFile where something cannot be written, as far as can be told before the work."""
-    places = [path for point in points for path in _files(point, folder)]
-    places += [folder / f"sweep.{ending}" for ending in _SWEEP] if experiment.sweeps else []
-    for parent in dict.fromkeys([folder, *(path.parent for path in places)]):
+def check_outputs(experiment: Experiment, points: Sequence[Point], folder: Path) -> None:
+    """Raise BadFile where something cannot be written, as far as can be told before the work."""
+    paths = [path for point in points for path in _files(point, folder)]
+    paths += [folder / f"sweep.{ending}" for ending in _SWEEP] if experiment.sweeps else []
+    for parent in dict.fromkeys([folder, *(path.parent for path in paths)]):
         check_folder(parent)
-    for path in places:
+    for path in paths:
         if path.parent.exists():
             check_writable(path)
 
 
 def write_point(experiment: Experiment, point: Point, result: Result, folder: Path) -> list[Path]:
-    """The report and then the result: in the folder itself, or in one named after the swept values; the paths.
+    """Write the report and then the result, into the folder itself or one named after the swept values; the paths.
 
-    A report takes seconds to draw, so one stays whose files are all there, that is about the same result and says the
-    same in its table, title and all.
+    A report takes seconds to draw, so it is kept where all its files are there, it is about the same result, and its
+    table is the same, title included.
     """
     saved, *reports = files = _files(point, folder)
     title = f"{experiment.title}, {point.title}" if point.title else experiment.title
@@ -48,11 +48,13 @@ def write_point(experiment: Experiment, point: Point, result: Result, folder: Pa
 
 
 def _files(point: Point, folder: Path) -> list[Path]:
-    place = folder / point.folder if point.values else folder
-    return [place / "result.parquet", *report_files(place)]
+    """The files of a point: its result, then its report."""
+    home = folder / point.folder if point.values else folder
+    return [home / "result.parquet", *report_files(home)]
 
 
 def _stands(saved: Path, result: Result, title: str) -> bool:
+    """Whether the report beside `saved` is about this result and has this title."""
     try:
         said = saved.with_name("table.md").read_text(encoding="utf-8")
         return load(saved) == result and said == table(result, "markdown", title=title)
@@ -66,9 +68,9 @@ def sweep_title(experiment: Experiment, rows: list[Row]) -> str:
 
 
 def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standing], folder: Path) -> list[Path]:
-    """The regret at the largest budget over all points: a page, a table in four forms, a figure in three; the paths.
+    """Write the regret at the largest budget over all points and return the paths: page, table, figure.
 
-    The PDF is for a column of a two-column paper; the other figures are for a page.
+    The table comes in four formats and the figure in three; the PDF is for a column of a two-column paper.
     """
     from outlay.experiments.report.chart import sweep_chart
     from outlay.experiments.report.figure import sweep_figure

@@ -8,18 +8,19 @@ from markupsafe import Markup
 
 from outlay._version import __version__
 from outlay.experiments.report.chart import SweepChart
-from outlay.experiments.report.verdict import Standing, sentences
+from outlay.experiments.report.standings import Standing, sentences
 from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import folder_of, shown
 from outlay.experiments.setup.players import Player
 from outlay.report.figures.files import inline_svg
 from outlay.report.rendering import rendered
+from outlay.words import counted
 
 _WORDS = (
     "Lower is better. Each policy at each value, at the largest budget; bands and bars are 95 % intervals of the mean. "
-    "Dashes: the lower bound."
+    "Dashed: the lower bound."
 )
-_UNBOUNDED = " Where the lower bound is far above all regrets it is left out: it is for larger budgets than this one."
+_UNBOUNDED = " The lower bound is left out where it is far above all regrets: it is about larger budgets than this one."
 
 
 def page_text(
@@ -76,17 +77,15 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 def _summary(experiment: Experiment, points: int) -> str:
     policies = len(experiment.players)
-    values = " × ".join(
-        f"{len(sweep.values)} value{'s' * (len(sweep.values) > 1)} of {sweep.name}" for sweep in experiment.sweeps
-    )
-    counts = f"{policies} polic{'y' if policies == 1 else 'ies'} at {points} point{'s' * (points > 1)} ({values})"
+    values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
+    counts = f"{counted(policies, 'policy', 'policies')} at {counted(points, 'point')} ({values})"
     return f"Which policy spends the budget best, and where? {counts}, a budget of {experiment.budgets[-1]:,.6g}"
 
 
 def _unranked(experiment: Experiment, standings: Sequence[Standing]) -> list[str]:
-    learning = set(standings[0].verdict.order)
+    learning = set(standings[0].finding.order)
     others = [one.label for one in experiment.players if one.label not in learning]
-    return [f"Not ranked, since nothing is learnt by pulling one arm for ever: {', '.join(others)}."] if others else []
+    return [f"Not ranked, because pulling one arm for ever is not learning: {', '.join(others)}."] if others else []
 
 
 def _player(one: Player) -> str:
@@ -101,7 +100,7 @@ def _link(folder: str, text: str) -> Markup:
 
 _CALL = """from outlay import experiments
 
-experiment = experiments.read({})
+experiment = experiments.load({})
 for point, result in experiments.results(experiment, "FOLDER"):
     print(point.title, result)
 """

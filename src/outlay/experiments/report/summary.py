@@ -3,9 +3,11 @@
 import csv
 import io
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlay.experiments.setup.plan import shown
+from outlay.experiments.setup.sweep import Value, Values
+from outlay.numerals import amount
 from outlay.report.numbers.curves import floor_of
 from outlay.results.result import Result
 
@@ -13,7 +15,7 @@ from outlay.results.result import Result
 class Row(NamedTuple):
     """One policy at one point, at the largest budget; the columns of `Result.regret`, and the sharp lower bound."""
 
-    values: dict[str, Any]  # of the swept parameters, by name
+    values: Values  # of the swept parameters, by name
     policy: str
     budget: float
     mean: float
@@ -26,8 +28,8 @@ class Row(NamedTuple):
     lower_bound: float  # nan where there is none
 
 
-def rows_of(values: dict[str, Any], result: Result) -> list[Row]:
-    """The rows of a point with these swept values, one a policy."""
+def rows_of(values: Values, result: Result) -> list[Row]:
+    """The rows of a point with these swept values, one per policy."""
     frame = result.regret()
     last = frame[frame["budget"] == result.budgets[-1]]
     floor = floor_of(result.problem).at(float(result.budgets[-1]))
@@ -36,25 +38,25 @@ def rows_of(values: dict[str, Any], result: Result) -> list[Row]:
 
 
 def headings_of(rows: list[Row]) -> list[str]:
-    """The heads of the table: swept parameters, policies, and the lower bound where some point has one."""
+    """The headings of the table: swept parameters, policies, and the lower bound where some point has one."""
     policies = [" ".join(label.split()) for label in dict.fromkeys(row.policy for row in rows)]
     return [*rows[0].values, *policies, *(["lower bound"] if _bounded(rows) else [])]
 
 
 def cells_of(rows: list[Row]) -> list[list[str]]:
-    """A line for each point: its values, then `regret ± stderr` of each policy, then the lower bound."""
-    lines: dict[tuple[Any, ...], list[str]] = {}
+    """One line per point: its values, then `regret ± stderr` of each policy, then the lower bound."""
+    lines: dict[tuple[Value, ...], list[str]] = {}
     for row in rows:
         line = lines.setdefault(tuple(row.values.values()), [shown(value) for value in row.values.values()])
-        line.append(number(row.mean) + ("" if math.isnan(row.stderr) else f" ± {number(row.stderr)}"))
+        line.append(loss(row.mean) + ("" if math.isnan(row.stderr) else f" ± {loss(row.stderr)}"))
     if _bounded(rows):
         for key, floor in {tuple(row.values.values()): row.lower_bound for row in rows}.items():
-            lines[key].append("–" if math.isnan(floor) else number(floor))
+            lines[key].append("–" if math.isnan(floor) else loss(floor))
     return list(lines.values())
 
 
 def as_csv(rows: list[Row]) -> str:
-    """Every number of every row, as precise as it is; the swept values come first."""
+    """Every number of every row, in full precision; the swept values come first."""
     text = io.StringIO()
     write = csv.writer(text, lineterminator="\n").writerow
     write([*rows[0].values, *Row._fields[1:]])
@@ -63,13 +65,10 @@ def as_csv(rows: list[Row]) -> str:
     return text.getvalue()
 
 
+def loss(value: float) -> str:
+    """A regret, with two decimals below ten: along a sweep small differences matter."""
+    return amount(value, below_ten=2, most=1e9)
+
+
 def _bounded(rows: list[Row]) -> bool:
     return not all(math.isnan(row.lower_bound) for row in rows)
-
-
-def number(value: float) -> str:
-    """One decimal while it can matter, two below ten."""
-    if abs(value) >= 1e9:
-        return f"{value:.4g}".replace("-", "−")
-    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
-    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")

@@ -1,8 +1,8 @@
-"""Experiment files: TOML, read into an `Experiment`; every mistake is one sentence that names its place."""
+"""Experiment files: TOML, loaded as an `Experiment`; every mistake is one sentence that says where it is."""
 
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tomli_w
 
@@ -13,12 +13,11 @@ from outlay.engine.backends import BACKENDS, Backend
 from outlay.engine.budgets import checked_budgets
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
-from outlay.experiments.setup.players import Player, player
+from outlay.experiments.setup.players import Player, Table, player
 from outlay.experiments.setup.sweep import TAKEN, Sweep
-from outlay.files import place, reading
+from outlay.files import checked_path, reading
 from outlay.knowledge import usual_policies
 from outlay.logs import Columns
-from outlay.report.tables.regret import checked_title
 
 FORMAT = 1
 _TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")
@@ -42,14 +41,14 @@ class Experiment(NamedTuple):
 
 
 def is_experiment(text: str) -> bool:
-    """Whether it names a TOML file that describes an experiment: one with more than `format` and `[[arms]]`.
+    """Whether `text` names a TOML file that describes an experiment: one with more than `format` and `[[arms]]`.
 
-    One that is not TOML is meant to be an experiment where the table is named.
+    A file that is not valid TOML counts as an experiment where it has the line `[experiment]`.
     """
     if text in catalogue.names():
         return False
     try:
-        written = place("compare", text).read_text(encoding="utf-8-sig")
+        written = checked_path("compare", text).read_text(encoding="utf-8-sig")
     except (OSError, ValueError):
         return False  # whoever reads it as a problem will say what is wrong with it
     try:
@@ -59,9 +58,9 @@ def is_experiment(text: str) -> bool:
     return not content.keys().isdisjoint(_TABLES[1:2] + _TABLES[3:])
 
 
-def read(path: str | Path) -> Experiment:
+def load(path: str | Path) -> Experiment:
     """The experiment in a file; BadFile says in one sentence what is wrong with it."""
-    source = place("read", path)
+    source = checked_path("load", path)
     try:
         with reading(source):
             content = tomllib.loads(source.read_text(encoding="utf-8-sig"))
@@ -73,8 +72,8 @@ def read(path: str | Path) -> Experiment:
         raise BadFile(f"{source}: {error}") from None
 
 
-def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
-    """The experiment that a file's content describes; other files are looked for next to `source`."""
+def experiment_of(content: Table, source: Path) -> Experiment:
+    """The experiment that a file's content describes; files that it names are looked for next to `source`."""
     version = content.get("format")
     if type(version) is not int or version < 1:
         raise BadFile(f"an experiment starts with the line `format = {FORMAT}`; this one has format = {version!r}")
@@ -89,7 +88,7 @@ def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
     backend = table.get("backend", BACKENDS[0])
     if backend not in BACKENDS:
         raise BadParameter("[experiment]", "backend", f"one of {', '.join(BACKENDS)}", backend)
-    title = checked_title("[experiment]", table.get("title")) or printable(source.stem)
+    title = line("[experiment]", "title", table["title"]) if "title" in table else printable(source.stem)
     workers = table.get("workers")
     return Experiment(
         source=source,
@@ -106,8 +105,8 @@ def experiment_of(content: dict[str, Any], source: Path) -> Experiment:
     )
 
 
-def _problem(content: dict[str, Any], folder: Path) -> Problem:
-    """From [[arms]], from [log], or by a name of the catalogue or a file's: one of them."""
+def _problem(content: Table, folder: Path) -> Problem:
+    """From [[arms]], from [log], or by the name of a catalogue problem or a file: exactly one of them."""
     name = content["experiment"].get("problem")
     given = [name is not None, "arms" in content, "log" in content]
     if sum(given) != 1:
@@ -126,8 +125,8 @@ def _problem(content: dict[str, Any], folder: Path) -> Problem:
     return find(name if name in catalogue.names() else str(folder / name), "[experiment]")
 
 
-def _players(content: dict[str, Any], problem: Problem) -> tuple[Player, ...]:
-    """The policies of the file, else those that `outlay compare` plays unasked."""
+def _players(content: Table, problem: Problem) -> tuple[Player, ...]:
+    """The policies of the file, or those that `outlay compare` plays by default."""
     if "policies" not in content:
         return tuple(Player(name, name, {}) for name in usual_policies(problem))
     players = tuple(player(table, i) for i, table in enumerate(_tables("policies", content["policies"]), start=1))
@@ -135,7 +134,7 @@ def _players(content: dict[str, Any], problem: Problem) -> tuple[Player, ...]:
     return players
 
 
-def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
+def _budgets(table: Table) -> tuple[float, ...]:
     if ("budgets" in table) == ("budget" in table):
         got = {key: table[key] for key in ("budgets", "budget") if key in table}
         raise BadParameter("[experiment]", "budgets or budget", "given, and not both", got)
@@ -144,14 +143,14 @@ def _budgets(table: dict[str, Any]) -> tuple[float, ...]:
     return tuple(checked_budgets("[experiment]", table.get("budgets"), table.get("budget")).tolist())
 
 
-def _sweeps(content: dict[str, Any]) -> tuple[Sweep, ...]:
+def _sweeps(content: Table) -> tuple[Sweep, ...]:
     tables = _tables("sweep", content.get("sweep", []), least=0)
     sweeps = tuple(_sweep(table, f"sweep {i}") for i, table in enumerate(tables, start=1))
     _all_different("sweep", "name", [sweep.name for sweep in sweeps])
     return sweeps
 
 
-def _sweep(table: dict[str, Any], where: str) -> Sweep:
+def _sweep(table: Table, where: str) -> Sweep:
     _known_keys(where, table, Sweep._fields)
     over = table.get("over")
     over = [over] if isinstance(over, str) else over
@@ -172,23 +171,23 @@ def _sweep(table: dict[str, Any], where: str) -> Sweep:
 
 
 def printable(name: str) -> str:
-    """A file's name as any file can say it, on one line."""
+    """A file's name on one line, with a replacement for what cannot be printed."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
 
 
-def _known_keys(where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+def _known_keys(where: str, table: Table, known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
             raise BadParameter(where, "a key", f"one of {', '.join(known)}", key)
 
 
-def _tables(name: str, value: Any, least: int = 1) -> list[dict[str, Any]]:
+def _tables(name: str, value: object, least: int = 1) -> list[Table]:
     if not isinstance(value, list) or len(value) < least or not all(isinstance(table, dict) for table in value):
         raise BadParameter("the file", name, f"a list of tables, [[{name}]]", value)
     return value
 
 
-def _table(where: str, value: Any) -> dict[str, Any]:
+def _table(where: str, value: object) -> Table:
     if not isinstance(value, dict):
         raise BadParameter("the file", where, "a table", value)
     return value

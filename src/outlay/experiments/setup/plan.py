@@ -1,7 +1,7 @@
-"""What an experiment comes to: points, one for each combination of swept values, and at each point a cell a policy.
+"""What an experiment comes to: one point per combination of swept values, and at each point one cell per policy.
 
-A cell is one policy on one problem. Its key is a hash of all that its result depends on, so that a result is found
-again wherever it is asked for, and nothing else is.
+A cell is one policy on one problem. Its key is a hash of everything that its result depends on: a result is reused
+exactly where it would come out the same.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from outlay.arms import Problem
 from outlay.engine.backends import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
-from outlay.experiments.setup.sweep import Setup, moved
-from outlay.policies.protocol import as_data, wants_budget
+from outlay.experiments.setup.sweep import Setup, Values, moved
+from outlay.policies.protocol import Policy, as_data, checked_policy, wants_budget
 
 _LONGEST_NAME = 255  # bytes: what file systems take
 _LARGEST = 1e100  # mean of an arm, as in logs
@@ -32,7 +32,7 @@ class Cell:
     """One policy on one problem."""
 
     problem: Problem
-    policy: Any
+    policy: Policy
     budgets: tuple[float, ...]
     runs: int
     seed: int
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def spending(self) -> float:
-        """The budget that a run spends in all: the largest, or every one in turn for a policy that is told it."""
+        """The budget that a run spends in all: the largest; the sum for a policy that looks at it, which plays each."""
         return sum(self.budgets) if wants_budget(self.policy) else self.budgets[-1]
 
     @property
@@ -69,9 +69,9 @@ class Cell:
 
 
 class Point(NamedTuple):
-    """A combination of swept values: the problem there, and a cell for each label."""
+    """A combination of swept values: the problem there, and one cell per label."""
 
-    values: dict[str, Any]
+    values: Values
     problem: Problem
     cells: dict[str, Cell]
 
@@ -86,7 +86,7 @@ class Point(NamedTuple):
         return folder_of(self.values)
 
 
-def title_of(values: dict[str, Any]) -> str:
+def title_of(values: Values) -> str:
     """Swept values in words.
 
     >>> title_of({"correlation": 0.5, "K": 10})
@@ -95,7 +95,7 @@ def title_of(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
 
 
-def folder_of(values: dict[str, Any]) -> str:
+def folder_of(values: Values) -> str:
     """Swept values as the name of a folder.
 
     >>> folder_of({"tail index": 2.5, "form": "a/b"})
@@ -123,7 +123,7 @@ def points_of(experiment: Experiment) -> list[Point]:
     return points
 
 
-def _point(experiment: Experiment, values: dict[str, Any]) -> Point:
+def _point(experiment: Experiment, values: Values) -> Point:
     point = Point(values, experiment.problem, {})
     setup = Setup(experiment.problem, experiment.players)
     try:
@@ -133,9 +133,7 @@ def _point(experiment: Experiment, values: dict[str, Any]) -> Point:
         _check_size(setup.problem)
         cells = {}
         for player in setup.players:
-            policy = player.on(setup.problem)
-            if hasattr(policy, "check"):
-                policy.check(len(setup.problem))
+            policy = checked_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))
             cells[player.label] = Cell(
                 setup.problem, policy, experiment.budgets, experiment.runs, experiment.seed, experiment.backend
             )

@@ -10,7 +10,10 @@ from outlay.checks import line
 from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
 from outlay.parameters import signature_of
+from outlay.policies.protocol import Policy
 from outlay.words import one_of
+
+Table = dict[str, Any]  # of TOML, or of a policy's parameters: what it holds is checked where it is read
 
 KNOWN = "known"
 # What a problem can say about itself, by the names of the parameters that ask for it.
@@ -21,7 +24,7 @@ FACTS = (
 
 
 class Player(NamedTuple):
-    """A policy that is yet to meet its problem.
+    """A policy as the file describes it, before it is told about its problem.
 
     A parameter that the file leaves out, or gives as "known", is filled in as `outlay compare --policy` does it.
 
@@ -32,23 +35,24 @@ class Player(NamedTuple):
 
     name: str
     label: str
-    parameters: dict[str, Any]
+    parameters: Table
 
     @property
     def takes(self) -> list[str]:
-        """The parameters that a file may give; the budget is told by the run."""
+        """The parameters that a file may give; the budget comes from the run."""
         return [name for name in signature_of(policies.BY_NAME[self.name]) if name != "budget"]
 
-    def on(self, problem: Problem) -> Any:
+    def on(self, problem: Problem) -> Policy:
         """The policy, told what it asks for; NotCovered where `problem` cannot say."""
         given = {name: value for name, value in self.parameters.items() if value != KNOWN}
         asked = self.parameters.keys() - given.keys()
-        told = self._told(problem, given)
-        told |= {name: _fact(problem, name) for name in sorted(asked) if told.get(name) is None}
-        return policies.BY_NAME[self.name](**{**told, **given})
+        known = self._known(problem, given)
+        known |= {name: _fact(problem, name) for name in sorted(asked) if known.get(name) is None}
+        made: Policy = policies.BY_NAME[self.name](**{**known, **given})
+        return made
 
-    def _told(self, problem: Problem, given: dict[str, Any]) -> dict[str, Any]:
-        """What the policy is told by default; nothing where the file says everything itself."""
+    def _known(self, problem: Problem, given: Table) -> Table:
+        """What the policy is told by default; nothing where the file gives every parameter itself."""
         try:
             usual = policy_for(problem, self.name)
         except NotCovered:
@@ -59,7 +63,7 @@ class Player(NamedTuple):
         return {name: value for name, value in usual.arguments().items() if name in FACTS}
 
 
-def player(table: dict[str, Any], number: int) -> Player:
+def player(table: Table, number: int) -> Player:
     """The policy that a `[[policies]]` table describes, the first of which has number 1."""
     where = f"policy {number}"
     values = dict(table)
@@ -87,8 +91,7 @@ def check(one: Player, name: str, value: object) -> None:
 
 def _fact(problem: Problem, name: str) -> Any:
     """A fact that no policy is told unless it is asked for."""
-    facts: dict[str, Any] = {**problem.second_moments(), **problem.bounds()}
-    value = facts[name]
+    value: Any = {**problem.second_moments(), **problem.bounds()}[name]
     if not np.isfinite(value).all():
         raise NotCovered(f"{name} is infinite for this problem")
     return value

@@ -8,13 +8,15 @@
 | `policies.PARAMETER`, `policies.LABEL.PARAMETER` | that parameter of every policy that has it, or of one |
 """
 
+from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-from outlay.arms import Problem
+from outlay.arms import AnyLaw, Problem
 from outlay.checks import real, whole
 from outlay.errors import BadParameter
 from outlay.experiments.setup.players import Player, check
+from outlay.parameters import Parameters, Record
 
 ALLOWED = '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER" or "policies.LABEL.PARAMETER"'
 
@@ -22,12 +24,16 @@ ALLOWED = '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER" or "polici
 TAKEN = ("policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90", "lower_bound")
 
 
+Value = float | str  # of what is swept over
+Values = dict[str, Value]  # at one point, by the name of the sweep
+
+
 class Sweep(NamedTuple):
-    """What is varied, by which name it is shown, and its values."""
+    """What is varied, the name it is shown under, and its values."""
 
     name: str
     over: tuple[str, ...]
-    values: tuple[float | str, ...]
+    values: tuple[Value, ...]
 
 
 class Setup(NamedTuple):
@@ -37,7 +43,7 @@ class Setup(NamedTuple):
     players: tuple[Player, ...]
 
 
-def moved(setup: Setup, target: str, value: Any) -> Setup:
+def moved(setup: Setup, target: str, value: Value) -> Setup:
     """The setup with `target` at `value`.
 
     >>> from outlay.arms import catalogue
@@ -74,21 +80,19 @@ def _of_size(problem: Problem, value: object) -> Problem:
     return Problem([problem.arms[k] for k in first + copies], names)
 
 
-def _with_arms(problem: Problem, path: str, value: object) -> Problem:
+def _with_arms(problem: Problem, path: str, value: Value) -> Problem:
     chosen, field = _split(path, problem.names)
-    laws: list[Any]
     if field == "gap":
         laws = _with_gap(problem, chosen, real("a sweep", "the gap", value, at_least=0))
     else:
         laws = [_with(law, field.split("."), value) if k in chosen else law for k, law in enumerate(problem.arms)]
         if laws == list(problem.arms) and not any(_has(problem.arms[k], field.split(".")) for k in chosen):
-            laws = [problem.arms[k] for k in chosen]
-            fields = dict.fromkeys(name for law in laws for name in law.arguments())
+            fields = dict.fromkeys(name for k in chosen for name in _arguments(problem.arms[k]))
             raise BadParameter("a sweep", "over", f"a field of the arms ({', '.join(fields)}) or gap", f"arms.{path}")
     return Problem(laws, problem.names)
 
 
-def _with_players(players: tuple[Player, ...], path: str, value: object) -> tuple[Player, ...]:
+def _with_players(players: tuple[Player, ...], path: str, value: Value) -> tuple[Player, ...]:
     chosen, name = _split(path, [one.label for one in players])
     having = {k for k in chosen if name in players[k].takes}
     if not having:
@@ -103,28 +107,33 @@ def _with_players(players: tuple[Player, ...], path: str, value: object) -> tupl
     )
 
 
-def _split(path: str, names: Any) -> tuple[set[int], str]:
-    """Whom a path means, and the field: all of them unless it begins with a name; names may have dots."""
+def _split(path: str, names: Sequence[str]) -> tuple[set[int], str]:
+    """Which of the names a path is about, and the field: all unless it begins with a name, which may have dots."""
     found = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
     if found is None:
         return set(range(len(names))), path
     return {list(names).index(found)}, path.removeprefix(f"{found}.")
 
 
-def _has(law: Any, path: list[str]) -> bool:
-    found = law.arguments().get(path[0])
-    return found is not None and (len(path) == 1 or (hasattr(found, "arguments") and _has(found, path[1:])))
+def _arguments(law: object) -> dict[str, Any]:
+    """The law's parameters by name; none for what has no parameters, such as a number."""
+    return law.arguments() if isinstance(law, (Parameters, Record)) else {}
 
 
-def _with(law: Any, path: list[str], value: Any) -> Any:
-    """The law with one field changed, itself where it has no such field; a path goes into a law's own law."""
+def _has(law: object, path: Sequence[str]) -> bool:
+    found = _arguments(law).get(path[0])
+    return found is not None and (len(path) == 1 or _has(found, path[1:]))
+
+
+def _with(law: Any, path: Sequence[str], value: Value) -> Any:
+    """The law with one field changed, or itself where it has no such field; a path leads into a law inside the law."""
     if not _has(law, path):
         return law
-    inner = value if len(path) == 1 else _with(getattr(law, path[0]), path[1:], value)
+    inner = value if len(path) == 1 else _with(_arguments(law)[path[0]], path[1:], value)
     return law._replace(**{path[0]: inner})
 
 
-def _with_gap(problem: Problem, chosen: set[int], gap: float) -> list[Any]:
+def _with_gap(problem: Problem, chosen: set[int], gap: float) -> list[AnyLaw]:
     """The arms with their mean rewards moved so that the rates are `gap` below the best one; the best one stays."""
     others = chosen - {problem.best}
     if not others:
@@ -138,6 +147,6 @@ def _with_gap(problem: Problem, chosen: set[int], gap: float) -> list[Any]:
 def _with_mean_reward(law: Any, wanted: float) -> Any:
     """The law with another mean reward: by its parameter of that name, or all rewards shifted alike."""
     shift = wanted - law.moments().mean_reward
-    places = ("reward",), ("noise",), ("rewards",), ("reward_low", "reward_high")
-    names = next(names for names in places if names[0] in law.arguments())
-    return law._replace(**{name: wanted if name == "reward" else getattr(law, name) + shift for name in names})
+    given, ways = _arguments(law), (("reward",), ("noise",), ("rewards",), ("reward_low", "reward_high"))
+    names = next(names for names in ways if names[0] in given)
+    return law._replace(**{name: wanted if name == "reward" else given[name] + shift for name in names})

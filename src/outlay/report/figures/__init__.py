@@ -1,4 +1,4 @@
-"""Drawing: one file a figure, from numbers that are made and tested elsewhere; `style` has the look of them all."""
+"""Drawing: one file per figure, from numbers that are made and tested elsewhere; `style` has the look of them all."""
 
 from outlay.report.figures.distribution import distribution_figure
 from outlay.report.figures.earnings import reward_figure

@@ -1,29 +1,29 @@
 """The regret of every run."""
 
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from outlay.report.figures.style import INK, SOFT, blank, compact, frame, legend, look, set_scale, sheet_of, stacked
+from outlay.numerals import tick
+from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, look, set_scale, sheet_of, stacked
+from outlay.report.numbers.curves import RegretKind
 from outlay.report.numbers.distribution import distribution
 from outlay.results.result import Result, checked
+from outlay.words import counted
 
 
-def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "page") -> Figure:
-    """Regret at the largest budget, a dot per run (of more than 300, evenly chosen by rank), with mean and median.
+def distribution_figure(result: Result, kind: RegretKind = "pseudo", *, width: Width = "page") -> Figure:
+    """Regret at the largest budget, one dot per run, with mean and median; of more than 300 runs, 300 evenly by rank.
 
-    Often there are two humps: most runs find the best arm soon, and a few stay with another for long. Then the mean
-    lies where no run is. On a logarithmic axis runs without regret stand at its left end.
+    Often there are two humps: most runs find the best arm soon, and a few stay with another arm for long. Then the mean
+    lies where there is no run. On a logarithmic axis, runs without regret stand at the left end.
     """
     sheet = sheet_of("distribution_figure", width)
     numbers = distribution(checked("distribution_figure", result), kind)
     axis, strips = numbers.axis, numbers.strips
     figure, [axes] = blank(sheet, 1.0 + (0.75 if sheet.narrow else 0.48) * len(strips))
-    runs = "1 run" if result.runs == 1 else f"{result.runs:,} runs"
-    frame(axes, sheet, f"Regret of {runs} at budget {compact(numbers.budget)}", "regret", grid="x")
+    frame(axes, sheet, f"Regret of {counted(result.runs, 'run')} at budget {tick(numbers.budget)}", "regret", grid="x")
     set_scale(axes.xaxis, axis.scale, axis.bottom, axis.top)
     marks = {
         "a run": Line2D([], [], marker="o", linestyle="", color=SOFT, markersize=sheet.line * 1.6, mew=0),
@@ -40,7 +40,7 @@ def distribution_figure(result: Result, kind: str = "pseudo", *, width: str = "p
     return figure
 
 
-def _draw(axes: Axes, like: Line2D, colour: str, x: ArrayLike, y: ArrayLike, **more: Any) -> None:
+def _draw(axes: Axes, like: Line2D, colour: str, x: ArrayLike, y: ArrayLike, alpha: float = 1.0) -> None:
     """Marks like the one in the legend."""
     axes.plot(
         x,
@@ -51,5 +51,5 @@ def _draw(axes: Axes, like: Line2D, colour: str, x: ArrayLike, y: ArrayLike, **m
         markersize=like.get_markersize(),
         mew=like.get_markeredgewidth(),
         clip_on=False,
-        **more,
+        alpha=alpha,
     )

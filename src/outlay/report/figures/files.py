@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from outlay.errors import BadParameter
-from outlay.files import place, writing
+from outlay.files import checked_path, writing
 from outlay.report.figures.style import ARMS, FAINT, INK, PALETTE, REST, SOFT
 
 FORMATS = ("png", "pdf", "svg")
@@ -34,7 +34,7 @@ def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
 
     No date is in the file, so that the same result gives the same bytes.
     """
-    target = place("save_figure", path)
+    target = checked_path("save_figure", path)
     ending = target.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         raise BadParameter("save_figure", "path", "one that ends in .png, .pdf or .svg", str(path))

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from outlay.report.figures.style import INK, PALETTE, blank, frame, sheet_of, stacked
-from outlay.report.numbers.heat import heat_map
+from outlay.report.figures.style import INK, PALETTE, Width, blank, frame, sheet_of, stacked
+from outlay.report.numbers.curves import RegretKind
+from outlay.report.numbers.heat import Measure, heat_map
 from outlay.results.result import Result
 
 _DARKEST = 0.65  # what ink is still read on
 
 
 def heatmap_figure(
-    results: Mapping[str, Result], measure: str = "lost", kind: str = "pseudo", *, width: str = "page"
+    results: Mapping[str, Result], measure: Measure = "lost", kind: RegretKind = "pseudo", *, width: Width = "page"
 ) -> Figure:
     """A cell for each policy (row) and problem (column): the darker, the more was lost; the best of each is bold.
 

@@ -1,13 +1,12 @@
 """Confidence intervals of rates, closing in."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from outlay.arms import Problem
-from outlay.report.figures.style import ARMS, INK, blank, frame, legend, set_scale, sheet_of
+from outlay.policies.protocol import Policy
+from outlay.report.figures.style import ARMS, INK, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.report.numbers.intervals import intervals
 
 _TRUE = (0, (5.0, 3.0))
@@ -15,17 +14,17 @@ _TRUE = (0, (5.0, 3.0))
 
 def intervals_figure(
     problem: Problem,
-    policy: Any = None,
+    policy: Policy | None = None,
     budget: float | None = None,
     seed: int = 0,
     coverage: float = 0.95,
     *,
-    width: str = "page",
+    width: Width = "page",
 ) -> Figure:
     """Fieller's confidence interval of each arm's rate along one run, next to the true rates (dashed).
 
-    Where the policy pulls, an interval closes in; an arm left alone keeps a wide one, and that is no fault: it only has
-    to end below the best arm's. At most six arms are shown, those with the largest rates.
+    Where the policy pulls, an interval closes in; an arm that is hardly pulled keeps a wide one. That is not a
+    flaw: the interval only has to end below the best arm's. At most six arms are shown, those with the largest rates.
 
     Args:
         problem: the arms.

@@ -4,13 +4,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from outlay.report.figures.shares import arm_colours
-from outlay.report.figures.style import INK, PALETTE, blank, frame, legend, set_scale, sheet_of
+from outlay.report.figures.style import INK, PALETTE, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.report.numbers.paths import path
 from outlay.results.result import Result, checked
 from outlay.words import shortened
 
 
-def path_figure(result: Result, policy: str | None = None, run: int = 0, *, width: str = "page") -> Figure:
+def path_figure(result: Result, policy: str | None = None, run: int = 0, *, width: Width = "page") -> Figure:
     """One run of one policy: the pulls of each arm, and the reward for each unit of budget, as the budget is spent.
 
     Args:

@@ -1,15 +1,27 @@
 """Regret against the budget, next to what the theory says of it."""
 
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from outlay.arms import Problem
 from outlay.checks import word
-from outlay.report.figures.style import INK, PALETTE, Sheet, band, blank, frame, legend, look, note, set_scale, sheet_of
+from outlay.report.figures.style import (
+    INK,
+    PALETTE,
+    Sheet,
+    Width,
+    band,
+    blank,
+    frame,
+    legend,
+    look,
+    note,
+    set_scale,
+    sheet_of,
+)
 from outlay.report.numbers.bounds import bounds_chart
-from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, regret_chart
+from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, RegretKind, Scale, regret_chart
 from outlay.results.result import Result, checked
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
@@ -20,11 +32,11 @@ _CEILING = (0, (3.0, 1.5, 1.0, 1.5))
 def regret_figure(
     result: Result,
     bounds: bool = True,
-    kind: str = "pseudo",
+    kind: RegretKind = "pseudo",
     *,
-    scale: str | None = None,
-    budget_scale: str = "log",
-    width: str = "page",
+    scale: Scale | None = None,
+    budget_scale: Scale = "log",
+    width: Width = "page",
 ) -> Figure:
     """Mean regret over the budget with its 95 % band, one line per policy, next to the bounds.
 
@@ -45,15 +57,15 @@ def regret_figure(
     return draw(regret_chart(checked("regret_figure", result), bounds, kind, scale), sheet, budget_scale)
 
 
-def bounds_figure(problem: Problem, budget: float, *, width: str = "page") -> Figure:
+def bounds_figure(problem: Problem, budget: float, *, width: Width = "page") -> Figure:
     """Every bound on the regret of `problem`, from a thousandth of `budget` up to it."""
     return draw(bounds_chart(problem, budget), sheet_of("bounds_figure", width))
 
 
-def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
-    """A chart as a figure: lines with bands, their names at their ends.
+def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log") -> Figure:
+    """A chart as a figure: lines with bands, and their names at their ends.
 
-    The names are below where it is narrow, or where several lines share a colour and their strokes tell them apart.
+    The names go into a legend below where the figure is narrow, or where several lines share a colour.
     """
     figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 4.2)
     frame(axes, sheet, chart.title, "budget", "regret")
@@ -61,7 +73,7 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
     low, high = (budgets[0], budgets[-1]) if len(budgets) > 1 else (0.8 * budgets[0], 1.25 * budgets[0])
     set_scale(axes.xaxis, budget_scale, low, high)
     set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
-    lines = [_curve(axes, sheet, place, curve) for place, curve in enumerate(chart.curves)]
+    lines = [_curve(axes, sheet, index, curve) for index, curve in enumerate(chart.curves)]
     floors = iter(_DASHES)
     lines += [_bound(axes, sheet, line, None if line.policy is not None else next(floors)) for line in chart.bounds]
     labels = [curve.label for curve in chart.curves] + [line.label for line in chart.bounds]
@@ -73,20 +85,20 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: str = "log") -> Figure:
     return figure
 
 
-def _curve(axes: Axes, sheet: Sheet, place: int, curve: Curve) -> Any:
-    colour, mark = look(place)
+def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve) -> Line2D:
+    colour, mark = look(index)
     alone = len(curve.budgets) == 1
     if alone:
         axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
     band(axes, curve, colour)
-    every = (place % 4, 4) if mark and len(curve.budgets) > _FEW else None
+    every = (index % 4, 4) if mark and len(curve.budgets) > _FEW else None
     return axes.plot(
         curve.budgets, curve.mean, color=colour, linewidth=sheet.line, marker=mark or "o" * alone, markersize=4.5,
         markerfacecolor="white" if mark else colour, markevery=every,
     )[0]  # fmt: skip
 
 
-def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, float] | None) -> Any:
+def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, float] | None) -> Line2D:
     """A lower bound in ink, dashed; an upper one in the colour of its policy, thin."""
     colour = INK if line.policy is None else look(line.policy)[0]
     style = _CEILING if dashes is None else (0, dashes)

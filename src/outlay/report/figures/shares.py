@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from outlay.report.figures.style import ARMS, REST, blank, frame, legend, set_scale, sheet_of
+from outlay.report.figures.style import ARMS, REST, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.report.numbers.shares import Grouping, shares
 from outlay.results.result import Result, checked
 from outlay.words import cut
 
 
-def pulls_figure(result: Result, *, width: str = "page") -> Figure:
+def pulls_figure(result: Result, *, width: Width = "page") -> Figure:
     """Per policy, which part of its pulls up to each budget went to which arm; the best arm is at the bottom.
 
     A policy that learns fills its panel with the colour of the best arm. Of many arms the best one and those pulled
@@ -38,9 +38,10 @@ def pulls_figure(result: Result, *, width: str = "page") -> Figure:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     for axes in panels[len(numbers.policies) :]:
         axes.set_visible(False)
-    for place in range(len(numbers.policies)):
-        panels[place].tick_params(labelbottom=place + columns >= len(numbers.policies))
-        panels[place].set_xlabel("budget" if place + columns >= len(numbers.policies) else "")
+    for index, axes in enumerate(panels[: len(numbers.policies)]):
+        lowest = index + columns >= len(numbers.policies)
+        axes.tick_params(labelbottom=lowest)
+        axes.set_xlabel("budget" if lowest else "")
     panels[0].set_ylabel("share of pulls")
     legend(figure, sheet, [Patch(color=colour) for colour in colours], numbers.arms.labels)
     return figure
@@ -48,5 +49,5 @@ def pulls_figure(result: Result, *, width: str = "page") -> Figure:
 
 def arm_colours(arms: Grouping) -> list[str]:
     """A colour for each arm that is shown, and grey for the others together."""
-    named = [ARMS[place % len(ARMS)] for place in range(len(arms.named))]
+    named = [ARMS[index % len(ARMS)] for index in range(len(arms.named))]
     return [*named, REST] if arms.rest.size else named

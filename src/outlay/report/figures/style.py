@@ -1,19 +1,23 @@
 """The look of every figure, in one place: sizes, colours, axes. No pyplot, no display, no settings changed."""
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from textwrap import fill, wrap
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.typing import ColorType
 
 from outlay.checks import word
-from outlay.report.numbers.curves import Curve
+from outlay.numerals import tick
+from outlay.report.numbers.curves import Curve, Scale
 from outlay.words import cut
 
 # Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
@@ -24,14 +28,16 @@ REST = "#BBBBBB"  # of the arms, when there are many
 INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
 MARKS = ("", "o", "s", "^")  # hollow, on the lines of the first six policies, the next six, …
 
-WIDTHS = ("page", "column")
+Width = Literal["page", "column"]
+WIDTHS: tuple[Width, ...] = get_args(Width)
+Grid = Literal["x", "y", ""]  # across which axis the pale lines go
 _TITLE, _NAME = 40, 16  # letters of a line where it is narrow: of a title, of a name beside a row
 
 
 class Sheet(NamedTuple):
-    """How large a figure is and what stands on it: inches, and points."""
+    """The size of a figure in inches, and of its text and lines in points."""
 
-    width: str
+    width: Width
     inches: float
     text: float
     line: float
@@ -42,27 +48,27 @@ class Sheet(NamedTuple):
         return self.width == "column"
 
 
-_SHEETS = (Sheet("page", 7.0, 9.5, 1.8), Sheet("column", 3.3, 8.0, 1.2))
+_SHEETS = {"page": Sheet("page", 7.0, 9.5, 1.8), "column": Sheet("column", 3.3, 8.0, 1.2)}
 
 
-def sheet_of(owner: str, width: str) -> Sheet:
+def sheet_of(owner: str, width: Width) -> Sheet:
     """The sheet for a page, 7 inches wide, or for a column of a two-column paper, 3.3 inches.
 
     >>> sheet_of("regret_figure", "column").inches
     3.3
     """
-    return _SHEETS[WIDTHS.index(word(owner, "width", width, WIDTHS))]
+    return _SHEETS[word(owner, "width", width, WIDTHS)]
 
 
 def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
-    """A figure of `height` inches by 7 of width, whatever its width is, with empty axes row by row."""
+    """A figure with empty axes, row by row; `height` is in inches for a width of 7, and scales with the width."""
     figure = Figure(figsize=(sheet.inches, height * sheet.inches / 7.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, squeeze=False, **shared)
     return figure, list(axes.flat)
 
 
-def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", grid: str = "y") -> None:
+def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", grid: Grid = "y") -> None:
     """Two spines, a pale grid, a title on the left; dollar signs of names are text, not mathematics."""
     axes.set_title(folded(title, sheet), loc="left", fontsize=sheet.text + 0.5, color=INK, parse_math=False)
     axes.set_xlabel(x, color=INK, fontsize=sheet.text)
@@ -72,10 +78,10 @@ def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", g
     axes.tick_params(colors=INK, labelsize=sheet.text - 0.5, width=0.6, length=3.0)
     axes.set_axisbelow(True)
     if grid:
-        axes.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
+        axes.grid(axis=grid, color=FAINT, linewidth=0.6)
 
 
-def set_scale(axis: Axis, scale: str, low: float, high: float, ticks: int = 5) -> None:
+def set_scale(axis: Axis, scale: Scale, low: float, high: float, ticks: int = 5) -> None:
     """A linear or logarithmic axis between two ends, with ticks that say 10k and 1M, few enough to be read."""
     axes = axis.axes
     if isinstance(axis, YAxis):
@@ -89,21 +95,8 @@ def set_scale(axis: Axis, scale: str, low: float, high: float, ticks: int = 5) -
         axis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     else:
         axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2.0 else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
     axis.set_minor_locator(NullLocator())
-
-
-def compact(value: float) -> str:
-    """A number for a tick.
-
-    >>> compact(20_000), compact(1.5e6), compact(-0.25), compact(3e9)
-    ('20k', '1.5M', '−0.25', '3e9')
-    """
-    written = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
-    for unit, letter in ((1e6, "M"), (1e3, "k")):
-        if unit <= abs(value) < 1000.0 * unit:
-            written = f"{value / unit:.6g}{letter}"
-    return written.replace("-", "−")
 
 
 def stacked(label: str, sheet: Sheet) -> str:
@@ -130,12 +123,12 @@ def folded(title: str, sheet: Sheet) -> str:
     return fill(pieces, _TITLE, break_long_words=False, break_on_hyphens=False).replace("\xa0", " ")
 
 
-def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: str = INK, **where: Any) -> None:
+def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: ColorType = INK, **where: Any) -> None:
     """Words beside the axes, at a fraction of their width and height."""
     axes.annotate(text, at, xycoords="axes fraction", color=colour, fontsize=sheet.text, parse_math=False, **where)
 
 
-def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) -> None:
+def legend(figure: Figure, sheet: Sheet, handles: Sequence[Artist], labels: list[str]) -> None:
     """The names below the axes, in as many columns as there is room for; the figure grows by their rows."""
     lengths, room = [len(label) + 7 for label in labels], 50 if sheet.narrow else 88
     columns = next((n for n in range(len(labels), 1, -1) if sum(map(max, _columns(lengths, n))) <= room), 1)
@@ -157,7 +150,7 @@ def legend(figure: Figure, sheet: Sheet, handles: list[Any], labels: list[str]) 
 
 
 def _columns(lengths: list[int], count: int) -> list[list[int]]:
-    """How a legend divides its names: downwards, the first columns one longer where it does not come out even."""
+    """How a legend divides its names: downwards, the first columns one longer where the division leaves a rest."""
     rows, more = divmod(len(lengths), count)
     starts = [i * rows + min(i, more) for i in range(count + 1)]
     return [lengths[start:stop] for start, stop in pairwise(starts)]
@@ -169,10 +162,10 @@ def band(axes: Axes, curve: Curve, colour: str) -> None:
     axes.fill_between(curve.budgets, low, curve.high, color=colour, alpha=0.18, linewidth=0)
 
 
-def look(place: int) -> tuple[str, str]:
-    """Colour of the policy in this place, and the mark that tells it from another of that colour.
+def look(index: int) -> tuple[str, str]:
+    """The colour of the policy with this index, and the mark that tells it from others of that colour.
 
     >>> look(0), look(6)
     (('#0072B2', ''), ('#0072B2', 'o'))
     """
-    return PALETTE[place % len(PALETTE)], MARKS[place // len(PALETTE) % len(MARKS)]
+    return PALETTE[index % len(PALETTE)], MARKS[index // len(PALETTE) % len(MARKS)]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ Floats = NDArray[np.float64]
 
 # A linear axis hides what is this many times smaller than the largest regret.
 _LOG_FROM = 20.0
-# A bound is drawn while it is at most this many times the largest regret: beyond, it would flatten the rest.
+# A bound is drawn if it is at most this many times the largest regret: a larger one would flatten the rest.
 FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
 _CEILING_HELPS = {"linear": 1.5, "log": 10.0}
 
-SCALES = ("linear", "log")
+RegretKind = Literal["pseudo", "realised"]
+Scale = Literal["linear", "log"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 LOWER_BOUND, PRINTED_BOUND = "lower bound as B grows", "the same, as printed"
 LABEL_GAP = 0.055  # least distance of two labels, of the axis
 
@@ -40,7 +42,7 @@ class Curve(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A bound: a curve without a band. `policy` is the place of the curve that it is about, if it is about one."""
+    """A bound: a curve without a band. `policy` is the index of the curve that it is about, if it is about one."""
 
     label: str
     budgets: Floats
@@ -65,7 +67,7 @@ class Floor(NamedTuple):
 class Axis(NamedTuple):
     """The regret axis: "linear" or "log", and its ends."""
 
-    scale: str
+    scale: Scale
     bottom: float
     top: float
 
@@ -78,7 +80,7 @@ class Axis(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Everything a regret figure shows; `heights` places the labels: the curves' in order, then the bounds'."""
+    """Everything a regret figure shows; `heights` are those of the labels: the curves' in order, then the bounds'."""
 
     title: str
     curves: list[Curve]
@@ -88,7 +90,11 @@ class Chart(NamedTuple):
 
 
 def regret_chart(
-    result: Result, bounds: bool = True, kind: str = "pseudo", scale: str | None = None, floor: Floor | None = None
+    result: Result,
+    bounds: bool = True,
+    kind: RegretKind = "pseudo",
+    scale: Scale | None = None,
+    floor: Floor | None = None,
 ) -> Chart:
     """The figure of `result` in numbers; `floor` is its lower bound, if that is known already."""
     curves = regret_curves(result, kind)
@@ -104,7 +110,7 @@ def regret_chart(
     return Chart(f"{name}, {runs}", curves, lines, axis, spread([axis.height(end) for end in ends], LABEL_GAP))
 
 
-def regret_curves(result: Result, kind: str = "pseudo") -> list[Curve]:
+def regret_curves(result: Result, kind: RegretKind = "pseudo") -> list[Curve]:
     """One curve per policy, in the result's order."""
     frame = result.regret(check_kind(kind))
     columns = [
@@ -142,7 +148,7 @@ def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
 def ceiling_lines(result: Result) -> list[Line]:
     """Per policy that a theorem covers, the leading term of its bound from above: α·ln(2B/μ_*)·Σ C_k."""
     lines = []
-    for place, (label, policy) in enumerate(result.policies.items()):
+    for index, (label, policy) in enumerate(result.policies.items()):
         try:
             bound = upper_bound(result.problem, policy, float(result.budgets[-1]))
         except NotCovered:
@@ -152,18 +158,18 @@ def ceiling_lines(result: Result) -> list[Line]:
         least = rates(result.problem).min_mean_cost
         budgets = result.budgets[result.budgets > least / 2.0]
         name = f"{bound.theorem.partition(' (')[0]} for {label}"
-        lines.append(Line(shortened(name), budgets, bound.value * levels(budgets, least), place))
+        lines.append(Line(shortened(name), budgets, bound.value * levels(budgets, least), index))
     return lines
 
 
 def levels(budgets: Floats, least: float) -> Floats:
-    """ln(2B/μ_*), which the theorems multiply, as a part of its value at the last budget."""
+    """ln(2B/μ_*), a factor of every theorem's bound, as a part of its value at the last budget."""
     found: Floats = np.log(budgets) - math.log(least / 2.0)
     return np.asarray(found / found[-1])
 
 
-def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line], scale: str | None = None) -> Axis:
-    """Linear from zero, or logarithmic when one policy would flatten the others; or as told, if anything is above 0."""
+def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line], scale: Scale | None = None) -> Axis:
+    """Linear from zero, or logarithmic where one policy would flatten the others; or `scale`, if anything is > 0."""
     if scale is not None:
         word("regret_figure", "scale", scale, SCALES)
     means = np.concatenate([curve.mean for curve in curves])

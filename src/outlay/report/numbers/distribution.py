@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.report.numbers.curves import Axis, Curve, Floats, regret_axis
+from outlay.report.numbers.curves import Axis, Curve, Floats, RegretKind, regret_axis
 from outlay.results import regret as regrets
 from outlay.results.result import Result
 from outlay.words import shortened
@@ -32,14 +32,14 @@ class Distribution(NamedTuple):
     axis: Axis
 
 
-def distribution(result: Result, kind: str = "pseudo") -> Distribution:
+def distribution(result: Result, kind: RegretKind = "pseudo") -> Distribution:
     """The numbers of `distribution_figure`."""
     strips = [strip(label, values) for label, values in zip(result.labels, regret_of_runs(result, kind), strict=True)]
     axis = _axis(strips)
     return Distribution(float(result.budgets[-1]), [_placed(one, axis) for one in strips], axis)
 
 
-def regret_of_runs(result: Result, kind: str = "pseudo") -> Floats:
+def regret_of_runs(result: Result, kind: RegretKind = "pseudo") -> Floats:
     """Regret at the largest budget: [policy, run]."""
     regrets.check_kind(kind)
     if kind == "realised":

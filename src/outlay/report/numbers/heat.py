@@ -2,19 +2,20 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outlay.checks import word
 from outlay.errors import BadParameter
-from outlay.report.numbers.curves import Floats
-from outlay.report.tables.regret import percent
-from outlay.results.result import checked
+from outlay.numerals import percent
+from outlay.report.numbers.curves import Floats, RegretKind
+from outlay.results.result import Result, checked
 from outlay.words import shortened
 
-MEASURES = ("lost", "ratio")
+Measure = Literal["lost", "ratio"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 _FADES = 1e4  # a cell this many times below the largest is blank
 
 
@@ -30,13 +31,13 @@ class HeatMap(NamedTuple):
     smallest: NDArray[np.bool_]
 
 
-def heat_map(results: Any, measure: str = "lost", kind: str = "pseudo") -> HeatMap:
+def heat_map(results: Mapping[str, Result], measure: Measure = "lost", kind: RegretKind = "pseudo") -> HeatMap:
     """Regret at the largest budget of each result, on a scale that problems share.
 
     "lost" is its part of r*·B, what the best arm alone would earn; "ratio" compares with the best policy of the
     problem that lost anything. Where the scale is not above 0 there is no number.
     """
-    if not isinstance(results, Mapping) or not results:
+    if not isinstance(results, Mapping) or not results:  # type: ignore[redundant-expr]
         raise BadParameter("heatmap_figure", "results", "a dict from a problem's name to its result", results)
     word("heatmap_figure", "measure", measure, MEASURES)
     labels = list(
@@ -75,7 +76,7 @@ def _shades(value: Floats) -> Floats:
     return np.asarray(np.log(clipped / bottom) / math.log(top / bottom))
 
 
-def _text(value: float, measure: str) -> str:
+def _text(value: float, measure: Measure) -> str:
     if math.isnan(value):
         return "–"
     if measure == "ratio":

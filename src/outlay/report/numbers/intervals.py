@@ -1,6 +1,6 @@
 """Confidence intervals of the arms' rates along one run: how they close in where the policy pulls."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from outlay.checks import real, whole
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
-from outlay.policies.protocol import checked_policy
+from outlay.policies.protocol import Policy, checked_policy
 from outlay.report.numbers.curves import Floats
 from outlay.words import shortened
 
@@ -38,9 +38,9 @@ class Intervals(NamedTuple):
 
 
 def intervals(
-    problem: Problem, policy: Any = None, budget: float | None = None, seed: int = 0, coverage: float = 0.95
+    problem: Problem, policy: Policy | None = None, budget: float | None = None, seed: int = 0, coverage: float = 0.95
 ) -> Intervals:
-    """Play run 0 of `simulate(problem, policy, [budget], seed=seed)`, draw for draw, and keep every arm's interval."""
+    """Play run 0 of `simulate(problem, policy, [budget], seed=seed)`, draw for draw, and note every arm's interval."""
     owner = "intervals_figure"
     checked_problem(owner, problem)
     policy = checked_policy(owner, "policy", policies.default() if policy is None else policy, len(problem))
@@ -55,7 +55,7 @@ def intervals(
     ends, spent, pulls = _watched(problem, policy, marks, seed, coverage)
     shown = sorted(range(len(problem)), key=lambda k: (problem.gaps[k], k))[:MOST_ARMS]
     rates = np.asarray(problem.rates)[shown]
-    reach = _VIEW * (float(np.ptp(rates)) or abs(float(rates[0])) or 1.0)
+    margin = _VIEW * (float(np.ptp(rates)) or abs(float(rates[0])) or 1.0)
     return Intervals(
         type(policy).__name__,
         coverage,
@@ -64,13 +64,13 @@ def intervals(
         ends[:, shown, 0].T,
         ends[:, shown, 1].T,
         rates,
-        (float(rates.min()) - reach, float(rates.max()) + reach),
+        (float(rates.min()) - margin, float(rates.max()) + margin),
         pulls,
     )
 
 
 def _watched(
-    problem: Problem, policy: Any, marks: Floats, seed: int, coverage: float
+    problem: Problem, policy: Policy, marks: Floats, seed: int, coverage: float
 ) -> tuple[Floats, Floats, list[int]]:
     """Intervals [point, arm, end] and the budget spent at each mark's first passage; the pulls in all."""
     seen, pulls = Moments.empty(len(problem)), [0] * len(problem)

@@ -27,18 +27,18 @@ class Path(NamedTuple):
 def path(result: Result, policy: str | None = None, run: int = 0) -> Path:
     """The run number `run` of the policy with this label; of the first policy if none is named."""
     labels = result.labels
-    place = 0 if policy is None else labels.index(word("path_figure", "policy", policy, labels))
+    index = 0 if policy is None else labels.index(word("path_figure", "policy", policy, labels))
     run = whole("path_figure", "run", run, at_least=0)
     if run >= result.runs:
         raise BadParameter("path_figure", "run", f"a whole number below {result.runs}, the number of runs", run)
     arms = grouping(result)
-    spent, reward = result.cost[place, run], result.reward[place, run]
+    spent, reward = result.cost[index, run], result.reward[index, run]
     return Path(
-        labels[place],
+        labels[index],
         run,
         spent,
         arms,
-        arms.gathered(result.pulls[place, run].astype(np.float64)),
+        arms.gathered(result.pulls[index, run].astype(np.float64)),
         reward,
         reward / spent,
         result.problem.rate,

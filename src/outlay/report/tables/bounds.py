@@ -1,10 +1,9 @@
 """The bounds on a problem for a terminal: a table, in two parts where that is narrow, and notes on what it says."""
 
-import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from outlay.numerals import number
 from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
 from outlay.theory.upper.assumptions import HEAVY_TAILED
 
@@ -56,7 +55,7 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
         found.append(("≥", "for every policy that learns on the whole model, as B grows; printed: as in the paper"))
         most = max(row.gap or 0.0 for row in bounds.arms) * bounds.budget
         if (bounds.total.lower or 0.0) > most:
-            found.append(("", f"(this budget is too small for it: about {_number(most)} is the most that can be lost)"))
+            found.append(("", f"(this budget is too small for it: about {_cell(most)} is the most that can be lost)"))
     found.append(("σ²", "the variance of R − r*X: of the reward less the best rate times the cost"))
     found += [("D*", f"{_listed(arms)}: {model}") for model, arms in bounds.models.items()]
     if bounds.reason:
@@ -103,18 +102,12 @@ def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
     name = row.arm if len(row.arm) <= _LONGEST_NAME else row.arm[: _LONGEST_NAME - 1] + "…"
     numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
     upper = (row.upper.get(policy) for policy in bounds.theorems)
-    return [name, _number(row.rate, digits=4), *map(_number, numbers), *map(_number, upper)]
+    return [name, _cell(row.rate, digits=4), *map(_cell, numbers), *map(_cell, upper)]
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    """Three digits suffice for a bound; 1.2e7 in place of 1.2e+07."""
-    if value is None:
-        return "–"
-    if not math.isfinite(value):
-        return "∞"
-    if 1000 <= abs(value) < 1e6:
-        return f"{value:,.0f}"
-    return re.sub(r"e([+-])0*", lambda found: "e" + found[1].strip("+"), f"{value:.{digits}g}")
+def _cell(value: float | None, digits: int = 3) -> str:
+    """Three digits suffice for a bound."""
+    return number(value, digits, most=1e6)
 
 
 def _weight(row: ArmBounds) -> tuple[float, ...]:

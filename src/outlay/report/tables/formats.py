@@ -5,8 +5,11 @@ import io
 from collections.abc import Callable, Sequence
 
 from outlay.checks import word
+from outlay.numerals import coefficient
+from outlay.report.contents import Format
+from outlay.report.numbers.curves import RegretKind
 from outlay.report.tables.latex import latex_table, slug
-from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, coefficient, regret_numbers, rich_table
+from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, regret_numbers, rich_table
 from outlay.report.tables.tex_text import tex
 from outlay.results.result import Result, checked
 
@@ -16,8 +19,8 @@ _TEX_HEADINGS = ("policy", "regret Â± s.e.", "median", "80% of runs", "best", "Ã
 
 def table(  # the word for it
     result: Result,
-    format: str = "text",  # noqa: A002
-    kind: str = "pseudo",
+    format: Format = "text",  # noqa: A002
+    kind: RegretKind = "pseudo",
     title: str | None = None,
 ) -> str:
     r"""The regret table at the largest budget, as text.
@@ -40,7 +43,7 @@ def table(  # the word for it
     return written(regret_numbers(result, kind, title), format)
 
 
-def written(numbers: RegretTable, format: str) -> str:  # noqa: A002
+def written(numbers: RegretTable, format: Format) -> str:  # noqa: A002
     """A table's numbers in one of the formats."""
     return _WRITERS[format](numbers)
 
@@ -100,6 +103,6 @@ def _latex(numbers: RegretTable) -> str:
     return latex_table(f"{tex(numbers.caption)}; {bound}", label, _TEX_HEADINGS, cells, left=1)
 
 
-_WRITERS: dict[str, Callable[[RegretTable], str]] = {
+_WRITERS: dict[Format, Callable[[RegretTable], str]] = {
     "text": _text, "markdown": _markdown, "csv": _csv, "latex": _latex,
 }  # fmt: skip

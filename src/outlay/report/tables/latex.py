@@ -11,7 +11,7 @@ _GAP = 4.0  # points, the least between two columns of the table; three times as
 _SMALLER, _CLOSER = 0.94, 2.4  # letters, by those of 8 points, and gaps of a table that is set in 7 where it must
 _LONGEST, _SHORT = 32, 16  # letters of a line in a cell, before it is folded, and where there is little room
 
-Columns = list[list[list[str]]]  # the lines of each cell, a list of cells for each column
+Columns = list[list[list[str]]]  # the lines of each cell, one list of cells per column
 
 
 def latex_table(
@@ -50,20 +50,20 @@ def latex_table(
     sizes = (_COLUMN, 1.0, _GAP), (_COLUMN, _SMALLER, _CLOSER), (_BOTH, 1.0, 2 * _GAP)
     fitting = [(form, room, size) for room, size, gap in sizes for form in forms if _fits(form, room, size, gap)]
     columns, room, size = fitting[0] if fitting else (forms[1], _BOTH, 1.0)
-    place = "table" if room == _COLUMN else "table*"
+    environment = "table" if room == _COLUMN else "table*"
     widths = list(map(_width, columns))
     blocks = _blocks(widths, key)
     tight = size < 1.0  # then LaTeX makes the gaps as wide as its column allows
     gap = min(_gap([widths[k] for k in chosen], room) for chosen in blocks)
     written = [
         r"% \usepackage{booktabs}",
-        rf"\begin{{{place}}}[t]",
+        rf"\begin{{{environment}}}[t]",
         r"\centering\footnotesize" + r"\ifdim\linewidth<3.45in\scriptsize\fi" * tight,
         rf"\setlength{{\tabcolsep}}{{{0 if tight else gap / 2:.3g}pt}}",
         rf"\caption{{{caption}.}}",
         rf"\label{{tab:{label}}}",
         "\n\\par\\medskip\n".join("\n".join(_tabular(columns, chosen, left, tight)) for chosen in blocks),
-        rf"\end{{{place}}}",
+        rf"\end{{{environment}}}",
     ]
     return "\n".join([*written, ""])
 
@@ -108,10 +108,10 @@ def _blocks(widths: Sequence[float], key: int) -> list[list[int]]:
     """The columns of each part: as many as the page has room for, after the first ones."""
     first = list(range(key))
     blocks = [list(first)]
-    for place in range(key, len(widths)):
-        chosen = [*blocks[-1], place]
+    for index in range(key, len(widths)):
+        chosen = [*blocks[-1], index]
         if len(chosen) > key + 1 and sum(widths[k] + 2 * _GAP for k in chosen) - 2 * _GAP > _BOTH:
-            blocks.append([*first, place])
+            blocks.append([*first, index])
         else:
             blocks[-1] = chosen
     return blocks

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from outlay.checks import line
-from outlay.report.numbers.curves import Floor, floor_of
+from outlay.numerals import amount, coefficient
+from outlay.report.numbers.curves import Floor, RegretKind, floor_of
 from outlay.results.regret import check_kind
 from outlay.results.result import Result, checked
+from outlay.words import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,16 +33,16 @@ class RegretRow(NamedTuple):
         """The row as text, one cell per heading."""
         return (
             self.policy,
-            number(self.regret) + ("" if np.isnan(self.stderr) else f" ± {number(self.stderr)}"),
-            number(self.median),
-            f"{number(self.q10)} – {number(self.q90)}",
+            amount(self.regret) + ("" if np.isnan(self.stderr) else f" ± {amount(self.stderr)}"),
+            amount(self.median),
+            f"{amount(self.q10)} – {amount(self.q90)}",
             f"{self.best_share:.1%}",
             "–" if self.ratio is None else f"{self.ratio:,.2f}",
         )
 
 
 class RegretTable(NamedTuple):
-    """The table in numbers: its title, if any; what it shows, in a line; the budget; a row a policy; the bound."""
+    """The table in numbers: its title, if any; what it shows, in a line; the budget; one row per policy; the bound."""
 
     title: str | None
     caption: str
@@ -49,15 +51,15 @@ class RegretTable(NamedTuple):
     floor: Floor
 
 
-def regret_numbers(result: Result, kind: str = "pseudo", title: str | None = None) -> RegretTable:
-    """What the table says in every format; the bound of many arms takes a while, and is found once."""
+def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> RegretTable:
+    """What the table says in every format. The bound of many arms takes a while, so it is computed once."""
     named = checked_title("table", title)
     floor = floor_of(checked("table", result).problem)
     rows = regret_rows(result, kind, floor)
     return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor)
 
 
-def regret_rows(result: Result, kind: str = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
+def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
     """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
     frame = checked("regret_rows", result).regret(check_kind(kind))
     last = frame[frame["budget"] == result.budgets[-1]]
@@ -77,7 +79,7 @@ def best_shares(result: Result) -> list[float]:
     return [float(share) for share in on_best / pulls.sum(axis=(1, 2))]
 
 
-def regret_table(result: Result, kind: str = "pseudo", title: str | None = None) -> "Table":
+def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> "Table":
     """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
     return rich_table(regret_numbers(checked("regret_table", result), kind, title))
 
@@ -99,7 +101,7 @@ def rich_table(numbers: RegretTable) -> "Table":
 
 
 def caption(result: Result, title: str | None = None) -> str:
-    """What the table shows, in a line."""
+    """What the table shows, in one line."""
     return headed(title, result.budgets[-1], result.runs, result.seed)
 
 
@@ -109,7 +111,7 @@ def headed(title: str | None, budget: float, runs: int, seed: int) -> str:
     >>> headed("Two arms", 1e4, 50, 0), headed("Who wins?", 1e4, 1, 0)
     ('Two arms: regret at budget 10,000, 50 runs, seed 0', 'Who wins? Regret at budget 10,000, 1 run, seed 0')
     """
-    shows = f"egret at budget {budget:,g}, {runs} run{'s' * (runs > 1)}, seed {seed}"
+    shows = f"egret at budget {budget:,g}, {runs} {plural(runs, 'run')}, seed {seed}"
     if title is None:
         return f"R{shows}"
     return f"{title} R{shows}" if title.endswith((".", "?", "!", ":")) else f"{title}: r{shows}"
@@ -121,34 +123,8 @@ def checked_title(owner: str, title: object) -> str | None:
 
 
 def bound_sentence(floor: Floor) -> str:
-    """The lower bound in a line, or why there is none."""
+    """The lower bound in one line, or why there is none."""
     if floor.sharp is None or floor.printed is None:
         return floor.reason
     sharp, printed = map(coefficient, (floor.sharp, floor.printed))
     return f"lower bound as B grows: {sharp} · ln B (sharp), {printed} · ln B (as printed in the paper)"
-
-
-def coefficient(value: float) -> str:
-    """Four digits, or all before the point.
-
-    >>> coefficient(10263.4), coefficient(4.18012)
-    ('10,263', '4.18')
-    """
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
-
-
-def number(value: float) -> str:
-    """One decimal while it can matter."""
-    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}").replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """A part of 1 with two digits that count.
-
-    >>> percent(0.000104), percent(0.178), percent(0.0)
-    ('0.01%', '18%', '0%')
-    """
-    if abs(share) >= 0.1:
-        return f"{100.0 * share:.0f}%"
-    digits = f"{100.0 * share:.2g}"
-    return f"{digits}%" if "e" not in digits else "< 0.001%"

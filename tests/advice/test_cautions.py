@@ -1,0 +1,142 @@
+"""What advice warns of: odd rows, small budgets, tails, limits, drift; and which arms stay in doubt."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+
+from outlay.advice.doubts import Doubts, doubts
+from outlay.advice.evidence.drift import Course
+from outlay.advice.evidence.rates import Interval
+from outlay.advice.evidence.tails import Tail
+from outlay.advice.telling.answer import answer
+
+from .reading import advise, kinds, said
+
+
+def test_odd_costs_and_rewards(log):
+    odd = log.copy()
+    odd.loc[:3, "cost"] = 0.0
+    odd.loc[4:5, "cost"] = -2.0
+    odd.loc[6, "reward"] = 5.0
+    odd.loc[7, "reward"] = np.nan
+    free = pd.DataFrame({"arm": ["gift"] * 3, "cost": [0.0] * 3, "reward": [1.0] * 3})
+    found = advise(pd.concat([odd, free]), 100, reward_bound=1.0, rehearse=False)
+    assert kinds(found) == ["empty cells", "few rows", "free", "costs of 0", "negative costs", "bounds", "selection"]
+    assert said(found, "empty cells").startswith("1 row of 1,203 had an empty cell and were left out")
+    assert said(found, "few rows").startswith("1 of 4 arms with fewer than 200 rows (gift: 3)")
+    assert said(found, "free").startswith("The mean cost of gift is not above 0")
+    assert said(found, "costs of 0").startswith("4 rows of ")
+    assert said(found, "negative costs").startswith("2 rows of ")
+    assert "had a reward beyond the reward bound 1: the largest seen, 5, takes its place" in said(found, "bounds")
+    assert "gift" not in found.remaining
+
+
+def test_a_budget_of_a_few_pulls(log):
+    """Fewer than 30 of the dearest arm, or less than a pull of an arm in play has cost."""
+    means, most = log.groupby("arm")["cost"].mean(), log["cost"].max()
+    assert "small budget" not in kinds(advise(log, 31 * means.max(), rehearse=False))
+    few = said(advise(log, 5.0 * means.max(), rehearse=False), "small budget")
+    assert few.startswith(f"The budget pays for about 5 pulls of {means.idxmax()}: since a run ends with the pull that")
+    assert "and one pull of " in said(advise(log, 0.9 * most, rehearse=False), "small budget")
+    wild = log.assign(cost=np.where(log.index == log["arm"].eq("good").idxmax(), 90.0, log["cost"]))
+    one = said(advise(wild, 60, rehearse=False), "small budget")
+    assert one.startswith("One pull of good has cost 90, more than the budget: since")
+    free = pd.DataFrame({"arm": ["gift"] * 3, "cost": [99.0, -99.0, 0.0], "reward": [1.0] * 3})
+    assert "small budget" not in kinds(advise(pd.concat([log, free]), 50, rehearse=False))
+
+
+def test_heavy_tails_and_limits(draw):
+    rng, log = np.random.default_rng(1), draw(0, 2000)
+    heavy = log.assign(cost=1.0 + rng.pareto(1.6, len(log)))
+    found = advise(heavy, 100, rehearse=False)
+    assert "infinite variance" in kinds(found)
+    assert "shorter than they should be; an arm that only such" in said(found, "infinite variance")
+    assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "behind"]
+    assert found.remaining == ["fair", "good", "poor"]
+    assert any(sentence.startswith("Behind, if no cost larger") for sentence in answer(found))
+    assert said(found, "infinite variance").startswith("The variance of costs looks infinite, tail index below 2 (fair")
+    assert re.search(r"between \S+ and \S+ as far as \S+ rows can tell, or less if costs larger", answer(found)[1])
+    cut = advise(heavy.assign(cost=heavy["cost"].clip(upper=6.0)), 100, rehearse=False)
+    assert "as by a timeout (fair: 6, " in said(cut, "cut off")
+    assert "their variance would be infinite without the limit, tail index" in said(cut, "infinite variance")
+    assert "shorter" not in said(cut, "infinite variance")
+    assert "or less" not in answer(cut)[1]
+    log.loc[log["arm"] == "fair", "cost"] = heavy["cost"].clip(upper=6.0)
+    log.loc[log["arm"] == "good", "cost"] = heavy["cost"]
+    found = advise(log, 100, rehearse=False)
+    without, limited = (caution.sentence for caution in found.cautions if caution.kind == "infinite variance")
+    assert without.startswith("The variance of costs looks infinite, tail index below 2 (good: 1.")
+    assert "would be infinite without the limit, tail index below 2 (fair: 1." in limited
+
+
+def test_an_arm_that_changed_is_not_ruled_out(draw):
+    """One that got better along the file may be the best by now; and one that only a changed arm beats is behind."""
+    log = draw(0, 1000)
+    along = np.linspace(0.0, 1.0, len(log))
+    poor = log.assign(cost=np.where(log["arm"] == "poor", log["cost"] * np.where(along < 0.8, 5.0, 0.2), log["cost"]))
+    found = advise(poor, 1000, rehearse=False)
+    assert [(arm.verdict, arm.course.drifts) for arm in found.arms] == [
+        ("ruled out", False), ("best so far", False), ("behind", True),
+    ]  # fmt: skip
+    assert found.remaining == ["good", "poor"]
+    assert "not below another in every eighth of the file is called behind, not ruled out" in said(found, "drift")
+    wanted = "Behind, if the future is like the log as a whole, and kept in the campaign in case it is not so: poor."
+    assert wanted in answer(found)
+    good = log.assign(cost=np.where(log["arm"] == "good", log["cost"] * np.where(along < 0.7, 0.5, 1.6), log["cost"]))
+    found = advise(good, 1000, rehearse=False)
+    assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "ruled out"]
+    assert answer(found)[1].startswith("If the future is like the log as a whole, which changed on the way, 1,000 ")
+    assert wanted.replace(": poor", ": fair") in answer(found)
+
+
+def test_arms_that_were_used_at_different_times():
+    """One was good while it was used alone; where both were used, late in the file, the other is better."""
+    rng = np.random.default_rng(0)
+    early = pd.DataFrame({"arm": "a", "cost": 1.0, "reward": rng.random(2000) < np.repeat([0.97, 0.8], 1000)})
+    late = pd.DataFrame({"arm": rng.permutation(["a"] * 140 + ["b"] * 8000), "cost": 1.0})
+    late["reward"] = rng.random(len(late)) < np.where(late["arm"] == "a", 0.3, 0.5)
+    found = advise(pd.concat([early, late]), 100, rehearse=False)
+    assert [(arm.name, arm.verdict) for arm in found.arms] == [("a", "best so far"), ("b", "behind")]
+
+
+def test_why_an_arm_is_behind(log):
+    """Tails, drift, or both where each explains only some of the arms above."""
+    low, one, other = advise(log, 100, rehearse=False).arms
+    steady, moves = (Course(drifts, (math.nan,) * 3) for drifts in (False, True))
+    low, one, other = (
+        arm._replace(name=name, verdict=verdict, interval=Interval(*ends), course=steady)
+        for arm, name, verdict, ends in (
+            (low, "low", "behind", (0, 1)), (one, "one", "open", (2, 4)), (other, "other", "best so far", (3, 5)),
+        )
+    )  # fmt: skip
+    wild = one._replace(tail=Tail(1.5, None, 0))
+    moved = other._replace(course=moves)
+    assert doubts([low, wild, other._replace(interval=Interval(0, 5))]) == {"low": (True, False)}
+    assert doubts([low, one._replace(interval=Interval(0, 4)), moved]) == {"low": (False, True)}
+    assert doubts([low._replace(course=moves), one, other]) == {"low": (False, True)}
+    assert doubts([low, wild, moved]) == {"low": (True, True)}
+    assert Doubts(True, True).condition.endswith("ever comes and the future is like the log as a whole")
+
+
+def test_one_arm_and_no_reward(log):
+    one = advise(log[log["arm"] == "good"], 100)
+    assert kinds(one) == ["one arm", "selection"]
+    assert one.rehearsal is None
+    assert answer(one)[-1] == "Spend it all on good: the log has no other arm."
+    nothing = advise(log.assign(reward=0.0), 100, rehearse=False)
+    assert "no reward" in kinds(nothing)
+
+
+def test_drift_is_told_and_seldom_falsely(draw):
+    """Logs in random order: at most 5 % of them raise an alarm, over all arms and both columns together."""
+    alarms = sum("drift" in kinds(advise(draw(seed, 60), 100, rehearse=False)) for seed in range(120))
+    assert alarms <= 0.05 * 120
+    log = draw(0)
+    log["cost"] *= np.linspace(1.0, 1.6, len(log))
+    found = advise(log, 100, rehearse=False)
+    assert "6 tests, chance of any false alarm 5%" in said(found, "drift")
+    assert "cost of good from 1" in said(found, "drift")
+    by_arm = advise(draw(0).sort_values("arm", kind="stable"), 100, rehearse=False)
+    assert "drift" not in kinds(by_arm)
