@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
+from outlay.extras import needed
+
 
 def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package, from its modules to the names in each, with spaces between them.
@@ -17,7 +19,8 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obje
     def look_up(name: str) -> object:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(home_of[name])
+        with needed(f"{package}.{name}".removeprefix("outlay.")):
+            module = import_module(home_of[name])
         return module if home_of[name] == f"{package}.{name}" else getattr(module, name)
 
     def names() -> list[str]:

@@ -15,6 +15,7 @@ from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.task import Task
 from outlay.errors import BadParameter
+from outlay.extras import require
 from outlay.parameters import is_record
 from outlay.policies import Fixed
 from outlay.policies.protocol import checked_policy, told
@@ -80,6 +81,7 @@ def simulate(
     if not isinstance(partial, bool):
         raise BadParameter("simulate", "partial", "True or False", partial)
 
+    require("simulate", "numba")
     oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
     outcome = _room(len(labelled) + 1, runs, len(limits), len(problem))
     tasks = [

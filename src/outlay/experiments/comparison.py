@@ -5,6 +5,7 @@ from pathlib import Path
 
 from outlay.arms import catalogue
 from outlay.engine import simulate
+from outlay.extras import require
 from outlay.files import check_writable
 from outlay.knowledge import named_policies, usual_policies
 from outlay.report.folders import made
@@ -27,6 +28,7 @@ def compare(
 
     Bad places for the files are found before the work begins, and what fails leaves no folder behind.
     """
+    require("compare", "matplotlib", "jinja2")
     arms = catalogue.find(problem)
     chosen = named_policies(arms, names) if names else usual_policies(arms)
     with made(out):

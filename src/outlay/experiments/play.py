@@ -18,6 +18,7 @@ from outlay.experiments.report.summary import Row, rows_of
 from outlay.experiments.report.verdict import Standing, standing
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, Point, points_of
+from outlay.extras import require
 from outlay.files import place
 from outlay.report.folders import made
 from outlay.results.result import Result
@@ -46,6 +47,7 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     `say` is told a line for each cell played; `bar` shows one bar over all cells on stderr instead. Whatever ends it
     early, the cells that are done are kept, and the same call goes on from there; with none, nothing is left behind.
     """
+    require("experiments.run", "matplotlib", "jinja2")
     out, points = place("run", folder), points_of(experiment)
     rows: list[Row] = []
     files: list[Path] = []

@@ -3,6 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
+from outlay.extras import needed
 from outlay.files import place, writing
 from outlay.report.folders import made
 from outlay.results.result import Result, checked
@@ -18,6 +19,7 @@ def report_files(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
+@needed("report.write_report")
 def write_report(result: Result, folder: str | PathLike[str], title: str | None = None) -> list[Path]:
     """Write everything about a result into `folder`, which is made if it is not there; returns the paths.
 
