@@ -2,10 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint unit soak docs bench bench-campaign peers leaderboard leaderboard-long lock clean
+.PHONY: help setup demo test lint unit soak docs bench bench-campaign peers leaderboard leaderboard-long lock clean
 .DEFAULT_GOAL := test
 
-setup: .venv/ready
+help:  ## what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready  ## the virtual environment .venv, from the pinned requirements
 
 .venv/ready: requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "outlay needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
@@ -19,17 +22,17 @@ demo: setup  ## compare policies on a built-in problem: a table here, a figure a
 
 test: lint unit  ## lint, types, layers, tests
 
-lint: setup
+lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-unit: setup
+unit: setup  ## the tests alone
 	$(BIN)/pytest -n 2 --dist worksteal
 
 soak: setup  ## what takes too long for every day: a billion pulls, new random examples, large budgets; hours
-	OUTLAY_SOAK=1000000000 HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 tests/beliefs tests/arms tests/policies tests/theory tests/engine tests/campaign tests/advice tests/test_reference_figures.py
+	HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 -m soak
 	$(MAKE) leaderboard-long
 
 docs: setup  ## the documentation as a site, in build/site; `python -m http.server -d build/site` serves it
@@ -38,7 +41,7 @@ docs: setup  ## the documentation as a site, in build/site; `python -m http.serv
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python benchmarks/engine.py
 
-bench-campaign: setup  ## asks and tells a second, next to Optuna's; what it costs to choose before results are in
+bench-campaign: setup  ## asks and tells per second, next to Optuna's; the cost of choosing before results are in
 	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python benchmarks/delay.py
 
@@ -52,8 +55,8 @@ leaderboard-long: setup  ## the same at 100 000 mean costs, and at a million in 
 	$(BIN)/python -m benchmarks.leaderboard --budgets 100000
 	$(BIN)/python -m benchmarks.leaderboard --budgets 1000000 --runs 100
 
-lock:  ## choose versions anew: needs uv
+lock:  ## choose the pinned versions anew; needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev -o requirements/dev.txt pyproject.toml
 
-clean:
+clean:  ## remove .venv and build
 	rm -rf .venv build

@@ -1,4 +1,4 @@
-"""How many asks and tells a second a campaign makes, in memory, on SQLite and on PostgreSQL, next to Optuna's.
+"""How many asks and tells per second a campaign serves, in memory, on SQLite and on PostgreSQL, next to Optuna's.
 
 `python -m benchmarks.campaign` needs a few minutes. Optuna is installed into build/peers the first time; PostgreSQL
 comes with the development environment, or is skipped. Every commit is flushed to the disk.

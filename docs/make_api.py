@@ -8,6 +8,7 @@ from typing import Any
 import outlay
 from outlay import advice, arms, campaign, experiments, policies, report, testing, theory
 from outlay.arms import catalogue
+from outlay.parameters import Parameters, signature_of
 
 HEAD = """# Every public name
 
@@ -72,7 +73,8 @@ def signature(value: Any) -> str:
 def record(value: Any) -> str:
     """The record that a function returns, with its fields."""
     found = value.__annotations__.get("return") if inspect.isfunction(value) else None
-    fields = getattr(found, "_fields", None)
+    is_parameters = isinstance(found, type) and issubclass(found, Parameters)
+    fields = list(signature_of(found)) if is_parameters else getattr(found, "_fields", None)
     return f" → {found.__name__}({', '.join(fields)})" if found and fields else ""
 
 

@@ -1,4 +1,4 @@
-"""Which policy should people run? Problems × policies × budgets, every run kept, and tables of what came of it.
+"""Which policy should people run? Problems × policies × budgets, every run kept, and tables of the results.
 
     problems.py     what is played: synthetic problems, and real ones where their data is at hand
     real.py         problems from logs of (arm, instance, cost, reward)

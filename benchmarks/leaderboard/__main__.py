@@ -69,7 +69,7 @@ def command(chosen: argparse.Namespace) -> None:
     rows = rows_of(played, setting.budgets, told)
     overall = [tables.summary_grid(rows), tables.group_grid(rows)]
     if chosen.page:
-        about = f"outlay {__version__}, {setting.runs} runs a cell, seed {setting.seed}."
+        about = f"outlay {__version__}, {setting.runs} runs per cell, seed {setting.seed}."
         page.rewrite(chosen.page, setting, [*overall, *(tables.matrix_grid(rows, b) for b in setting.budgets)], about)
         return
     console = Console(highlight=False, emoji=False, width=WIDTH)

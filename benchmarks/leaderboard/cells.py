@@ -1,4 +1,4 @@
-"""A policy in a cell, which is a problem at a budget: its regret over runs, the tail of it, and two ratios."""
+"""One policy in one cell (a problem at a budget): its regret over runs, the tail of that, and two ratios."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Floats
 from outlay.report.numbers.curves import floor_of
 
-LONG = 3.0  # a run is long whose regret is more than this many times the policy's own median
+LONG = 3.0  # a run is long if its regret exceeds the policy's own median this many times over
 
 
 class Row(NamedTuple):
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     worst: float
     long: float  # the share of long runs
     bound: float | None  # mean ÷ (sharp lower bound · ln B), where there is one
-    ratio: float  # mean ÷ that of the best policy of the cell that is told no true moments; nan without any
+    ratio: float  # mean ÷ that of the best policy in the cell not told true moments; nan if there is none
     ratio_stderr: float
     best: bool  # whether it is that policy, or equal to it
 

@@ -1,4 +1,4 @@
-"""What is kept is read, what is not is played and kept."""
+"""Read the results that are kept; play and keep the others."""
 
 import itertools
 import time
@@ -49,7 +49,7 @@ def jobs_of(entries: Sequence[Entry], contenders: dict[str, Contender], setting:
 
 
 def find(job: Job, setting: Setting, folder: Path, say: Say) -> Kept | None:
-    """The kept result of a job; a broken file counts as none, and is said to be."""
+    """The kept result of a job; a broken file counts as none, with a message."""
     try:
         return kept_at(folder, job.key, setting)
     except BadFile as error:
@@ -92,7 +92,7 @@ def read_all(jobs: Sequence[Job], setting: Setting, folder: Path, say: Say) -> l
 
 @contextmanager
 def progress(total: int) -> Iterator[Say]:
-    """Yield a function to be told what begins: a bar on a terminal, else a line for each."""
+    """Yield a function to call as each job begins: a bar on a terminal, else one line per job."""
     console = Console(stderr=True, highlight=False, emoji=False)
     if not console.is_terminal:
         count = itertools.count(1)

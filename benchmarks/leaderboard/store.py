@@ -1,4 +1,4 @@
-"""Where results are kept: a file for each, named by everything that the result depends on.
+"""Where results are kept: one file each, named after everything that the result depends on.
 
 That is the problem with its exact moments, the policy, the budgets, the runs, the seed, the versions of outlay, numpy
 and numba, and the code that the loop, the policy, its memory and the laws reach. So interrupted work goes on where it

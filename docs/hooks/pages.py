@@ -17,6 +17,7 @@ PAGES = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
+    "SECURITY.md": "security.md",
     "examples/README.md": "examples/README.md",
     **{f"examples/{name}": f"examples/{Path(name).stem}.md" for name in EXAMPLES},
 }

@@ -4,6 +4,7 @@ OutlayError
 ├── BadParameter (also a ValueError)    a parameter is not what it may be; nothing was done
 ├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
 ├── NotCovered (also a ValueError)      no result of the theory covers this case
+├── MissingExtra (also an ImportError)  a package is not installed; the message names the extra that brings it
 ├── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
 ├── CampaignConflict                    the ledger says otherwise, and it stands; nothing was written
 ├── NotNow                              no pull can be named now, but later; nothing was written
@@ -43,6 +44,22 @@ class BadFile(OutlayError, ValueError):
 
 class NotCovered(OutlayError, ValueError):
     """No result of the theory covers this case; the message names the assumption that fails."""
+
+
+class MissingExtra(OutlayError, ImportError):
+    """A package that this needs is not installed.
+
+    >>> print(MissingExtra("simulate", "numba", "simulate"))
+    simulate needs numba: pip install 'outlay[simulate]'
+    """
+
+    def __init__(self, owner: str, package: str, extra: str) -> None:
+        super().__init__(owner, package, extra)
+        self.owner, self.package, self.extra = owner, package, extra
+
+    def __str__(self) -> str:
+        extra = self.extra
+        return f"{self.owner} needs {self.package}: pip install 'outlay[{extra}]'"
 
 
 class RunTooLong(OutlayError, RuntimeError):

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
+from outlay.extras import needed
+
 
 def lazily(
     package: str, homes: Mapping[str, str], former: Mapping[str, str] | None = None
@@ -27,7 +29,8 @@ def lazily(
         name = today.get(asked, asked)
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {asked!r}")
-        module = import_module(home_of[name])
+        with needed(f"{package}.{name}".removeprefix("outlay.")):
+            module = import_module(home_of[name])
         return module if home_of[name] == f"{package}.{name}" else getattr(module, name)
 
     def names() -> list[str]:

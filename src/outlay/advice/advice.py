@@ -16,6 +16,7 @@ from outlay.beliefs import Belief
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
+from outlay.extras import require
 from outlay.logs import Columns, Source, name_of, stretches
 from outlay.numerals import number
 from outlay.results.result import Floats
@@ -78,6 +79,7 @@ def advise(
         None if count is None else whole("advise", name, count, at_least=1)
         for name, count in (("runs", runs), ("workers", workers))
     )
+    require("advise", "pyarrow", "scipy", *(["numba"] if rehearse else []))
     where = name_of(log)
     with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
         tallies = tally(stretches(log, Columns(arm, cost, reward), "advise"), where, seed, report)

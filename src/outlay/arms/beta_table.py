@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.checks import Vector
+from outlay.extras import needed
 
 _REACH = 9  # |z| beyond this has probability 2e-19
 _LEAST, _MOST = 8, 512  # knots per unit of z
@@ -34,6 +35,7 @@ def beta_quantile(table: Vector, z: float) -> float:
 
 
 @lru_cache(maxsize=4096)
+@needed("Beta")
 def beta_table(a: float, b: float) -> Vector:
     """The spline of logit x(z) for Beta(a, b): six coefficients per interval, highest power first."""
     from scipy.interpolate import make_interp_spline

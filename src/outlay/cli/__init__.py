@@ -17,6 +17,7 @@ from outlay.cli.campaign import campaign
 from outlay.cli.compare import compare
 from outlay.cli.report import report
 from outlay.errors import BadParameter, OutlayError
+from outlay.extras import needed
 
 
 class Failure(click.ClickException):
@@ -45,7 +46,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb."""
         try:
-            return super().invoke(ctx)
+            with needed("this command"):
+                return super().invoke(ctx)
         except BadParameter as error:
             raise AskedWrongly(str(error)) from error
         except OutlayError as error:

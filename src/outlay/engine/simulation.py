@@ -17,6 +17,7 @@ from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.task import Task
 from outlay.errors import BadParameter
+from outlay.extras import require
 from outlay.parameters import is_record
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, checked_policy, wants_budget, with_budget
@@ -77,6 +78,7 @@ def simulate(
     if not isinstance(partial, bool):
         raise BadParameter("simulate", "partial", "True or False", partial)
 
+    require("simulate", "numba")
     oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
     passages = room_for("simulate", len(labelled) + 1, runs, len(limits), len(problem))
     tasks = [

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from outlay.arms import catalogue
 from outlay.engine import simulate
+from outlay.extras import require
 from outlay.files import check_writable, made
 from outlay.knowledge import named_policies, usual_policies
 from outlay.report.contents import report_files
@@ -27,6 +28,7 @@ def compare(
 
     A file that cannot be written is found before the work begins, and what fails leaves no folder behind.
     """
+    require("compare", "matplotlib", "jinja2")
     arms = catalogue.find(problem)
     chosen = named_policies(arms, names) if names else usual_policies(arms)
     with made(out):

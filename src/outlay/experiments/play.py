@@ -17,6 +17,7 @@ from outlay.experiments.report.standings import Standing, standing
 from outlay.experiments.report.summary import Row, rows_of
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, Point, points_of
+from outlay.extras import require
 from outlay.files import checked_path, made
 from outlay.results.result import Result
 
@@ -45,6 +46,7 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     it early, finished cells are kept, and the same call resumes from there; where none is finished, nothing is left
     behind.
     """
+    require("experiments.run", "matplotlib", "jinja2")
     out, points = checked_path("run", folder), points_of(experiment)
     rows: list[Row] = []
     files: list[Path] = []

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.errors import BadFile, BadParameter
+from outlay.extras import require
 from outlay.files import checked_path, reading
 from outlay.logs.cells import names, numbers
 from outlay.logs.columns import Columns
@@ -98,6 +99,7 @@ def _converted(batches: Batches, columns: Columns, where: str, first: int) -> It
 @contextmanager
 def _explained(where: str) -> Iterator[None]:
     """What Arrow refuses, as BadFile."""
+    require("reading a log", "pyarrow")
     import pyarrow as pa
 
     try:

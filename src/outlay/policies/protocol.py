@@ -215,7 +215,7 @@ def checked_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
         raise BadParameter(owner, name, allowed, policy)
     if isinstance(policy, Checks) and _has_method(policy, "check"):
         policy.check(arms)
-    return cast("Policy", policy)
+    return policy
 
 
 def memory_of(policy: Policy, arms: int) -> MemoryTuple:

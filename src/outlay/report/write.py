@@ -3,11 +3,13 @@
 from os import PathLike
 from pathlib import Path
 
+from outlay.extras import needed
 from outlay.files import checked_path, made, writing
 from outlay.report.contents import TABLES, report_files
 from outlay.results.result import Result, checked
 
 
+@needed("report.write_report")
 def write_report(result: Result, folder: str | PathLike[str], title: str | None = None) -> list[Path]:
     """Write everything about a result into `folder` and return the paths; a folder that does not exist is made.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.errors import BadParameter
+from outlay.extras import needed
 from outlay.parameters import equal
 from outlay.results import regret
 from outlay.results.regret import Kind
@@ -73,6 +74,7 @@ class Result:
         """How many independent runs each policy made."""
         return int(self.pulls.shape[1])
 
+    @needed("Result.regret")
     def regret(self, kind: Kind = "pseudo") -> pd.DataFrame:
         """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
 
@@ -94,6 +96,7 @@ class Result:
         }
         return pd.DataFrame(keys | {name: values.ravel() for name, values in summary._asdict().items()})
 
+    @needed("Result.frame")
     def frame(self) -> pd.DataFrame:
         """One row per policy, run and budget: pulls (of all arms), cost, reward and pseudo-regret."""
         import pandas as pd
@@ -111,6 +114,7 @@ class Result:
             }
         )
 
+    @needed("Result.save")
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a Parquet file, all or nothing; `outlay.load(path)` gives an equal result.
 
@@ -154,6 +158,7 @@ def checked(owner: str, result: object) -> Result:
     return result
 
 
+@needed("load")
 def load(path: str | PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote.
 

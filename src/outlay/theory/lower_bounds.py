@@ -13,10 +13,12 @@ import numpy as np
 from outlay.arms import AnyLaw, Problem
 from outlay.arms.problem import checked_problem
 from outlay.errors import BadParameter, NotCovered
+from outlay.extras import needed
 from outlay.theory.arm_rates import suboptimal
 from outlay.theory.divergences import divergence, models
 
 
+@needed("theory.lower_bound")
 def lower_bound(problem: Problem, sharp: bool = True, *, model: str | None = None) -> float:
     """The coefficient of ln B below which no consistent policy's regret can stay.
 

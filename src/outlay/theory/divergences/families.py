@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from outlay.checks import Vector, real, vector
 from outlay.errors import BadParameter, NotCovered
+from outlay.extras import needed
 
 RATES = {"at_least": -1e100, "at_most": 1e100}  # beyond them squares of the means may overflow
 _STEPS = 10  # rates on the way from the arm's own to the one asked for; each solution starts the next search
@@ -15,6 +16,7 @@ _DIFFERENCE = 1e-5  # relative step of the second differences that scale the sea
 _PRECISION = 1e-7  # of the constraints at the end, relative to a standard deviation
 
 
+@needed("theory.exponential_family")
 def exponential_family(
     natural: ArrayLike,
     log_partition: Callable[[Vector], float],

@@ -13,6 +13,7 @@ from outlay.arms.coupled import is_gaussian
 from outlay.arms.law import check_law
 from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered
+from outlay.extras import needed
 from outlay.theory.divergences.bernoulli import independent
 from outlay.theory.divergences.bounded import on_its_box, on_its_outcomes
 from outlay.theory.divergences.families import RATES
@@ -105,6 +106,7 @@ def model_of(law: AnyLaw, model: str | None = None) -> str:
     return _chosen(law, model).sentence
 
 
+@needed("theory.divergence")
 def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
     """D* = min KL(P ‖ Q) over laws Q of the model with a mean cost > 0 and rate ≥ `rate` (Theorem 3).
 

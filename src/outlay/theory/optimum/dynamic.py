@@ -14,6 +14,7 @@ from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
+from outlay.extras import needed
 from outlay.theory.arm_rates import rates
 from outlay.theory.optimum.lattice import Lattice, find_lattice, policy_value
 from outlay.theory.optimum.static import MOST_STATES, lattice_pulls, safe_headroom, solvable
@@ -37,6 +38,7 @@ class DynamicOptimum(NamedTuple):
         return self.value - self.static_value
 
 
+@needed("theory.optimal_policy")
 def optimal_policy(problem: Problem, budget: float, headroom: float | None = None) -> DynamicOptimum:
     """E[REW_opt(b)] and the optimal arm for every budget b up to `budget`, the maximum over all policies (Section 2).
 

@@ -13,6 +13,7 @@ from outlay.arms import LawMoments, Problem, support_of
 from outlay.arms.problem import checked_problem
 from outlay.checks import real
 from outlay.errors import NotCovered
+from outlay.extras import needed
 from outlay.theory.arm_rates import rates
 from outlay.theory.optimum.static import Estimate, expected_reward
 
@@ -27,6 +28,7 @@ class Optimality(NamedTuple):
     reason: str  # where G comes from, or why it is not explicit
 
 
+@needed("theory.optimality")
 def optimality(problem: Problem, budget: float) -> Optimality:
     """Proposition 1's chain r*B ≤ E[REW_π*(B)] ≤ E[REW_opt(B)] ≤ r*(B + G), for r* ≥ 0.
 

@@ -13,6 +13,7 @@ from outlay.arms import AnyLaw, Exponential, Gaussian, LawMoments, support_of
 from outlay.arms.law import check_law
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
+from outlay.extras import needed
 from outlay.theory.optimum.lattice import Lattice, cost_side, decay, find_lattice, policy_value
 
 MOST_STATES = 1_000_000  # of a lattice that is solved
@@ -30,6 +31,7 @@ class Estimate(NamedTuple):
     method: Literal["exact", "expansion", "bounds"]
 
 
+@needed("theory.expected_pulls")
 def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     """E[N(B)], the expected number of pulls until the total cost first exceeds the budget.
 
@@ -76,6 +78,7 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     return Estimate(min(max((at + overshoot) / mean, low), high), low, high, "expansion")
 
 
+@needed("theory.expected_reward")
 def expected_reward(law: AnyLaw, budget: float) -> Estimate:
     """E[REW(B)] = E[N(B)]·E[R], what the arm alone brings (Wald's equation, Appendix A).
 
