@@ -33,6 +33,7 @@ from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.formulas.choose import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin
+from outlay.policies.protocol import way_of
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
@@ -98,14 +99,14 @@ def policies_for(problem: Problem) -> dict[str, Any]:
 def full_scan(policy: Any) -> Any:
     """The same policy without its licence to be lazy: every arm is scored or compared before every pull."""
     cls = type(policy)
-    if hasattr(cls, "excess"):
+    if way_of(cls).kind == "excess":
         return Compared(policy)
     return tuple.__new__(type(cls.__name__, (cls,), {"__slots__": (), "phase": None}), policy)
 
 
 def affordable(problem: Problem, policy: Any) -> bool:
     """Whether the policy can be timed: one that compares arms explores a thousand of them for minutes."""
-    return len(problem) < 1000 or not hasattr(policy, "excess")
+    return len(problem) < 1000 or way_of(type(policy)).kind != "excess"
 
 
 class Compared(NamedTuple):

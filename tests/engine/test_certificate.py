@@ -93,7 +93,7 @@ class Counting(policies.Frugal):
 
 
 def test_few_arms_are_compared() -> None:
-    """Ten arms far apart, after some rounds: less than one comparison in two pulls, not nine a pull."""
+    """Ten arms far apart, after some rounds: less than one comparison in two pulls, not nine per pull."""
     policy, rng, arms = Counting(), np.random.default_rng(0), 10
     memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Box.start()
     forget_box(box)

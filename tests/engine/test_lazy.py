@@ -165,7 +165,7 @@ class Counting(policies.UCBB1):
 
 @pytest.mark.parametrize(("arms", "most"), [(1, 1.1), (2, 1.1), (3, 1.2), (10, 1.5), (100, 4.0)])
 def test_few_arms_are_scored(arms: int, most: float) -> None:
-    """Arms far apart, after some rounds: hardly more than one score a pull, where a full scan has one an arm."""
+    """Arms far apart, after some rounds: hardly more than one score per pull, where a full scan has one per arm."""
     policy, rng = Counting(1e-4, 1e-4, 0.0), np.random.default_rng(0)
     memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
     forget_race(race)

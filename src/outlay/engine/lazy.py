@@ -81,21 +81,41 @@ def lazy_best(policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race)
 
 
 def contest(policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race) -> int:
-    """Score as few arms as it takes to know the best: the leader, then rivals until no bound reaches the best score."""
-    log_n = log_of(n)
-    best = int(race.marks[LEADER])
-    if best < 0 or n >= race.marks[PHASE_END]:
-        best = 0
-        race.marks[PHASE_END] = phase_end(policy, n)
-        _line_up(race, pulls, n)
-        _take_out(race, pulls, best)
-    top = _score(policy, memory, best, log_n)
+    """Score as few arms as it takes to know the best: each turn of the loop scores one arm, now or for a bound.
+
+    The policy is asked in one place, so that compiled code holds its formula once: as a function of its own, each turn
+    would be a call with all arrays of the race, and some policies a fifth slower.
+    """
+    nobody, log_n = len(pulls), log_of(n)
+    arm = _first_to_score(policy, pulls, n, race)
+    best, top = nobody, -np.inf  # the winner so far and its score
+    score, scored, tries = top, False, 0  # the arm's score, or a guess of it, and how many bounds to try
+    at = n  # the pull for which it is scored
     while True:
-        overdue = race.dues[1] <= n
-        arm = _first_due(race, len(pulls), n) if overdue else int(race.tops[1])
-        if not overdue and (arm == len(pulls) or precedes(top, pulls[best], best, race.bounds[arm], pulls[arm], arm)):
-            break
-        best, top = _meet(policy, memory, pulls, n, log_n, race, arm, overdue, best, top)
+        value = number(float(policy.score(memory.belief(arm), log_n if at == n else log_of(at))))
+        if at > n:
+            tries -= 1
+            settled = _bounded(race, pulls, n, arm, at, score, _with_margin(value), top)
+        elif best == nobody:
+            best, top, settled = arm, value, True
+        else:
+            arm, score, best, top = _met(race, pulls, n, arm, value, best, top)
+            scored, tries, settled = True, TRIES, False
+        if not settled:  # a bound until half-way to its turn, or its score, or else the score is needed first
+            at = _look_ahead(race, arm, n)
+            if scored and (tries == 0 or at == n or score == np.inf):
+                _settle(race, pulls, arm, score, int(race.marks[PHASE_END]) if score == np.inf else n + 1)
+                settled = True
+            elif tries == 0:
+                at = n
+        if settled:
+            arm, at = int(race.tops[1]), n
+            if race.dues[1] <= n:  # somebody's bound has run out: another may do, and no score
+                arm = _first_due(race, nobody, n)
+                at = _look_ahead(race, arm, n)
+                score, scored, tries = float(race.bounds[arm]), False, 1
+            elif arm == nobody or precedes(top, pulls[best], best, race.bounds[arm], pulls[arm], arm):
+                break
     # Whoever has just taken the lead will lose it by being pulled, often as not: only a leader that kept it is trusted.
     race.marks[UNTIL] = min(race.dues[1], race.marks[PHASE_END]) if best == race.marks[LEADER] else 0
     race.marks[LEADER] = best
@@ -104,19 +124,35 @@ def contest(policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race) -
     return best
 
 
-def _meet(
-    policy: Phased, memory: Memory, pulls: Counts, n: int, log_n: float, race: Race, arm: int, overdue: bool, best: int,
-    top: float,
-) -> tuple[int, float]:  # fmt: skip
-    """Have a rival meet the best so far: the winner and its score; the loser goes into the tree with a new bound.
+def _first_to_score(policy: Phased, pulls: Counts, n: int, race: Race) -> int:
+    """The leader; where there is none, or a phase has ended, all line up anew and arm 0 leads."""
+    leader = int(race.marks[LEADER])
+    if leader < 0 or n >= race.marks[PHASE_END]:
+        leader = 0
+        race.marks[PHASE_END] = phase_end(policy, n)
+        _line_up(race, pulls, n)
+        _take_out(race, pulls, leader)
+    return leader
 
-    A rival whose bound has run out may do with another bound, and no score.
+
+def _bounded(
+    race: Race, pulls: Counts, n: int, arm: int, at: int, score: float, bound: float, top: float
+) -> bool:  # fmt: skip
+    """Whether a bound that lasts until the pull `at` is below the winner's score: then the arm is settled with it.
+
+    Either way its turn is guessed anew. `score` is its score now, or a guess of it.
     """
-    if overdue:
-        at = _look_ahead(race, arm, n)
-        if at > n and _bounded(policy, memory, pulls, n, race, arm, at, float(race.bounds[arm]), top):
-            return best, top
-    score = _score(policy, memory, arm, log_n)
+    race.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
+    if bound < top:
+        _settle(race, pulls, arm, bound, at + 1)
+        return True
+    return False
+
+
+def _met(
+    race: Race, pulls: Counts, n: int, arm: int, score: float, best: int, top: float
+) -> tuple[int, float, int, float]:  # fmt: skip
+    """Have a rival meet the best so far: the loser, which needs a new bound, and the winner, each with its score."""
     ahead = race.dues[len(pulls) + arm] - 1 - n  # how far its bound was to last
     if precedes(score, pulls[arm], arm, top, pulls[best], best):
         _take_out(race, pulls, arm)
@@ -125,33 +161,7 @@ def _meet(
     elif ahead > 0 and race.bounds[arm] < np.inf:
         race.turns[arm] = n + _crossing(n, ahead, race.bounds[arm] - score, top - score)
     race.turns[arm] = max(race.turns[arm], n + SOON)
-    for _ in range(TRIES):
-        at = _look_ahead(race, arm, n)
-        if at == n or score == np.inf:
-            break
-        if _bounded(policy, memory, pulls, n, race, arm, at, score, top):
-            return best, top
-    _settle(race, pulls, arm, score, int(race.marks[PHASE_END]) if score == np.inf else n + 1)
-    return best, top
-
-
-def _bounded(
-    policy: Phased, memory: Memory, pulls: Counts, n: int, race: Race, arm: int, at: int, score: float, top: float
-) -> bool:  # fmt: skip
-    """Whether an arm's score stays below the winner's until the pull `at`: then that is its bound.
-
-    Either way its turn is guessed anew. `score` is its score now, or a guess of it.
-    """
-    bound = _with_margin(_score(policy, memory, arm, log_of(at)))
-    race.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
-    if bound < top:
-        _settle(race, pulls, arm, bound, at + 1)
-        return True
-    return False
-
-
-def _score(policy: Phased, memory: Memory, arm: int, log_n: float) -> float:
-    return number(float(policy.score(memory.belief(arm), log_n)))
+    return arm, score, best, top
 
 
 def phase_end(policy: Phased, n: int) -> int:

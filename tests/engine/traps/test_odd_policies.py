@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay.errors import InterpretedWarning
+from tests.engine.traps import cells
 from tests.engine.traps.cells import favourite
 
 
@@ -112,7 +113,7 @@ def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:
         InterpretedWarning, match=r"OnlyPython cannot .* interpreted.*_asdict.* in test_odd_policies.py, line \d+"
     ) as warned:
         assert favourite(OnlyPython()) == 2
-    assert [warning.filename for warning in warned] == [__file__]  # the line that called simulate
+    assert [warning.filename for warning in warned] == [cells.__file__]  # the line that called simulate
 
 
 def test_an_arm_that_does_not_exist_is_refused() -> None:

@@ -19,7 +19,7 @@ _FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a sl
 
 
 def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None], warn: bool = True) -> None:
-    """Do every task on threads, by default one a core; `report` is told, now and then, how many runs are done."""
+    """Do every task on threads, by default one per core; `report` is told, now and then, how many runs are done."""
     workers = workers or os.cpu_count() or 1
     batches: list[Batch] = []
     for task in tasks:

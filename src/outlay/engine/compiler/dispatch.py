@@ -41,7 +41,7 @@ _first_met: dict[object, str] = {}  # class or function -> the digest of what it
 
 
 class CannotCompile(Exception):
-    """Numba refuses the policy, its memory or a law; the message says why, in a line."""
+    """Numba refuses the policy, its memory or a law; the message says why, in one line."""
 
 
 def compiled(policy: Record, memory: Record, world: Record) -> Callable[..., None]:
