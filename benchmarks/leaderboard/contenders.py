@@ -130,5 +130,5 @@ CONTENDERS: dict[str, Contender] = {
     "EpsilonFirst": Contender("budget", always(baselines.EpsilonFirst()), reserve=True),
     "BKLUCB": Contender("moments", with_mean_costs, reserve=True),
     "RobustUCBMedian": Contender("moments", with_largest_variances, reserve=True),
-    "Uniform": Contender("nothing", always(policies.RoundRobin())),
+    "RoundRobin": Contender("nothing", always(policies.RoundRobin())),
 }
