@@ -12,7 +12,8 @@ import pytest
 
 from outlay.campaign import Campaign, verify
 from outlay.campaign.stores import sql
-from outlay.errors import BadParameter, CampaignConflict, NotNow
+from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow
+from outlay.policies import Uniform
 
 
 class Held(NamedTuple):
@@ -206,3 +207,59 @@ def test_hard_mode_waits_while_a_disabled_arm_would_fit() -> None:
         campaign.ask()
     campaign.enable_arm("cheap")
     assert campaign.ask() is not None
+
+
+@pytest.mark.parametrize("pull", ["a", "2", None, True, [], object()])
+def test_what_is_not_a_pull(pull: Any) -> None:
+    """Most often an arm's name: the sentence says what is wanted, and what came."""
+    campaign = Campaign(["a"], 5)
+    campaign.ask()
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("tell", lambda: campaign.tell(pull, 1, 1)),
+        ("tell", lambda: campaign.tell_many([(pull, 1, 1)])),
+        ("void", lambda: campaign.void(pull)),
+        ("extend", lambda: campaign.extend(pull, 5)),
+        ("amend", lambda: campaign.amend(pull, 1, 1)),
+    ]
+    for owner, call in calls:
+        wanted = f"pull of {owner} must be a Pull, as ask returns it, or the number of a decision; got "
+        with pytest.raises(BadParameter, match=wanted) as caught:
+            call()
+        assert caught.value.got is pull
+    assert campaign.status().events == 2
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_a_campaign_says_of_itself(tmp_path: Path, kept: bool) -> None:
+    store = f"sqlite:///{tmp_path}/a.db" if kept else None
+    with Campaign({"a": 1, "b": None}, 9, Uniform(), store, name="spring") as campaign:
+        said = campaign.name, campaign.arms, campaign.budget, campaign.policy
+        assert said == ("spring", ("a", "b"), 9.0, Uniform())
+        campaign.add_arm("c")
+        campaign.disable_arm("a")
+        campaign.set_budget(11.5)
+        assert (campaign.arms, campaign.budget) == (("a", "b", "c"), 11.5)
+        for name in ("name", "arms", "budget", "policy"):
+            with pytest.raises(AttributeError):
+                setattr(campaign, name, None)
+    if store is not None:
+        with Campaign.open(store, "spring") as again:
+            assert (again.arms, again.budget, again.policy) == (("a", "b", "c"), 11.5, Uniform())
+
+
+def test_a_policy_that_is_not_at_hand(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign(["a"], 9, With(1), store) as campaign:
+        assert campaign.policy == With(1)
+    with Campaign.open(store) as campaign:
+        assert campaign.policy is None
+
+
+def test_what_is_not_there_is_no_campaign(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with pytest.raises(NoCampaign, match="there is no file"):
+        Campaign.open(store)
+    Campaign(["a"], 9, store=store).disconnect()
+    for look in (Campaign.open, verify):
+        with pytest.raises(NoCampaign, match="has no campaign 'other'"):
+            look(store, "other")
