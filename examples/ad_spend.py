@@ -1,7 +1,7 @@
-"""Spend an advertising budget over four channels, a batch of clicks a day.
+"""Spend an advertising budget on four channels, one batch of clicks per day.
 
 A click's price comes out of an auction; some clicks lead to a sale, and sales differ in size. The clicks of a day are
-chosen in the morning, all at once, and told in the evening. One in fifty is refunded later, which is an amendment.
+chosen in the morning, all at once, and reported in the evening. One in fifty is refunded later, which is an amendment.
 Prices and sales are made up: put your own numbers in `buy`.
 """
 
@@ -21,17 +21,17 @@ rng = np.random.default_rng(0)
 
 
 def buy(channel: str) -> tuple[float, float]:
-    """What a click costs, and the sale it leads to, mostly 0."""
+    """What a click costs, and the sale it leads to (mostly 0)."""
     price, chance, size = CHANNELS[channel]
     sale = size * rng.lognormal(-0.18, 0.6) if rng.random() < chance else 0.0
     return round(price * rng.lognormal(-0.08, 0.4), 4), round(sale, 2)
 
 
-def main(budget: float = 5000.0, clicks_a_day: float = 100.0) -> None:
+def main(budget: float = 5000.0, clicks_per_day: float = 100.0) -> None:
     """Spend `budget`."""
     campaign = outlay.Campaign(list(CHANNELS), budget, unit="0.0001")
     days = 0
-    while pulls := campaign.ask_many(int(clicks_a_day)):
+    while pulls := campaign.ask_many(int(clicks_per_day)):
         days += 1
         bought = [(pull, *buy(pull.arm)) for pull in pulls]
         campaign.tell_many(bought)

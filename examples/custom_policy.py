@@ -1,6 +1,6 @@
-"""A policy of your own: ten lines, compiled for simulations, and at work in a campaign as it is.
+"""A policy of your own in ten lines: compiled for simulations, and used as it is in a campaign.
 
-ε-greedy by rates: mostly the arm with the largest reward per cost so far, and now and then, ever more seldom, any arm.
+ε-greedy by rates: mostly the arm with the largest reward per cost so far, and now and then, ever more rarely, any arm.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Route questions to language models under a hard cap, twenty calls at a time.
 
-A call costs what its tokens cost, and how many there will be is heavy-tailed; `MAX_TOKENS` cuts an answer off, so the
-most that a call can cost is known, and the cap is a promise. A good answer is worth a point, a bad one costs one.
+A call costs what its tokens cost, and their number is heavy-tailed; `MAX_TOKENS` cuts an answer off, so the most that a
+call can cost is known, and the cap holds. A good answer is worth a point, a bad one costs one.
 Prices, lengths and qualities are made up: put your own call in `answer`.
 """
 
@@ -35,7 +35,7 @@ async def work(campaign: outlay.Campaign) -> None:
     while True:
         try:
             pull = await campaign.aask()
-        except NotNow as later:  # what is left is set aside for calls under way
+        except NotNow as later:  # what is left is reserved for calls under way
             await asyncio.sleep(later.retry_after)
             continue
         if pull is None:

@@ -2,7 +2,7 @@
 
 The cost of an attempt is its seconds, up to a timeout; the reward is 1 if it solved the instance. Times are
 heavy-tailed: most attempts are short, a few take all of the timeout. The ledger is a file, so the work can stop at any
-time and go on later. Times are made up: put your own solver in `attempt`.
+time and resume later. Times are made up: put your own solver in `attempt`.
 """
 
 import sys

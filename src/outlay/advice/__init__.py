@@ -1,6 +1,6 @@
 """What a log of past pulls says about spending the next budget: rates, tails, drift, a rehearsal, and what to run.
 
-Names are looked up when used, so that `outlay advise --help` is quick.
+Names are imported when they are used, so that `outlay advise --help` is quick.
 """
 
 from typing import TYPE_CHECKING

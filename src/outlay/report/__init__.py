@@ -3,21 +3,22 @@
     regret_figure              regret against the budget, with bands and bounds
     distribution_figure        the regret of every run
     pulls_figure               which arms were pulled, over the budget
-    reward_figure              what each arm brought
+    reward_figure              what each arm earned
     path_figure                one run
     heatmap_figure             policies by problems
     intervals_figure           confidence intervals of rates, closing in
+    rate_box_figure            the rates that estimates in a box around the truth can give
     bounds_figure              the bounds alone
     save_figure                PNG, PDF or SVG, the same bytes every time
 
-    regret_table, table        the regret table, on a terminal; as text, Markdown, CSV or LaTeX
-    problem_bounds             what the theory says of a problem
-    bounds_table               the same on a terminal
+    regret_table, table        the regret table: for a terminal; as text, Markdown, CSV or LaTeX
+    problem_bounds             what the theory says about a problem
+    bounds_table               the same for a terminal
 
-    write_report               all of it about a result, into a folder
+    write_report               everything about a result, into a folder
     write_page                 one HTML page
 
-Names are looked up when used, so that a program that only simulates does not load matplotlib.
+Names are imported when they are used, so that a program that only simulates does not load matplotlib.
 """
 
 from typing import TYPE_CHECKING

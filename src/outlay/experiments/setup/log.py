@@ -35,5 +35,5 @@ def _by_arm(rows: Stretch) -> Iterator[tuple[str, Pairs]]:
     order = np.argsort(rows.codes, kind="stable")
     codes, starts = np.unique(rows.codes[order], return_index=True)
     parts = np.split(np.stack([rows.costs, rows.rewards])[:, order], starts[1:], axis=1)
-    for place in np.argsort(order[starts]):
-        yield rows.names[codes[place]], parts[place]
+    for index in np.argsort(order[starts]):
+        yield rows.names[codes[index]], parts[index]
