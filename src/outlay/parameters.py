@@ -268,7 +268,7 @@ def equal(one: object, other: object) -> bool:
         return np.array_equal(one, other)  # type: ignore[arg-type]
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
-    if isinstance(one, (Parameters, Record)):
+    if isinstance(one, Parameters):
         return one == other
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         return type(one) is type(other) and len(one) == len(other) and all(map(equal, one, other))
@@ -285,43 +285,10 @@ def hashable(value: object) -> object:
 
 
 def _shown(value: object, longest: float) -> str:
-    if isinstance(value, (Parameters, Record)):
+    if isinstance(value, Parameters):
         return value.call(longest)
     if not isinstance(value, np.ndarray):
         return repr(value)
     if value.size <= longest:
         return repr(value.tolist())
     return f"[{', '.join(map(repr, value[:_FIRST].tolist()))}, <{len(value) - _FIRST} more>]"
-
-
-class Record(tuple[Any, ...]):
-    """A mix-in for NamedTuples: equal by value (arrays included), printed as the call that makes it."""
-
-    __slots__ = ()
-
-    def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments, in its order (derived fields left out)."""
-        return {name: getattr(self, name) for name in signature_of(type(self))}
-
-    def _replace(self, **changes: Any) -> Self:
-        return type(self)(**{**self.arguments(), **changes})
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), tuple(self.arguments().values())
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and equal(tuple(self), tuple(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((type(self), *map(hashable, self)))
-
-    def __repr__(self) -> str:
-        return self.call(_LONGEST)
-
-    def call(self, longest: float = math.inf) -> str:
-        """The call that makes it; arrays of more than `longest` numbers are shown by their first few."""
-        inner = ", ".join(f"{name}={_shown(value, longest)}" for name, value in self.arguments().items())
-        return f"{type(self).__name__}({inner})"

@@ -13,7 +13,7 @@ import pytest
 from outlay.campaign import Campaign, verify
 from outlay.campaign.stores import sql
 from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow
-from outlay.policies import Uniform
+from outlay.policies import RoundRobin
 
 
 class Held(NamedTuple):
@@ -232,9 +232,9 @@ def test_what_is_not_a_pull(pull: Any) -> None:
 @pytest.mark.parametrize("kept", [False, True])
 def test_what_a_campaign_says_of_itself(tmp_path: Path, kept: bool) -> None:
     store = f"sqlite:///{tmp_path}/a.db" if kept else None
-    with Campaign({"a": 1, "b": None}, 9, Uniform(), store, name="spring") as campaign:
+    with Campaign({"a": 1, "b": None}, 9, RoundRobin(), store, name="spring") as campaign:
         said = campaign.name, campaign.arms, campaign.budget, campaign.policy
-        assert said == ("spring", ("a", "b"), 9.0, Uniform())
+        assert said == ("spring", ("a", "b"), 9.0, RoundRobin())
         campaign.add_arm("c")
         campaign.disable_arm("a")
         campaign.set_budget(11.5)
@@ -244,7 +244,7 @@ def test_what_a_campaign_says_of_itself(tmp_path: Path, kept: bool) -> None:
                 setattr(campaign, name, None)
     if store is not None:
         with Campaign.open(store, "spring") as again:
-            assert (again.arms, again.budget, again.policy) == (("a", "b", "c"), 11.5, Uniform())
+            assert (again.arms, again.budget, again.policy) == (("a", "b", "c"), 11.5, RoundRobin())
 
 
 def test_a_policy_that_is_not_at_hand(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.replies import Reply
-from outlay.campaign.stores.contract import StoreContract
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.stores.sql import SqlLedger
+from outlay.testing.stores import StoreContract
 
 
 class TestMemory(StoreContract):

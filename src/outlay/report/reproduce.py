@@ -6,7 +6,7 @@ from outlay import policies
 from outlay.arms import Problem, catalogue
 from outlay.engine.budgets import usual_budgets
 from outlay.errors import BadFile
-from outlay.parameters import Parameters, Record
+from outlay.parameters import Parameters
 from outlay.results.result import Floats, Result
 
 # A problem whose text is longer (an empirical law lists every sample) is better kept in a file.
@@ -66,6 +66,6 @@ def _policy_code(policy: object) -> str:
     if isinstance(policy, str):
         return policy
     name = type(policy).__name__
-    if policies.BY_NAME.get(name) is not type(policy) or not isinstance(policy, (Parameters, Record)):
+    if policies.BY_NAME.get(name) is not type(policy) or not isinstance(policy, Parameters):
         return repr(policy)
     return f"policies.{'' if name in policies.BUILT_IN else 'baselines.'}{policy.call()}"

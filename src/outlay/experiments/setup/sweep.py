@@ -16,7 +16,7 @@ from outlay.arms import AnyLaw, Problem
 from outlay.checks import real, whole
 from outlay.errors import BadParameter
 from outlay.experiments.setup.players import Player, check
-from outlay.parameters import Parameters, Record
+from outlay.parameters import Parameters
 
 ALLOWED = '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER" or "policies.LABEL.PARAMETER"'
 
@@ -117,7 +117,7 @@ def _split(path: str, names: Sequence[str]) -> tuple[set[int], str]:
 
 def _arguments(law: object) -> dict[str, Any]:
     """The law's parameters by name; none for what has no parameters, such as a number."""
-    return law.arguments() if isinstance(law, (Parameters, Record)) else {}
+    return law.arguments() if isinstance(law, Parameters) else {}
 
 
 def _has(law: object, path: Sequence[str]) -> bool:
