@@ -46,7 +46,7 @@ def pair(campaign: Campaign) -> None:
 
 
 def rate(campaign: Campaign, callers: int = 1, seconds: float = SECONDS) -> float:
-    """Pairs of ask and tell a second, by so many threads."""
+    """Pairs of ask and tell per second, by so many threads."""
     made = [0] * callers
     end = time.perf_counter() + seconds
 
@@ -65,7 +65,7 @@ def rate(campaign: Campaign, callers: int = 1, seconds: float = SECONDS) -> floa
 
 
 def batched(campaign: Campaign, seconds: float = SECONDS) -> float:
-    """Pairs a second, asked for and told 200 at a time."""
+    """Pairs per second, asked for and told 200 at a time."""
     made, start = 0, time.perf_counter()
     while (spent := time.perf_counter() - start) < seconds:
         pulls = campaign.ask_many(BATCH)
@@ -88,7 +88,7 @@ def worker(store: str, barrier: Any, seconds: float, made: Any, i: int) -> None:
 
 
 def by_workers(store: str, workers: int) -> tuple[float, float]:
-    """Pairs a second by so many processes, and the share that the least lucky got of an equal one."""
+    """Pairs per second by so many processes, and the share that the least lucky got of an equal one."""
     context = multiprocessing.get_context("spawn")
     made, barrier = context.Array("q", workers), context.Barrier(workers)
     crowd = [context.Process(target=worker, args=(store, barrier, SECONDS, made, i)) for i in range(workers)]
@@ -101,7 +101,7 @@ def by_workers(store: str, workers: int) -> tuple[float, float]:
 
 
 def optuna(store: str, callers: int) -> float:
-    """Pairs a second of Optuna, with its cheapest sampler."""
+    """Pairs per second of Optuna, with its cheapest sampler."""
     python = interpreter(Player("Optuna", "random", "optuna"))
     command = [str(python), str(WORKER), store, str(callers), str(SECONDS)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -118,7 +118,7 @@ def opened(store: str | None, name: str = "default", policy: Any = None) -> Iter
 
 
 def speeds(folder: Path, console: Console) -> None:
-    """Pairs a second everywhere; those that are compared are measured by turns."""
+    """Pairs per second everywhere; those that are compared are measured by turns."""
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("ask + tell / s", justify="right")
 
@@ -168,7 +168,7 @@ def next_to_optuna(folder: Path, console: Console) -> None:
         ratios = [f"{float(f'{statistics.median(turn[i] / turn[0] for turn in turns):.2g}'):g}" for i in (1, 2)]
         who = f"{threads(callers)}, batches of {BATCH}" if many else threads(callers)
         table.add_row(where, who, speeds[0], speeds[1], ratios[0], speeds[2], ratios[1])
-    console.print("ask + tell a second")
+    console.print("ask + tell per second")
     console.print(table)
 
 

@@ -44,8 +44,10 @@ def section(title: str, module: Any, names: list[str]) -> list[str]:
 
 
 def methods(title: str, cls: type) -> list[str]:
-    """The public attributes of a class."""
-    names = [name for name, value in vars(cls).items() if not name.startswith("_") and inspect.getdoc(value)]
+    """The public attributes of a class, those of our mix-ins included."""
+    ours = [part for part in cls.__mro__ if part.__module__.startswith("outlay.")]
+    found = {name: value for part in ours for name, value in vars(part).items() if not name.startswith("_")}
+    names = [name for name, value in found.items() if inspect.getdoc(value)]
     return [f"### {title}\n", *(entry(name, inspect.getattr_static(cls, name)) for name in names), ""]
 
 

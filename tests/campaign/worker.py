@@ -1,6 +1,6 @@
 """A process to be killed: one interpreter that has imported everything, and forks a child for each trial.
 
-What the child does it notes in a file, a line a step, before and after: what is noted as done was acknowledged.
+What the child does it notes in a file, one line per step, before and after: what is noted as done was acknowledged.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The ledger as a table: one row an event, the same columns for every kind."""
+"""The ledger as a table: one row per event, the same columns for every kind."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime

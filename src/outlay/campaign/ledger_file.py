@@ -1,7 +1,7 @@
 """A ledger as lines of JSON, which any program can read.
 
-The first line says what it is, then comes one line an event, and the last line says how many there were and the SHA-256
-of all lines before it, so that a file that was cut or damaged is not taken for whole.
+The first line says what the file is, one line per event follows, and the last line holds the number of events and the
+SHA-256 of all lines before it, so that a file that was cut or damaged is not taken for whole.
 """
 
 import hashlib

@@ -7,9 +7,10 @@ from typing import Any, NoReturn, cast, get_args
 from outlay import policies
 from outlay._version import __version__
 from outlay.campaign.ledger.commands import Open
-from outlay.campaign.ledger.decide import MOST_ARMS, MOST_REWARD
+from outlay.campaign.ledger.decide import MOST_ARMS
 from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.refusals import MOST_REWARD
 from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word

@@ -53,8 +53,8 @@ def affordable(state: State) -> list[int]:
 def reservation(state: State, arm: Arm) -> int:
     """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
 
-    The estimate is the dearest of T costs told and a T-th more, which is unbiased for the maximum of uniform ones. With
-    nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
+    The estimate is the largest of the T costs told so far times 1 + 1/T: unbiased for the maximum of uniform costs.
+    With nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
     """
     if arm.max_cost is not None:
         return arm.max_cost

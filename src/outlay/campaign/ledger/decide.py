@@ -18,15 +18,13 @@ from outlay.campaign.ledger.admission import (
     reservation,
 )
 from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
-from outlay.errors import BadParameter, CampaignConflict, NotNow, UnknownDecision
+from outlay.errors import CampaignConflict, NotNow
 from outlay.policies.protocol import Policy
 
-MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
-MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 A_WHILE = 1.0  # seconds after which to ask again, at most
 MOST_ARMS = 10_000
-MOST_NAMED = 20  # arms in a message
 
 Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 
@@ -143,7 +141,7 @@ def _not_now(state: State, now: int, reason: str) -> NotNow:
 
 
 def _tell(state: State, command: c.Tell) -> Ruling:
-    decision = _find(state, command.decision)
+    decision = found(state, command.decision)
     name = state.arms[decision.arm].name
     if command.arm not in (None, name):
         raise CampaignConflict(f"decision {decision.number} is a pull of {name!r}, not of {command.arm!r}")
@@ -153,8 +151,8 @@ def _tell(state: State, command: c.Tell) -> Ruling:
             said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
             raise CampaignConflict(f"decision {decision.number} was told with {said}, which stands; amend corrects it")
         return [], True
-    _check_cost(state, "tell", decision, command.cost)
-    _check_reward("tell", command.reward)
+    check_cost(state, "tell", decision, command.cost)
+    check_reward("tell", command.reward)
     event = e.Told(
         *(command.decision, decision.arm, command.cost, command.reward),
         late=decision.standing != "pending",
@@ -165,26 +163,26 @@ def _tell(state: State, command: c.Tell) -> Ruling:
 
 
 def _void(state: State, command: c.Void) -> Ruling:
-    decision = _find(state, command.decision)
+    decision = found(state, command.decision)
     if decision.standing == "voided":
         return [], None
-    _check_pending(decision, "be voided")
+    check_pending(decision, "be voided")
     return [e.Voided(command.decision, command.reason)], None
 
 
 def _extend(state: State, command: c.Extend, now: int) -> Ruling:
-    _check_pending(_find(state, command.decision), "be extended")
+    check_pending(found(state, command.decision), "be extended")
     return [e.Extended(command.decision, now + command.ttl)], None
 
 
 def _amend(state: State, command: c.Amend) -> Ruling:
-    decision = _find(state, command.decision)
+    decision = found(state, command.decision)
     if decision.standing != "told":
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
     if (decision.cost, decision.reward) == (command.cost, command.reward):
         return [], None
-    _check_cost(state, "amend", decision, command.cost)
-    _check_reward("amend", command.reward)
+    check_cost(state, "amend", decision, command.cost)
+    check_reward("amend", command.reward)
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
     event = e.Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
@@ -213,21 +211,21 @@ def _add_arm(state: State, command: c.AddArm, by: Chooser | None) -> Ruling:
 
 
 def _disable(state: State, command: c.DisableArm) -> Ruling:
-    index = _arm(state, "disable_arm", command.arm)
+    index = arm_index(state, "disable_arm", command.arm)
     return [e.Disabled(index)] if state.arms[index].enabled else [], None
 
 
 def _enable(state: State, command: c.EnableArm) -> Ruling:
-    index = _arm(state, "enable_arm", command.arm)
+    index = arm_index(state, "enable_arm", command.arm)
     return [e.Enabled(index)] if not state.arms[index].enabled else [], None
 
 
 def _warm(state: State, command: c.Warm) -> Ruling:
     if command.key in state.warmed:
         return [], 0
-    arms = {name: _arm(state, "warm_start", name) for name in set(command.arms)}
+    arms = {name: arm_index(state, "warm_start", name) for name in set(command.arms)}
     for reward in command.rewards:
-        _check_reward("warm_start", reward)
+        check_reward("warm_start", reward)
     return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
 
 
@@ -273,40 +271,3 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
 def _crossing(state: State, more: int) -> list[e.AnyEvent]:
     """Exhausted, where this much more spending crosses the budget."""
     return [e.Exhausted()] if not state.ended and state.spent + more > state.budget else []
-
-
-def _find(state: State, number: int) -> Decision:
-    decision = state.decisions.get(number)
-    if decision is None:
-        raise UnknownDecision(state.name, number)
-    return decision
-
-
-def _check_pending(decision: Decision, verb: str) -> None:
-    if decision.standing != "pending":
-        raise CampaignConflict(f"decision {decision.number} is {decision.standing} and cannot {verb}")
-
-
-def _check_cost(state: State, owner: str, decision: Decision, cost: int) -> None:
-    if cost < 0 and not state.terms.negative_costs:
-        raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
-    if max(abs(state.spent), abs(state.arms[decision.arm].spent)) + abs(cost) > MOST_SPENT:
-        raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
-
-
-def _check_reward(owner: str, reward: float) -> None:
-    if not abs(reward) <= MOST_REWARD:
-        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
-
-
-def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
-    """What to raise where there is no such arm."""
-    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
-    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
-
-
-def _arm(state: State, owner: str, name: str) -> int:
-    index = state.index(name)
-    if index is None:
-        raise unknown_arm(state, owner, name)
-    return index

@@ -1,4 +1,4 @@
-"""What can have happened in a campaign: one small record a kind, written to the ledger as JSON.
+"""What can have happened in a campaign: one small record per kind, written to the ledger as JSON.
 
 Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a decision is named by the
 sequence number of the event that made it. An event says all that its fold needs but for what is pending, so that a

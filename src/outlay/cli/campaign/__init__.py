@@ -1,4 +1,4 @@
-"""`outlay campaign`: spend a budget from a shell. JSON in, JSON out, one object a line."""
+"""`outlay campaign`: spend a budget from a shell. JSON in, JSON out, one object per line."""
 
 from typing import Any
 
@@ -56,8 +56,8 @@ LOOP = example(
 def campaign() -> None:
     """Spend a budget for real: ask which arm, tell what it cost and gave.
 
-    Every verb prints JSON, one object a line, and takes --store (or OUTLAY_STORE) and --name. Money is read as decimal
-    numbers, exactly.
+    Every verb prints JSON, one object per line, and takes --store (or OUTLAY_STORE) and --name. Money is read as
+    decimal numbers, exactly.
     """
 
 

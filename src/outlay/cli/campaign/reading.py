@@ -26,7 +26,7 @@ def status(store: str, name: str) -> None:
     "--format", "kind", type=click.Choice(["json", "csv"]), default="json", show_default=True, help="How to print them."
 )
 def history(store: str, name: str, after: int, kind: str) -> None:
-    """Print the events in order, a line each: seq, at, kind, decision, arm, cost, reward, more."""
+    """Print the events in order, one per line: seq, at, kind, decision, arm, cost, reward, more."""
     from outlay.campaign import Entry
 
     table = csv.writer(sys.stdout, lineterminator="\n")
@@ -44,7 +44,7 @@ def history(store: str, name: str, after: int, kind: str) -> None:
 @click.command("list", epilog=example("outlay campaign list --store sqlite:///spend.db"))
 @in_store
 def list_(store: str) -> None:
-    """Print how every campaign of the store stands, a line each."""
+    """Print how every campaign of the store stands, one per line."""
     from outlay.campaign import campaigns
 
     for standing in campaigns(store):

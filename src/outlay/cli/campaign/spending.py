@@ -106,7 +106,7 @@ def new(
     )
 )
 @on_campaign
-@click.option("--n", type=int, help="How many pulls, a line each; fewer where fewer can be named.")
+@click.option("--n", type=int, help="How many pulls, one per line; fewer where fewer can be named.")
 @click.option("--key", help="A name for this ask: with it, asking again gives the same pull.")
 @click.option("--ttl", type=float, metavar="SECONDS", help="When the pull expires, instead of the campaign's time.")
 @click.pass_context

@@ -1,1 +1,1 @@
-"""How the tables of a ledger came to be, one file a change."""
+"""How the tables of a ledger came to be, one file per change."""
