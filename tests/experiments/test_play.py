@@ -228,7 +228,7 @@ def test_killed_in_the_middle_of_a_file_and_resumed(write, reports, fresh_python
     done = fresh_python(KILLED, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     cells = {path: path.stat().st_mtime_ns for path in Path("killed/cells").iterdir()}
-    assert sorted(path.name[0] for path in cells) == [".", "U"]
+    assert sorted(path.name[0] for path in cells) == [".", "R"]
     resumed = run(experiment, "killed")
     assert (resumed.played, resumed.reused) == (3, 1)
     assert all(path.stat().st_mtime_ns == then for path, then in cells.items())

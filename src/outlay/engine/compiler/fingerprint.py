@@ -136,6 +136,9 @@ class Reach:
             if type(value) is not tuple:
                 self._class(type(value))
             self._values(value)
+        elif type(value) is dict:  # compiled code reads none, but the interpreter's tables are code, too
+            self.parts.append("dict")
+            self._values(part for item in value.items() for part in item)
         elif isinstance(value, type) and issubclass(value, tuple):
             self._class(value)
         elif inspect.isfunction(getattr(value, "py_func", None)):
