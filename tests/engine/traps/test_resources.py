@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,36 @@ def test_a_policy_that_allocates_works_and_leaks_nothing() -> None:
     before = resident_kilobytes()
     outlay.simulate(PROBLEM, Allocating(), budgets=[200_000.0], runs=4)  # 2.4 million arrays of 24 bytes and a header
     assert resident_kilobytes() - before < 40_000
+
+
+ALLOCATING = """
+from typing import NamedTuple
+
+import numpy as np
+
+import outlay
+from outlay.arms import Beta, Empirical
+
+
+class Allocating(NamedTuple):
+    weight: float = 1.0
+
+    def score(self, belief, log_n):
+        tried = np.zeros(3)
+        tried[belief.arm % 3] = belief.mean_reward
+        return tried.sum() + self.weight / (1.0 + belief.pulls)
+
+
+logged = [Empirical(np.arange(1.0, rows), np.arange(1.0, rows)) for rows in (50, 60)]
+problem = outlay.Problem([*logged, Beta(0.4, 0.3, 0.2, 0.1), Beta(0.4, 0.2, 0.2, 0.1)])
+for seed in range(3):
+    assert outlay.simulate(problem, Allocating(), [1000.0], runs=8, seed=seed).pulls.sum() > 0
+"""
+
+
+def test_laws_that_hold_arrays_keep_them_while_a_policy_allocates(fresh_python: Callable[..., Any]) -> None:
+    """The tables of the laws were freed under the loop: the process ended in an abort, here or a little later."""
+    fresh_python(ALLOCATING)
 
 
 def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:

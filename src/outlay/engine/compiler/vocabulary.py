@@ -12,6 +12,7 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 
 from outlay.engine import loop
@@ -65,11 +66,12 @@ def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
-    """A tuple of the type of `like`, with these values."""
+    """A tuple of the type of `like`, with these values; where references are counted, it holds one to each array."""
 
     def codegen(context: Emitter, builder: Emitter, signature: NumbaType, arguments: Emitter) -> Emitter:
         fields = cgutils.unpack_tuple(builder, arguments[1])
-        return context.make_tuple(builder, signature.return_type, fields)
+        made = context.make_tuple(builder, signature.return_type, fields)
+        return impl_ret_borrowed(context, builder, signature.return_type, made)
 
     return like(like, values), codegen
 
