@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test lint unit soak docs bench bench-campaign peers leaderboard leaderboard-long lock clean
+.PHONY: help setup demo test lint unit soak docs bench bench-campaign footprint peers leaderboard leaderboard-long lock clean
 .DEFAULT_GOAL := test
 
 help:  ## what can be made
@@ -44,6 +44,9 @@ bench: setup  ## pulls per second, as ratios to the bare sampling floor measured
 bench-campaign: setup  ## asks and tells per second, next to Optuna's; the cost of choosing before results are in
 	$(BIN)/python -m benchmarks.campaign
 	$(BIN)/python benchmarks/delay.py
+
+footprint: setup  ## megabytes of an installation, with each extra
+	$(BIN)/python benchmarks/footprint.py
 
 peers: setup  ## outlay's speed next to other bandit packages, which it installs into build/peers
 	$(BIN)/python benchmarks/peers.py
