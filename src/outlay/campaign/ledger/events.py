@@ -1,9 +1,9 @@
 """What can have happened in a campaign: one small record per kind, written to the ledger as JSON.
 
 Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a decision is named by the
-sequence number of the event that made it. An event says all that its fold needs but for what is pending, so that a
-campaign can go on from a snapshot and never read old decisions. The fold of the events is the truth; everything else is
-derived from it.
+sequence number of the event that made it. An event says all that its fold needs except what is pending, so that a
+campaign can continue from a snapshot and never read old decisions. The fold of the events is the truth; everything else
+is derived from it.
 """
 
 from typing import Any
@@ -89,7 +89,7 @@ class Told(Event, frozen=True):
 
 
 class Expired(Event, frozen=True):
-    """Nobody told in time; `charged` is what was set aside, or None where it was released."""
+    """The pull was not told in time; `charged` is what was set aside, or None where it was released."""
 
     decision: int
     charged: int | None = None
