@@ -96,7 +96,7 @@ class Imagines(Protocol):
 
 @runtime_checkable
 class Revises(Protocol):
-    """A memory that can put one sample in the place of another."""
+    """A memory that can replace one sample by another."""
 
     def revise(self, arm: int, place: int, old: tuple[float, float], new: tuple[float, float], /) -> None:
         """Correct the sample that was the arm's `place`-th."""

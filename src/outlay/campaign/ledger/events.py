@@ -77,7 +77,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Told(Event, frozen=True):
-    """What a pull cost and gave."""
+    """What a pull cost and earned."""
 
     decision: int
     arm: int
@@ -111,7 +111,7 @@ class Extended(Event, frozen=True):
 
 
 class Amended(Event, frozen=True):
-    """What was told was wrong; this is what it cost and gave."""
+    """What was told was wrong; this is what it cost and earned."""
 
     decision: int
     arm: int
@@ -122,7 +122,7 @@ class Amended(Event, frozen=True):
 
 
 class Budgeted(Event, frozen=True):
-    """The budget was set anew."""
+    """The budget was changed."""
 
     budget: int
 
