@@ -1,7 +1,6 @@
 """How much an installation weighs, with each extra: `make footprint`. Needs the package index, and minutes."""
 
 import subprocess
-import sys
 import tempfile
 import venv
 from pathlib import Path
@@ -21,7 +20,7 @@ def megabytes(folder: Path, extra: str) -> float:
     """What `pip install` of this checkout puts into an empty environment, without pip itself."""
     venv.create(folder, with_pip=True)
     command = [
-        folder / "bin" / "python",
+        str(folder / "bin" / "python"),
         "-m",
         "pip",
         "install",
@@ -37,4 +36,4 @@ def megabytes(folder: Path, extra: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -110,7 +110,7 @@ def hard_problems() -> dict[str, Problem]:
 
 
 def dear() -> list[tuple[float, float]]:
-    """The costs and rates of gaussian5, its best arm twenty times as dear."""
+    """The costs and rates of gaussian5, its best arm twenty times as expensive."""
     return list(zip((20.0 * COSTS[0], *COSTS[1:]), RATES, strict=True))
 
 

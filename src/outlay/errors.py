@@ -1,16 +1,13 @@
 """What can go wrong, as one tree.
 
-OutlayError
-├── BadParameter (also a ValueError)    a parameter is not what it may be; nothing was done
-├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
-├── NotCovered (also a ValueError)      no result of the theory covers this case
-├── MissingExtra (also an ImportError)  a package is not installed; the message names the extra that brings it
-├── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
-├── CampaignConflict                    the ledger says otherwise, and it stands; nothing was written
-├── NotNow                              no pull can be named now, but later; nothing was written
-├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
-├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
-└── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
+OutlayError ├── BadParameter (also a ValueError) a parameter has a value that is not allowed; nothing was done ├──
+BadFile (also a ValueError) a file cannot be read or written, or is not what it should be (broken TOML) ├── NotCovered
+(also a ValueError) no result of the theory covers this case ├── MissingExtra (also an ImportError) a package is not
+installed; the message names the extra that brings it ├── RunTooLong (also a RuntimeError) a run made `max_pulls` pulls
+and had not spent its budget ├── CampaignConflict the ledger says otherwise, and it stands; nothing was written ├──
+NotNow no pull can be named now: ask again later; nothing was written ├── UnknownArm (a KeyError, IndexError) the
+problem has no arm of this name, or at this position ├── UnknownDecision (also a KeyError) the campaign has no decision
+of this number └── StoreError (also an OSError) a ledger cannot be read or written; nothing was acknowledged
     └── NoCampaign                      there is no such campaign, or no ledger at all
 
 InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
@@ -24,7 +21,7 @@ class OutlayError(Exception):
 
 
 class BadParameter(OutlayError, ValueError):
-    """A parameter is not what it may be.
+    """A parameter has a value that is not allowed.
 
     >>> print(BadParameter("UCBB1", "alpha", "> 2", 1.5))
     alpha of UCBB1 must be > 2; got 1.5
@@ -96,7 +93,7 @@ class NotNow(OutlayError):
 
 
 class UnknownArm(OutlayError, KeyError, IndexError):
-    """The problem has no such arm; whoever asked by name or by position catches what a dict or a list raises.
+    """The problem has no such arm; it can be caught as the error that a dict or a list would raise.
 
     >>> print(UnknownArm(7, "it has 4 arms, counted from 0"))
     there is no arm 7 in this problem: it has 4 arms, counted from 0

@@ -1,4 +1,4 @@
-"""What a policy may be told of a problem: which policies it admits, and each of them with what it may know."""
+"""What a policy may be told about a problem: which policies it admits, and each of them with what it may know."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -14,8 +14,8 @@ def lazily(
 
     Args:
         package: the package, `__name__` in its `__init__.py`.
-        homes: from a module to the names that come from it, with spaces between them; a package that offers a room of
-            its own lists it under the room itself.
+        homes: from a module to the names that come from it, with spaces between them; a package that offers one of its
+            subpackages lists it under the subpackage itself.
         former: from names of earlier versions to today's; they still work, and `dir` does not show them.
 
     >>> look_up, names = lazily("outlay", {"outlay.errors": "BadFile BadParameter"}, {"NoFile": "BadFile"})

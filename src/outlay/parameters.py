@@ -11,7 +11,7 @@
 The constructor takes the declared parameters in their order (`help`, an IDE and mypy know it), checks each, and raises
 `BadParameter` in one sentence. What a user reads back is what was given. The instance is a tuple that numba compiles:
 it holds the numbers, arrays and derived fields (`_fields`), so a compiled formula reads those. Compiled code has no
-None and no strings: a parameter that can be None, or is a word, stands beside the tuple, and a formula reads a field
+None and no strings: a parameter that can be None, or is a string, is kept beside the tuple, and a formula reads a field
 derived from it.
 """
 

@@ -65,7 +65,7 @@ def test_tables_sentences_and_code(ask, played):
     assert "8 runs in 10 earned between 95 and 105." in text
     assert "Ruled out with 95% confidence for all arms together (Bonferroni): small." in text
     assert re.search(r"selection +A log does not say why", text)
-    assert text.rstrip().endswith("# use pull.arm, and say what it cost and gave")
+    assert text.rstrip().endswith("# use pull.arm, and say what it cost and earned")
     assert NASTY in text
 
 

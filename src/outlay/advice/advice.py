@@ -50,7 +50,7 @@ def advise(
         arm: the column that names the arm.
         cost: the column with the costs.
         reward: the column with the rewards.
-        cost_bound: the largest possible |cost|, if known; otherwise the largest seen is taken for it.
+        cost_bound: the largest possible |cost|, if known; otherwise the largest seen is used.
         reward_bound: the same for rewards.
         guarantee: whether to recommend a policy with a proof rather than the one that earns most.
         confidence: that the intervals of all arms hold together (Bonferroni).

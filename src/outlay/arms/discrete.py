@@ -23,7 +23,7 @@ class Discrete(Law):
     Args:
         costs: cost of each outcome.
         rewards: reward of each outcome.
-        probabilities: ≥ 0, summing to 1 within 1e-9 (what is missing for rounding is spread over them).
+        probabilities: ≥ 0, summing to 1 within 1e-9 (what rounding has left over is spread over them).
 
     >>> Discrete(costs=[1, 2], rewards=[0, 3], probabilities=[0.5, 0.5]).moments()
     LawMoments(mean_cost=1.5, mean_reward=1.5, var_cost=0.25, var_reward=2.25, cov=0.75)

@@ -9,7 +9,7 @@ from outlay.parameters import Array, Draft, array
 
 
 class Empirical(Law):
-    """Logged pairs (cost, reward), each as likely as the other, so their dependence is kept.
+    """Logged pairs (cost, reward), all equally likely; drawing whole pairs keeps their dependence.
 
     Args:
         costs: logged costs.

@@ -1,8 +1,8 @@
 """What a law is: the joint distribution of one arm's cost and reward.
 
-A law is a tuple of parameters (`Parameters`, or any NamedTuple) with two methods: `draw(rng)` returns one pair
-(cost, reward), and `moments()` its exact first and second moments. `draw` is plain Python; the simulator compiles the
-same method. `support()` and `tails()` may follow: without them nothing is promised beyond the moments.
+A law is a tuple of parameters (`Parameters`, or any NamedTuple) with two methods: `draw(rng)` returns one pair (cost,
+reward), and `moments()` its exact first and second moments. `draw` is plain Python; the simulator compiles the same
+method. `support()` and `tails()` are optional: without them nothing is promised beyond the moments.
 """
 
 import math

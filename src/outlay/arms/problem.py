@@ -42,9 +42,10 @@ class Bounds(TypedDict):
 class Problem:
     """Arms with their laws of (cost, reward), in a fixed order.
 
-    It is read like a list of its laws, and by name like a dict: `problem[0]`, `problem["cheap"]`, `for law in problem`.
-    The rate of an arm is r = E[R]/E[X]; the best arm has the largest rate r*; the gap of an arm is r* − r. Rates within
-    1e-12·|r*| of r* are ties that rounding has parted: they count as r*, so that their gaps are exactly 0.
+    It can be read like a list of its laws, and by name like a dict: `problem[0]`, `problem["cheap"]`, `for law in
+    problem`. The rate of an arm is r = E[R]/E[X]; the best arm has the largest rate r*; the gap of an arm is r* − r.
+    Rates within 1e-12·|r*| of r* are ties that rounding has separated: they count as r*, so that their gaps are exactly
+    0.
 
     Args:
         arms: laws, from `outlay.arms` or your own; every mean cost must be > 0.

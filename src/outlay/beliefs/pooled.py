@@ -103,7 +103,7 @@ class Pooled(NamedTuple):
         return False
 
     def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
-        """Take in `count` samples that are all alike and, but for the first of all, change no extreme."""
+        """Take in `count` samples that are all alike; they change no extreme unless they are the first of all."""
         everything = len(self.stats) - 1
         if self.stats[everything, PULLS] == 0.0:
             note_extremes(self.extremes, cost, reward, True)

@@ -3,7 +3,7 @@
 The update is Welford's, on values shifted by the row's first sample: a large common offset (costs of 10⁸ that differ
 in the third digit after the point) then costs no accuracy, and constant costs have variance exactly 0.
 
-These functions run in the interpreter and, but for `take_in_many` and `replace`, compiled, bit for bit alike.
+These functions run in the interpreter and, except for `take_in_many` and `replace`, compiled, bit for bit alike.
 
 Reference: B. P. Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4
 (1962).

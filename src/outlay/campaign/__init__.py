@@ -1,4 +1,4 @@
-"""Spending a real budget: ask which arm, tell what it cost and gave, on a ledger that cannot lose a cent."""
+"""Spending a real budget: ask which arm, tell what it cost and earned, on a ledger that cannot lose a cent."""
 
 from typing import TYPE_CHECKING
 

@@ -27,23 +27,24 @@ class Asking:
         """The next pull, or None when the campaign has ended.
 
         Args:
-            key: a name for this ask; asking again with it gives the same pull, whatever became of the first answer.
+            key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
+                lost.
             ttl: seconds after which the pull expires, instead of the campaign's.
 
-        Raises NotNow where no pull can be named at the moment, with `retry_after` seconds.
+        Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment.
         """
         return _asked(self._ledger.transact([_ask(key, ttl)]))
 
     def tell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
-        """Settle what a pull cost and gave; a failed one cost something and gave 0.
+        """Record what a pull cost and earned; a failed pull may have a cost, and has reward 0.
 
         Args:
             pull: as `ask` returned it, or the number of its decision.
             cost: what it cost; rounded to the campaign's unit.
-            reward: what it gave.
+            reward: what it earned.
 
-        Telling the same again changes nothing; telling otherwise raises `CampaignConflict` (see `amend`). A pull that
-        has expired can still be told.
+        Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
+        A pull that has expired can still be told.
         """
         return _told(self._ledger.transact([self._tell(pull, cost, reward)]))
 
@@ -58,10 +59,10 @@ class Asking:
         return _told(await asyncio.wrap_future(future))
 
     def ask_many(self, n: int, key: str | None = None, ttl: float | None = None) -> list[Pull]:
-        """Up to `n` pulls at once; fewer where the budget or `max_in_flight` admits fewer, none at the end.
+        """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
 
-        Raises NotNow where there would be none, and the campaign has not ended; CampaignConflict for a key that was
-        used with another ttl.
+        Raises NotNow if there is none although the campaign has not ended; CampaignConflict for a key that was used
+        with another ttl.
         """
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
@@ -75,7 +76,7 @@ class Asking:
         return pulls
 
     def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> list[Receipt]:
-        """Settle many pulls, each a (pull, cost, reward); where one is refused, the others count, and it raises."""
+        """Record many outcomes, each (pull, cost, reward); if one is refused, the others count, and it raises."""
         tells = [self._tell(*row) for row in triples("tell_many", "outcomes", outcomes)]
         whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
         return cast("list[Receipt]", self._do(*tells))
@@ -90,7 +91,7 @@ class Asking:
 
 
 def number_of(owner: str, pull: object) -> int:
-    """A decision's number, from its pull or as such."""
+    """A decision's number, from its pull or from the number itself."""
     if isinstance(pull, Pull):
         return pull.decision
     try:

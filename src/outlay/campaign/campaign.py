@@ -1,4 +1,4 @@
-"""`Campaign`: a budget, arms, a policy and a ledger. `ask` names an arm, `tell` settles what it cost and gave."""
+"""`Campaign`: a budget, arms, a policy and a ledger. `ask` names an arm, `tell` records what it cost and earned."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -32,17 +32,18 @@ from outlay.policies.protocol import Policy
 
 
 class Campaign(Asking):
-    """Spend a budget for real: from many threads and processes, through crashes, never a cent lost.
+    """Spend a real budget: from many threads and processes, through crashes, without losing a cent.
 
-    The same call on the same store and name opens the campaign again; other terms raise `CampaignConflict`. All
-    methods may be called from any thread. Used with `with`, it lets its store go at the end; the campaign goes on.
+    The same call on the same store and name opens the campaign again; other terms raise `CampaignConflict`. All methods
+    may be called from any thread. Used in a `with` statement, it releases its store at the end; the campaign itself
+    continues.
 
     Args:
         arms: names, or a mapping from name to the most that a pull can cost (None where that is not known).
         budget: what may be spent, in whatever the costs are in.
-        policy: a policy, its name, or {"name": …, "parameters": {…}}; None for `policies.default()`, or for the one
-            that a campaign which is there already runs.
-        store: None keeps the ledger in memory; "sqlite:///spend.db" and "postgresql://…" keep it for good.
+        policy: a policy, its name, or {"name": …, "parameters": {…}}; None for `policies.default()`, or for the policy
+            that an existing campaign already runs.
+        store: None keeps the ledger in memory; "sqlite:///spend.db" and "postgresql://…" keep it permanently.
         name: several campaigns can share a store.
         mode: "until_exceeded": ask until the budget is crossed, as in the paper; "hard": never cross it, as long as no
             pull costs more than was set aside for it.
@@ -50,8 +51,8 @@ class Campaign(Asking):
         seed: of the policy's random numbers, if it uses any.
         ttl: seconds after which an untold pull expires; None for never.
         expiry: "charge" what was set aside for an expired pull, until it is told after all; or "release" it.
-        reservation: what to set aside for an arm of which neither `max_cost` nor a pull is known.
-        default_reward: what an expired pull that is charged counts as having given.
+        reservation: what to set aside for an arm that has neither a `max_cost` nor a pull so far.
+        default_reward: the reward that an expired pull counts for while it is charged.
         max_in_flight: the most pulls under way at once.
         negative_costs: whether a pull can bring money back.
         propensity_draws: fresh draws from which the probability of a random choice is estimated; 0 for none.
@@ -99,7 +100,7 @@ class Campaign(Asking):
 
     @classmethod
     def open(cls, store: str, name: str = "default", policy: PolicyGiven = None) -> Self:
-        """Open a campaign that is there; a policy that is not built in must be given again."""
+        """Open an existing campaign; a policy that is not built in must be passed again."""
         self = cls.__new__(cls)
         given = None if policy is None else chosen(policy)
         self._ledger = _store(store, label("Campaign", "name", name), None, given)
@@ -117,24 +118,24 @@ class Campaign(Asking):
         self._do(c.Void(number_of("void", pull), _note("void", reason)))
 
     def extend(self, pull: Pull | int, ttl: float) -> None:
-        """Give a pull under way `ttl` seconds from now."""
+        """Let a pull under way expire `ttl` seconds from now."""
         self._do(c.Extend(number_of("extend", pull), micros("extend", ttl)))
 
     def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> None:
-        """Correct what was told, on the record; the policy learns the correction where its memory can."""
+        """Correct what was told, on the record; the policy learns the correction if its memory can."""
         units = self._state.unit.units("amend", "cost", cost)
         self._do(c.Amend(number_of("amend", pull), units, checked_reward("amend", reward), _note("amend", reason)))
 
     def set_budget(self, budget: Amount) -> None:
-        """Set the budget anew; more of it reopens a campaign that was exhausted."""
+        """Change the budget; a larger one reopens a campaign that was exhausted."""
         self._do(c.SetBudget(positive(self._state.unit, "set_budget", "budget", budget)))
 
     def add_arm(self, name: str, max_cost: Amount | None = None) -> None:
-        """Open another arm."""
+        """Add another arm."""
         self._do(c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost)))
 
     def disable_arm(self, name: str) -> None:
-        """Pull an arm no more; what is under way can be told."""
+        """Stop pulling an arm; pulls under way can still be told."""
         self._do(c.DisableArm(name))
 
     def enable_arm(self, name: str) -> None:
@@ -142,13 +143,14 @@ class Campaign(Asking):
         self._do(c.EnableArm(name))
 
     def warm_start(self, samples: "Iterable[tuple[str, Amount, float]] | Campaign", key: str | None = None) -> int:
-        """Let the policy learn from elsewhere, at no cost: (arm, cost, reward) of a log, or another campaign's pulls.
+        """Let the policy learn from samples made elsewhere, at no cost: rows of a log, or another campaign.
 
         Args:
-            samples: in the order in which they are to be learned; a campaign gives those that were told.
-            key: a name for this log; the same is learned only once.
+            samples: (arm, cost, reward), in the order in which they are to be learned; or a campaign, for its told
+                pulls.
+            key: a name for this log; a log with the same key is learned only once.
 
-        Returns how many samples were learned: none where the key is known.
+        Returns how many samples were learned: none if the key is known already.
         """
         key = label("warm_start", "key", key if key is not None else uuid.uuid4().hex)
         if isinstance(samples, Campaign):
@@ -159,7 +161,7 @@ class Campaign(Asking):
         return sum(cast("list[int]", self._do(*in_parts(checked, key, source))))
 
     def pause(self) -> None:
-        """Name no arm until `resume`; tells are taken."""
+        """Name no arm until `resume`; tells are still accepted."""
         self._do(c.Pause())
 
     def resume(self) -> None:
@@ -167,7 +169,7 @@ class Campaign(Asking):
         self._do(c.Resume())
 
     def close(self) -> None:
-        """End the campaign for good: `ask` returns None; what is under way can be told."""
+        """End the campaign for good: `ask` returns None; pulls under way can still be told."""
         self._do(c.Close())
 
     def status(self) -> Status:
@@ -175,13 +177,13 @@ class Campaign(Asking):
         return self._ledger.status()
 
     def history(self, after: int = 0) -> Iterator[Entry]:
-        """The events in order, those after number `after`."""
+        """The events in order, starting after event number `after`."""
         after = whole("history", "after", after, at_least=0)
         state = self._ledger.state()
         return entries(self._ledger.records(after), state.unit, [arm.name for arm in state.arms])
 
     def disconnect(self) -> None:
-        """Let the store go; the campaign stays as it is, and can be opened again."""
+        """Release the store; the campaign stays as it is, and can be opened again."""
         self._ledger.close()
 
     @property
@@ -191,18 +193,18 @@ class Campaign(Asking):
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The names of its arms, those that were added or disabled meanwhile included."""
+        """The names of its arms, including those added or disabled since it was opened."""
         return tuple(arm.name for arm in self._ledger.state().arms)
 
     @property
     def budget(self) -> float:
-        """What may be spent, as it is now."""
+        """The budget as it is now."""
         state = self._ledger.state()
         return state.unit.amount(state.budget)
 
     @property
     def policy(self) -> Policy | None:
-        """The policy that chooses; None where it is not built in and was not given when the campaign was opened."""
+        """The policy that chooses; None if it is not built in and was not passed when the campaign was opened."""
         return self._policy
 
     def __enter__(self) -> Self:

@@ -14,7 +14,7 @@ _MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}
 
 
 class Entry(NamedTuple):
-    """An event, for reading: what it is not about is None; `more` holds what only its kind has."""
+    """An event in readable form: fields that do not apply are None; `more` holds what only this kind of event has."""
 
     seq: int
     at: datetime

@@ -11,7 +11,7 @@ Phase = Literal["open", "paused", "draining", "closed"]
 
 
 class Pull(NamedTuple):
-    """An arm to use now; hand it back to `tell` with what it cost and gave."""
+    """An arm to use now; pass it back to `tell` with what it cost and earned."""
 
     decision: int
     arm: str
@@ -21,10 +21,10 @@ class Pull(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A tell as it was taken down.
+    """A tell as it was recorded.
 
-    `duplicate`: it had been told before, in the same words. `late`: its time was over. `overrun`: it cost more than
-    was set aside for it.
+    `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
+    set aside for it.
     """
 
     decision: int
@@ -41,7 +41,7 @@ Reply = Answer | Exception  # or why it was refused
 
 
 class ArmStatus(NamedTuple):
-    """How one arm stands; `rate` is reward by cost so far, None before any cost."""
+    """How one arm stands; `rate` is reward divided by cost so far, None before any cost."""
 
     name: str
     enabled: bool

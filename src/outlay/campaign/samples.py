@@ -1,4 +1,4 @@
-"""Rows of three values that users hand over: what pulls cost and gave, and samples of a warm start."""
+"""Rows of three values that users hand over: what pulls cost and earned, and samples of a warm start."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -49,7 +49,7 @@ def in_parts(samples: list[Sample], key: str, source: str) -> Iterator[Warm]:
 
 
 def samples_of(history: Iterable[Entry]) -> list[Sample]:
-    """What the pulls of a campaign cost and gave, corrections included, in the order of the first tell."""
+    """What the pulls of a campaign cost and earned, corrections included, in the order of the first tell."""
     told: dict[int, Sample] = {}
     for entry in history:
         if entry.kind in ("told", "amended") and entry.decision is not None:

@@ -26,7 +26,7 @@ from outlay.files import reading as reading_file
 
 
 def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default") -> int:
-    """Write a campaign's events to a new file, or one that is open for bytes; return how many they are."""
+    """Write a campaign's events to a new file, or to one open in binary mode; return how many there are."""
     name = label("export_ledger", "name", name)
     with reading(store) as connection:
         lines = Stored(connection, name).lines()
@@ -37,11 +37,11 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
 def import_ledger(
     store: str, path: str | Path | BinaryIO, name: str | None = None, policy: PolicyGiven = None
 ) -> Verdict:
-    """Make a campaign from a file of `export_ledger`, all of it or nothing; return what `verify` says of it.
+    """Make a campaign from a file that `export_ledger` wrote, all of it or nothing; return the verdict of `verify`.
 
     Args:
-        store: the address of the database, which is made if need be.
-        path: the file, or one that is open for bytes.
+        store: the address of the database, which is created if need be.
+        path: the file, or one that is open in binary mode.
         name: of the campaign in this store; None for the name it had.
         policy: the policy, where it is not built in; without it choices are not checked.
 

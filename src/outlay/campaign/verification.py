@@ -1,4 +1,4 @@
-"""`verify`: a ledger against itself. The events are folded anew, each is decided anew, and every row is compared.
+"""`verify`: a ledger against itself. The events are folded again, each is decided again, and every row is compared.
 
 Decisions that are settled and agree with their rows are let go; a later event that names one reads its row again. So
 memory holds what is under way and what is in doubt, however long the ledger.
@@ -24,9 +24,9 @@ MOST_SAID = 100  # problems that are spelled out
 
 
 class Verdict(NamedTuple):
-    """What `verify` found: `problems`, which should not be, and `notes`, which need not worry.
+    """What `verify` found: `problems`, which should not exist, and `notes`, which are no cause for concern.
 
-    `choices_checked`: whether the policy was at hand, to choose again.
+    `choices_checked`: whether the policy was available to make its choices again.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 
 def verify(store: str, name: str = "default", policy: PolicyGiven = None) -> Verdict:
-    """Fold and decide every event of a campaign again, and compare with what is stored.
+    """Replay a campaign: fold and decide every event again, and compare the outcome with what is stored.
 
     Args:
         store: the address of the database.

@@ -6,10 +6,11 @@ until then, and a score at an *earlier* ln n is a lower one. From this, two shor
 
 - While the leader's score at the ln n of the last contest exceeds the bounds of all others, and no bound has run out,
   the leader is pulled again: one score and no logarithm per pull, whatever the number of arms.
-- Otherwise there is a contest. The others' bounds lie in a tournament tree. Whoever has the largest bound, or a bound
-  that has run out, is scored at the current ln n; the loser goes back into the tree with a new bound, as far ahead as
-  it stays below the winner. The contest ends when no bound reaches the best score. An arm that was just pulled returns
-  after about as many pulls as the others need to catch up, and is scored a few times in between: O(log K) per pull.
+- Otherwise there is a contest. The others' bounds lie in a tournament tree. The arm with the largest bound, or with a
+  bound that has run out, is scored at the current ln n; the loser goes back into the tree with a new bound, as far
+  ahead as it stays below the winner. The contest ends when no bound reaches the best score. An arm that was just pulled
+  returns after about as many pulls as the others need to catch up, and is scored a few times in between: O(log K) per
+  pull.
 
 Ties need no special care: arms are compared by (score, fewest pulls, lowest index) and bounds in the same way, so K
 arms at +∞ are played in turn at the cost of one path in the tree. Bounds carry a margin of 1e-9, since rounding may
@@ -239,7 +240,7 @@ def _settle(race: Race, pulls: Counts, arm: int, bound: float, due: int) -> None
 
 
 def _take_out(race: Race, pulls: Counts, arm: int) -> None:
-    """Leave nobody in an arm's leaf."""
+    """Empty an arm's leaf."""
     node = len(pulls) + arm
     race.tops[node] = len(pulls)
     race.dues[node] = FAR
@@ -260,7 +261,7 @@ def _climb(race: Race, pulls: Counts, node: int, arm: int) -> None:
 
 
 def _upper(race: Race, pulls: Counts, arm: int, other: int) -> int:
-    """Which of two arms has the bound that comes first; either may be nobody."""
+    """Which of two arms has the bound that comes first; either may be missing."""
     if arm == len(pulls):
         return other
     if other == len(pulls) or precedes(race.bounds[arm], pulls[arm], arm, race.bounds[other], pulls[other], other):

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal or in a notebook after a second, or whoever asked to be told."""
+"""The progress of long work: a bar on a terminal or in a notebook after a second, or calls to a user's function."""
 
 import contextlib
 import html

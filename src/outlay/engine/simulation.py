@@ -55,8 +55,8 @@ def simulate(
         max_pulls: a run that has made this many pulls and has budget left raises `RunTooLong`.
         progress: a bar: True, False, or None for a terminal or a notebook only; or a function, called now and then
             with the part that is done, from 0 to 1.
-        partial: whether Ctrl-C (in a notebook: interrupt) returns what is done. The result is then that of as many
-            runs, from the first on, as every policy has finished; with none, or at a second Ctrl-C, it raises.
+        partial: whether Ctrl-C (in a notebook: interrupt) returns what is done. The result then covers as many runs,
+            counted from the first, as every policy has finished; if there are none, or at a second Ctrl-C, it raises.
 
     >>> from outlay import arms, policies, Problem
     >>> problem = Problem([arms.Gaussian(1.0, 1.5, 0.5, 0.5), arms.Gaussian(1.0, 1.0, 0.5, 0.5)])

@@ -1,4 +1,4 @@
-"""One run in the interpreter, pull by pull: for whoever wants to watch what `simulate` plays."""
+"""One run in the interpreter, pull by pull: to watch what `simulate` plays."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

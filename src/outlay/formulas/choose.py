@@ -1,7 +1,8 @@
 """From scores to an arm: the largest score, ties to the arm with the fewest pulls, then to the lowest index.
 
 A policy that compares every arm with the leader has `excess` in place of a score: by how much the evidence against the
-arm exceeds what would be enough. The leader is pulled unless somebody's excess is ≤ 0; then whoever has the least.
+arm exceeds what would be enough. The leader is pulled unless some other arm's excess is ≤ 0; then the arm with the
+least is pulled.
 
 Ties matter most at +∞, where every policy of the paper starts: if the lowest index won them, arm 0 would be pulled
 until its confidence interval is stable, whatever it costs, and the result would depend on the order of the arms.
@@ -88,7 +89,7 @@ def leader_of(memory: Any, pulls: Counts) -> tuple[int, float]:
 
 
 def least_excess(policy: Any, memory: Any, pulls: Counts, leader: int, low: Lead, high: Lead) -> tuple[int, float]:
-    """The arm with the least excess but for the leader, ties to the least spend; the least of bounds if low ≠ high."""
+    """The arm with the least excess, leader aside, ties to the least spend; the least of bounds if low ≠ high."""
     best, least, spend = leader, math.inf, math.inf
     for arm in range(len(pulls)):
         if arm != leader:

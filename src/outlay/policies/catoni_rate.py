@@ -31,8 +31,8 @@ class CatoniRate(Parameters):
 
     Guarantee: P(score < rate) ≤ exp(−ℓ) at every T for all pairs with R − rate·X symmetric about 0, whatever its tails;
     with second moments given, for all pairs that have them, or lesser ones. Else, with finite variances, ≤ ½·exp(−ℓ) in
-    the limit of large T. All of it supposes that the sum falls through −2ℓ once only,
-    which was always so in tests but for given moments that the samples contradict.
+    the limit of large T. All of it supposes that the sum falls through −2ℓ once only, which was always so in tests,
+    except with given moments that the samples contradict.
 
     Args:
         alpha: α > 0; larger explores more.

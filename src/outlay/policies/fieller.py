@@ -23,8 +23,9 @@ class Fieller(Rising, Parameters):
 
     Guarantee, student: for Gaussian pairs P(score < rate) ≤ ½·exp(−ℓ) at every T > 2, whatever the covariance. Both
     forms: the same for all pairs with finite variances, in the limit of large T. Plug-in explores less at first, and
-    now and then a run stays with a wrong arm for long. Both believe samples on a line through the origin: where rewards
-    are rare, an arm may be given up for ever after a few zeros. Scaling all costs or all rewards changes no choice.
+    now and then a run stays with a wrong arm for a long time. Both are too sure of samples that lie on a line through
+    the origin: where rewards are rare, an arm may be given up for ever after a few zeros. Scaling all costs or all
+    rewards changes no choice.
 
     Args:
         alpha: α > 0; larger explores more.

@@ -17,8 +17,9 @@ class FiellerKnown(Rising, KnownMoments):
         score = max{ r : R̄ − rX̄ + √(2·Var(R − rX)·ℓ/T) ≥ 0 }, in closed form; ∞ where X̄ ≤ √(2·Var(X)·ℓ/T)
 
     Guarantee: for Gaussian pairs with these moments, P(score < rate) ≤ ½·exp(−ℓ) at every T, whatever the correlation;
-    for all others with these moments in the limit of large T. With any α > 1 regret on Gaussian arms is at most
-    about α times the sharp lower bound, a sketch says; α = 1 is common, and close to it in simulation.
+    for all others with these moments in the limit of large T. According to a proof sketch, with any α > 1 regret on
+    Gaussian arms is at most about α times the sharp lower bound; α = 1 is common, and close to that bound in
+    simulation.
 
     Args:
         var_cost, var_reward, cov: variances and covariance of (cost, reward), a number or one per arm.

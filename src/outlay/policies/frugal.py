@@ -9,23 +9,23 @@ from outlay.parameters import Parameters, derived, number
 
 
 class Frugal(Parameters):
-    """Pull the arm with the largest rate so far, unless too little speaks against another; needs no parameter.
+    """Pull the arm with the largest rate so far, unless the evidence against another is too weak; needs no parameter.
 
-    With r̂ the leader's rate, S_L its spend and x_L its mean cost, an arm with T pulls, the spend S and the mean cost X̄
-    is pulled where T·D ≤ max(slope·l, l − delay), l = ln(S_L/S) + ¾·ln⁺(X̄/x_L), the one with the least excess first:
-    a dearer arm is looked at sooner than its spend alone would have it. D is the evidence per pull that
+    With r̂ the leader's rate, S_L its spend and x_L its mean cost, an arm with T pulls, the spend S and the mean cost
+    X̄ is pulled where T·D ≤ max(slope·l, l − delay), l = ln(S_L/S) + ¾·ln⁺(X̄/x_L), the one with the least excess
+    first: a more expensive arm is looked at sooner than its spend alone would suggest. D is the evidence per pull that
     Z = R − r̂X has a negative mean. With m = r̂X̄ − R̄, v̂ the sample variance of Z and v = v̂ + (2s² + u·M²)/T:
 
         D = max(closed_evidence(m, v, M), ½·ln(1 + m²/v)),  M = R_max + r̂·(−X_min)⁺
 
     s² is the variance of R − r̂X over all pulls, in proportion to the size of the arm's rewards: as if two more samples
     had been seen. u is 1 for an arm that has paid nothing so far, else 0: it may yet pay as much as any has. A large
-    cost can only lower Z, which the first term knows and the second does not; the second is the larger where cost and
-    reward are correlated and Z varies little. Where M is not positive the second counts alone.
+    cost can only lower Z, which the first term takes into account and the second does not; the second is the larger
+    where cost and reward are correlated and Z varies little. Where M is not positive the second counts alone.
 
     Guarantee with `reward_bound` given and costs ≥ 0, where D is the first term alone with M = reward_bound: that of
-    `KLRate`. Without, there is none, only the figures of docs/leaderboard.md. Scaling all costs changes no choice, nor
-    does scaling all rewards, and `reward_bound` with them.
+    `KLRate`. Without it there is no guarantee, only the figures in docs/leaderboard.md. Scaling all costs changes no
+    choice, nor does scaling all rewards together with `reward_bound`.
 
     Args:
         slope: of the evidence that is asked for; larger explores more and has fewer runs that go wrong.

@@ -15,7 +15,7 @@ PLUS, ONE = SCHEDULES.index("plus"), SCHEDULES.index("one")
 
 
 class KLRate(Parameters):
-    """Pull the arm with the largest rate so far, unless too little speaks against one of the others.
+    """Pull the arm with the largest rate so far, unless the evidence against one of the others is too weak.
 
     With r̂ the leader's rate and S_L its spend, an arm with T pulls and the spend S < S_L is pulled where
     T·D ≤ g(ln(S_L/S)), the one with the least T·D − g first. D is the evidence per pull that its rate is below r̂, that
@@ -27,13 +27,13 @@ class KLRate(Parameters):
             first is R_max + |r̂|·X_max, and where it is not positive only the second counts
         g(l) = ln(1 + e^l/K) (plus), max(l/2, l − 5) (half) or l (one)
 
-    s² is the variance of R − r̂X over all pulls, in proportion to the size of the arm's rewards: what a few samples that
-    happen to be alike cannot deny.
+    s² is the variance of R − r̂X over all pulls, in proportion to the size of the arm's rewards, so that a few samples
+    that happen to be alike do not pass for certainty.
 
     Guarantee with `reward_bound` given, where M = reward_bound + r̂·(−X_min)⁺, and costs ≥ 0: for an arm whose rate is
     at least r ≥ 0, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r; for all such r at once.
     No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs changes
-    no choice, nor does scaling all rewards, and `reward_bound` with them.
+    no choice, nor does scaling all rewards together with `reward_bound`.
 
     Args:
         schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.

@@ -43,7 +43,7 @@ class Compared(Protocol):
     """Each arm is compared with the leader, which is pulled unless an excess is ≤ 0."""
 
     def excess(self, belief: Belief, low: Lead, high: Lead, /) -> float:
-        """By how much the evidence against an arm exceeds what would be enough, at least, for leads between two."""
+        """By how much, at least, the evidence against an arm exceeds what is enough, for any lead between the two."""
 
 
 class Chooser(Protocol):
@@ -83,7 +83,7 @@ class Leads(Memory, Protocol):
     """A memory for policies that compare every arm with the leader."""
 
     def lead(self, arm: int, /) -> Lead:
-        """What the arm would have the others measure up to."""
+        """What the others are compared with when this arm leads."""
 
 
 @runtime_checkable
@@ -96,7 +96,7 @@ class Imagines(Protocol):
 
 @runtime_checkable
 class Revises(Protocol):
-    """A memory that can put one sample in the place of another."""
+    """A memory that can replace one sample by another."""
 
     def revise(self, arm: int, place: int, old: tuple[float, float], new: tuple[float, float], /) -> None:
         """Correct the sample that was the arm's `place`-th."""
@@ -136,14 +136,14 @@ class Declares(Protocol):
 
 @runtime_checkable
 class Settles(Protocol):
-    """A policy whose memory keeps samples waiting for chance; a campaign has it settled as soon as they are told."""
+    """A policy whose memory keeps samples waiting for a random draw; a campaign settles them as they are told."""
 
     def settle(self, memory: Any, rng: np.random.Generator, /) -> None:
         """Take in what waits."""
 
 
 class Rising:
-    """A mix-in for policies whose score never falls as log_n grows, but for pulls of the arm itself: lazy for free."""
+    """A mix-in for policies whose score falls only when its arm is pulled, never as log_n grows: lazy for free."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What policies, laws and stores must keep to, as tests that any suite can run: outlay's own do, and yours can.
+"""The contracts of policies, laws and stores, as tests that any suite can run: outlay's own does, and yours can.
 
     from outlay.testing import LawContract, PolicyContract, StoreContract
 

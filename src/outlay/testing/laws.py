@@ -1,4 +1,4 @@
-"""What every law must keep to, as tests that any suite can run: outlay's own do, and yours can.
+"""The contract of every law, as tests that any suite can run: outlay's own does, and yours can.
 
     from outlay.testing.laws import LawContract
 
@@ -6,7 +6,7 @@
         law = Mine(price=2.0)
 
 pytest finds the methods. Each fails with an AssertionError that says what was broken. Seeds are fixed: a law that
-passes always passes. Of right laws, one in 350,000 would fail by chance.
+passes always passes. Of correct laws, one in 350,000 would fail by chance.
 """
 
 import copy
@@ -103,7 +103,7 @@ class LawContract:
                 raise AssertionError(f"a copy of {self.law!r} is not equal to it, but {twin!r}")
 
     def test_drawing_does_not_change_it(self) -> None:
-        """What was drawn before may not matter to what is drawn next."""
+        """A draw must not depend on earlier draws."""
         before, rng = copy.deepcopy(self._law()), np.random.default_rng(4)
         for _ in range(_FEW):
             self.law.draw(rng)

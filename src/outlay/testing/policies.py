@@ -1,4 +1,4 @@
-"""What every policy must keep to."""
+"""The contract of every policy."""
 
 import itertools
 import math
@@ -59,7 +59,7 @@ class PolicyContract:
                 raise AssertionError(f"the phase of {self.policy!r} falls as log_n grows")
 
     def test_pulling_one_arm_leaves_the_beliefs_of_the_others(self) -> None:
-        """The other half of the licence: a memory that discounts changes scores that nobody looks at."""
+        """The other half of the licence: a memory that discounts would change scores that are not looked at."""
         if not self._way.lazy:
             return
         for memory in self._memories(np.random.default_rng(1)):

@@ -1,4 +1,4 @@
-"""What every store must keep to, as tests that any suite can run: outlay's own do, and yours can.
+"""The contract of every store, as tests that any suite can run: outlay's own does, and yours can.
 
     class TestMine(StoreContract):
         def make_store(self, opening, clock):
@@ -54,7 +54,7 @@ class StoreContract:
         store.close()
 
     def test_a_batch_is_its_commands_one_by_one(self) -> None:
-        """What one command does is known to the next; one that is refused stops nobody."""
+        """What one command does is known to the next; one that is refused does not stop the others."""
         hand, truth = _Hand(), _Truth()
         store = self._opened(hand)
         commands: list[c.Command] = [c.Ask("k"), c.Tell(2, 5, 1.0), c.Tell(99, 5, 1.0), c.Ask("k"), c.Pause(), c.Ask()]
@@ -80,7 +80,7 @@ class StoreContract:
         store.close()
 
     def test_threads_get_different_pulls_and_no_number_is_left_out(self) -> None:
-        """But for those who ask with the same key: they get the same."""
+        """Except callers who ask with the same key: they get the same pull."""
         store = self._opened(_Hand())
         replies: list[Reply] = []
 

@@ -19,7 +19,7 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
     <BLANKLINE>
     campaign = outlay.Campaign(["small", "large"], budget=50.0, policy=policies.Frugal())
     while (pull := campaign.ask()) is not None:
-        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and gave
+        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
     """
     names = ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
     return "\n".join(
@@ -29,7 +29,7 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
             "",
             f"campaign = outlay.Campaign([{names}], budget={budget!r}, policy=policies.{call(policy)})",
             "while (pull := campaign.ask()) is not None:",
-            "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and gave",
+            "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned",
         ]
     )
 

@@ -1,1 +1,1 @@
-"""The pure heart of a campaign: commands become events, events fold into a state. No clock, no input or output."""
+"""The pure core of a campaign: commands become events, events fold into a state. No clock, no input or output."""

@@ -22,7 +22,7 @@ class Ask(NamedTuple):
 
 
 class Tell(NamedTuple):
-    """Settle what a decision cost and gave; `arm`, where the teller knows it, must be the decision's."""
+    """Settle what a decision cost and earned; `arm`, if the teller knows it, must be the decision's."""
 
     decision: int
     cost: int
@@ -54,7 +54,7 @@ class Amend(NamedTuple):
 
 
 class SetBudget(NamedTuple):
-    """Set the budget anew."""
+    """Change the budget."""
 
     budget: int
 

@@ -1,6 +1,7 @@
-"""`decide`: what a command comes to. No clock, no input or output, no chance but what the seed and the ledger fix.
+"""`decide`: what a command comes to. No clock, no input or output, no chance except what the seed and the ledger fix.
 
-Each rule reads the state and returns the events that follow with the reply, or raises, and then nothing happened.
+Each rule reads the state and returns the events that follow with the reply, or raises, in which case nothing has
+happened.
 """
 
 from typing import assert_never
@@ -32,8 +33,8 @@ Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 def decide(state: State | None, command: c.Command, now: int, by: Chooser | None = None) -> Ruling:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
-    `by` chooses in the place of the campaign's own policy, where choices are made again: then nobody estimates how
-    likely they were.
+    `by` chooses in place of the campaign's own policy when choices are made again; how likely they were is then not
+    estimated.
     """
     if isinstance(command, c.Open):
         return _open(state, command)

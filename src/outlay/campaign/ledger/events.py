@@ -1,9 +1,9 @@
 """What can have happened in a campaign: one small record per kind, written to the ledger as JSON.
 
 Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a decision is named by the
-sequence number of the event that made it. An event says all that its fold needs but for what is pending, so that a
-campaign can go on from a snapshot and never read old decisions. The fold of the events is the truth; everything else is
-derived from it.
+sequence number of the event that made it. An event says all that its fold needs except what is pending, so that a
+campaign can continue from a snapshot and never read old decisions. The fold of the events is the truth; everything else
+is derived from it.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Told(Event, frozen=True):
-    """What a pull cost and gave."""
+    """What a pull cost and earned."""
 
     decision: int
     arm: int
@@ -89,7 +89,7 @@ class Told(Event, frozen=True):
 
 
 class Expired(Event, frozen=True):
-    """Nobody told in time; `charged` is what was set aside, or None where it was released."""
+    """The pull was not told in time; `charged` is what was set aside, or None where it was released."""
 
     decision: int
     charged: int | None = None
@@ -111,7 +111,7 @@ class Extended(Event, frozen=True):
 
 
 class Amended(Event, frozen=True):
-    """What was told was wrong; this is what it cost and gave."""
+    """What was told was wrong; this is what it cost and earned."""
 
     decision: int
     arm: int
@@ -122,7 +122,7 @@ class Amended(Event, frozen=True):
 
 
 class Budgeted(Event, frozen=True):
-    """The budget was set anew."""
+    """The budget was changed."""
 
     budget: int
 

@@ -139,7 +139,7 @@ def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
 
 
 def _count(state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record) -> int:
-    """Let a pull count, in the place of what it counted before, if it did; return the place of its sample.
+    """Let a pull count, in place of what it counted for before, if it did; return the place of its sample.
 
     It is learned first: where a user's memory raises, no sum has changed.
     """
@@ -161,7 +161,7 @@ def _count(state: State, index: int, cost: int, reward: float, instead: e.Counte
 
 
 def _hear(arm: Arm, cost: int) -> None:
-    """Remember a cost that somebody told: what was charged for an expired pull is none."""
+    """Remember a cost that was told; what was charged for an expired pull is not such a cost."""
     arm.heard += 1
     arm.dearest = max(arm.dearest, cost)
 

@@ -75,7 +75,7 @@ class Learner:
             raise
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
-        """Put a sample in the place of another; a memory that cannot do that keeps the first."""
+        """Put one sample in place of another; a memory that cannot do that keeps the first."""
         if self._revises:
             self.memory.revise(arm, place, old, new)
         self.totals[arm] += np.array(new) - np.array(old)

@@ -38,7 +38,7 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Poli
 
 
 def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
-    """The order to take groups of commands in that came at the same time: who asks last knows most."""
+    """The order in which to take groups of commands that came at the same time: asks last, when most is known."""
     return sorted(range(len(groups)), key=lambda i: len(groups[i]) > 0 and isinstance(groups[i][0], Ask))
 
 

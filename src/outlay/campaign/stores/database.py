@@ -58,8 +58,8 @@ def reading(store: object) -> Iterator[Connection]:
 def at_one_moment(engine: Engine) -> Connection:
     """A connection for reading; all that it reads is as it was at its first read.
 
-    In a forked process it is refused before anything of the other's is touched: even to close an inherited connection
-    can wait for ever, for a lock inside SQLite that a thread held which is not there.
+    In a forked process it is refused before anything of the parent's is touched: even closing an inherited connection
+    can wait for ever, for a lock inside SQLite that was held by a thread which does not exist here.
     """
     if _open.setdefault(engine, os.getpid()) != os.getpid():
         raise StoreError(FORKED)

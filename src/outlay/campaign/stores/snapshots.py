@@ -17,7 +17,7 @@ def newest_first(connection: Connection, campaign: int) -> Iterator[tuple[int, b
 
 
 def keep(connection: Connection, campaign: int, seq: int, body: bytes, last: int) -> None:
-    """Write a snapshot, and drop those before the `last` one, which stays in case that this one cannot be read."""
+    """Write a snapshot, and drop those before the `last` one, which stays in case this one cannot be read."""
     connection.execute(sa.delete(_TABLE).where(_TABLE.c.campaign == campaign, _TABLE.c.seq < last))
     connection.execute(sa.insert(_TABLE), {"campaign": campaign, "seq": seq, "body": body})
 

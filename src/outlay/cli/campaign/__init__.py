@@ -54,7 +54,7 @@ LOOP = example(
 
 @click.group(cls=Verbs, epilog=f"{CODES}\n\n{LOOP}")
 def campaign() -> None:
-    """Spend a budget for real: ask which arm, tell what it cost and gave.
+    """Spend a real budget: ask which arm to use, tell what it cost and earned.
 
     Every verb prints JSON, one object per line, and takes --store (or OUTLAY_STORE) and --name. Money is read as
     decimal numbers, exactly.

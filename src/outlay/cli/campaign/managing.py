@@ -19,13 +19,13 @@ COLUMNS = ("arm", "cost", "reward")
 @on_campaign
 @click.argument("money", metavar="AMOUNT", type=amount)
 def budget(store: str, name: str, money: Decimal) -> None:
-    """Set the budget anew to AMOUNT; more of it reopens a campaign that was exhausted."""
+    """Change the budget to AMOUNT; a larger one reopens a campaign that was exhausted."""
     do(store, name, lambda campaign: campaign.set_budget(money))
 
 
 @click.group()
 def arm() -> None:
-    """Open another arm, or stop and resume the use of one."""
+    """Add another arm, or stop and resume the use of one."""
 
 
 @arm.command(epilog=example("outlay campaign arm add medium --max-cost 0.2"))
@@ -33,7 +33,7 @@ def arm() -> None:
 @click.argument("arm")
 @click.option("--max-cost", type=amount, help="The most that a pull can cost.")
 def add(store: str, name: str, arm: str, max_cost: Decimal | None) -> None:
-    """Open another ARM."""
+    """Add another ARM."""
     do(store, name, lambda campaign: campaign.add_arm(arm, max_cost))
 
 
@@ -41,7 +41,7 @@ def add(store: str, name: str, arm: str, max_cost: Decimal | None) -> None:
 @on_campaign
 @click.argument("arm")
 def disable(store: str, name: str, arm: str) -> None:
-    """Use ARM no more; what is under way can be told."""
+    """Stop using ARM; pulls under way can still be told."""
     do(store, name, lambda campaign: campaign.disable_arm(arm))
 
 
@@ -60,7 +60,7 @@ def enable(store: str, name: str, arm: str) -> None:
 def warm(store: str, name: str, file: BinaryIO, key: str | None) -> None:
     """Let the policy learn from a log, at no cost: FILE has columns arm, cost and reward.
 
-    It is CSV with a header, or lines of JSON; - is stdin. Other columns are passed over.
+    It is CSV with a header, or lines of JSON; - is stdin. Other columns are ignored.
     """
     content = file.read()
     samples = list(_samples(content, getattr(file, "name", "<stdin>")))
@@ -72,7 +72,7 @@ def warm(store: str, name: str, file: BinaryIO, key: str | None) -> None:
 @click.command(epilog=example("outlay campaign pause"))
 @on_campaign
 def pause(store: str, name: str) -> None:
-    """Name no arm until `resume`; tells are taken."""
+    """Name no arm until `resume`; tells are still accepted."""
     do(store, name, lambda campaign: campaign.pause())
 
 
@@ -86,7 +86,7 @@ def resume(store: str, name: str) -> None:
 @click.command(epilog=example("outlay campaign close"))
 @on_campaign
 def close(store: str, name: str) -> None:
-    """End the campaign for good; what is under way can be told."""
+    """End the campaign for good; pulls under way can still be told."""
     do(store, name, lambda campaign: campaign.close())
 
 

@@ -58,11 +58,11 @@ ENDED, NOT_NOW = 3, 4  # exit codes
     type=click.Choice(get_args(Expiry)),
     help="Charge (the default) or release what was set aside for an expired pull.",
 )
-@click.option("--reservation", type=amount, help="What to set aside for an arm of which nothing is known.")
+@click.option("--reservation", type=amount, help="What to set aside for an arm about which nothing is known.")
 @click.option(
     "--default-reward",
     type=float,
-    help=f"What an expired pull counts as having given; {DEFAULT.default_reward:g} if not given.",
+    help=f"The reward that an expired pull counts for; {DEFAULT.default_reward:g} if not given.",
 )
 @click.option("--max-in-flight", type=int, help="The most pulls under way at once.")
 @click.option("--propensity-draws", type=int, help="Draws that estimate how likely a random choice was.")
@@ -78,8 +78,8 @@ def new(
 ) -> None:
     """Open a campaign, and print how it stands.
 
-    An arm is a name, or NAME=MAX with the most that a pull can cost. The same terms again change nothing; other terms
-    for a campaign that is there are refused.
+    An arm is a name, or NAME=MAX with the most that a pull can cost. Repeating the same terms changes
+    nothing; different terms for an existing campaign are refused.
     """
     from outlay.campaign import Campaign
 
@@ -106,15 +106,15 @@ def new(
     )
 )
 @on_campaign
-@click.option("--n", type=int, help="How many pulls, one per line; fewer where fewer can be named.")
+@click.option("--n", type=int, help="How many pulls, one per line; fewer if fewer can be named.")
 @click.option("--key", help="A name for this ask: with it, asking again gives the same pull.")
 @click.option("--ttl", type=float, metavar="SECONDS", help="When the pull expires, instead of the campaign's time.")
 @click.pass_context
 def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | None, ttl: float | None) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"decision", "arm", "reserved", "expires", "propensity"}. At the end it prints null and exits with 3; where
-    no pull can be named for the moment, it prints {"retry_after": seconds} and exits with 4.
+    Prints {"decision", "arm", "reserved", "expires", "propensity"}. At the end it prints null and exits with 3; if
+    no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     from outlay.errors import NotNow
 
@@ -140,13 +140,14 @@ def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | Non
 @on_campaign
 @click.argument("decision")
 @click.option("--cost", type=amount, help="What the pull cost.")
-@click.option("--reward", type=float, help="What it gave; 0 for a pull that failed.")
+@click.option("--reward", type=float, help="What it earned; 0 for a pull that failed.")
 @click.pass_context
 def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal | None, reward: float | None) -> None:
-    """Settle what the pull DECISION cost and gave, or those that lines of JSON on stdin name (DECISION is -).
+    """Record what the pull DECISION cost and earned; if DECISION is -, lines of JSON on stdin name the pulls.
 
-    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun"}. The same again changes nothing. A line
-    that is refused is said on stderr, and the others count; the exit code is then 1, or 2 where a line was malformed.
+    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun"}. Repeating a tell changes
+    nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2 if a line
+    was malformed.
     """
     if (decision == "-") != (cost is None and reward is None) or (cost is None) != (reward is None):
         raise click.UsageError("give DECISION with --cost and --reward, or - and lines of JSON on stdin")
@@ -179,10 +180,10 @@ def extend(store: str, name: str, decision: int, ttl: float) -> None:
 @on_campaign
 @click.argument("decision", type=int)
 @click.option("--cost", type=amount, required=True, help="What the pull cost.")
-@click.option("--reward", type=float, required=True, help="What it gave.")
+@click.option("--reward", type=float, required=True, help="What it earned.")
 @click.option("--reason", default="", help="A note for the ledger.")
 def amend(store: str, name: str, decision: int, cost: Decimal, reward: float, reason: str) -> None:
-    """Correct what was told of the pull DECISION, on the record."""
+    """Correct what was told about the pull DECISION, on the record."""
     do(store, name, lambda campaign: campaign.amend(decision, cost, reward, reason))
 
 

@@ -90,7 +90,7 @@ def chunks_of(task: Task, slots: int) -> list[Task]:
 def parts_of(tasks: Sequence[Task], slots: int) -> list[tuple[int, Task]]:
     """The chunks of all tasks, each with the index of its task; every policy's first runs first, as on threads.
 
-    Whoever interrupts has some runs of each policy then.
+    So an interrupted simulation has some runs of each policy.
     """
     parts = [(index, chunk) for index, task in enumerate(tasks) for chunk in chunks_of(task, slots)]
     return sorted(parts, key=lambda part: part[1].first)

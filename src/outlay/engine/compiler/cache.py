@@ -37,7 +37,7 @@ def folder(key: str) -> Path | None:
 
 
 def _forget_the_unused(root: Path) -> None:
-    """Every edit of a policy leaves a folder behind: drop those not used for long."""
+    """Every edit of a policy leaves a folder behind: drop those not used for a long time."""
     for old in root.iterdir():
         if time.time() - old.stat().st_mtime > _KEPT_DAYS * 86_400:
             shutil.rmtree(old, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Some runs of a task, all on a GPU at once, played slice by slice.
 
-A slice lasts about 80 ms, so that progress is seen and Ctrl-C is heard; it changes no number.
+A slice lasts about 80 ms, so that progress can be shown and Ctrl-C takes effect; it changes no number.
 """
 
 import math

@@ -54,7 +54,7 @@ def step(
     policy: Phased, memory: MemoryTuple, row: Floats, pulls: Counts, bounds: Bounds, dues: Dues, contest: Contest,
     n: int,
 ) -> Contest:  # fmt: skip
-    """Score one arm, and see whether the best is known: the best at first, then whoever has the largest bound.
+    """Score one arm, and see whether the best is known: the best at first, then the arm with the largest bound.
 
     One at a time: threads of a warp wait for each other, and one that needs many scores must not hold up the others.
     """

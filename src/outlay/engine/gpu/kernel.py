@@ -5,10 +5,10 @@ sees its own part of it as an ordinary array, and the same methods of policies, 
 
 A policy with `phase` promises that its scores only rise with ln n between pulls of the arm (see `lazy`), and is played
 lazily. The leader's moments lie in registers, and while its score exceeds a bound of all others it is pulled again: one
-score and no logarithm per pull. Otherwise there is a contest, which scores whoever has the largest bound until no bound
-reaches the best score.
+score and no logarithm per pull. Otherwise there is a contest, which scores the arm with the largest bound until no
+bound reaches the best score.
 
-Threads run in warps of 32 in which all wait for whoever does something else. So a thread that needs a contest pauses
+Threads run in warps of 32, in which all wait for any that does something else. So a thread that needs a contest pauses
 until the pulls that paused threads of its warp have missed are worth about one step of it; then all of these take one.
 """
 

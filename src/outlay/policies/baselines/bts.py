@@ -64,13 +64,13 @@ class Coins(NamedTuple):
 class BTS(UnitBounds):
     """BTS: a mean reward over a mean cost, each drawn from its Beta posterior.
 
-    Each sample is divided by its bound and rounded to 1 with the probability that this number is, else to 0 (0 and 1
+    Each sample is divided by its bound and rounded to 1 with a probability equal to this number, else to 0 (0 and 1
     stay as they are; what lies outside counts as the nearer end). With S ones among an arm's T samples, of reward and
     of cost each:
 
         score = Beta(S_r + 1, T − S_r + 1)/Beta(S_c + 1, T − S_c + 1)      ∞ while T = 0
 
-    The paper's prior needs no first pull of every arm; here, as for all policies of this package, it is made.
+    The paper's prior does not need a first pull of every arm; here, as with all policies of this package, it is made.
 
     Args:
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].

@@ -14,7 +14,7 @@ class FractionalKUBE(Rising, Parameters):
 
         score = (R̄/M_R + √(2·ln t/T))/X̄      with t the pull to come; ∞ while T = 0 or X̄ ≤ 0
 
-    The paper knows the costs, one constant per arm; here the mean cost stands for it, and no interval is put around it.
+    In the paper the costs are known, one constant per arm; here the mean cost takes its place, without an interval.
 
     Args:
         reward_bound: M_R; rewards lie in [0, M_R].

@@ -15,7 +15,7 @@ TINY = 1e-300  # a chi-square that underflowed
 class GaussianThompson(Parameters):
     """The rate of a pair of means drawn from its posterior, cost and reward jointly Gaussian.
 
-    The prior is the limit of normal-inverse-Wishart ones that knows no scale, p(μ, Σ) ∝ |Σ|^(−3/2): nothing is to be
+    The prior is the limit of normal-inverse-Wishart ones that knows no scale, p(μ, Σ) ∝ |Σ|^(−3/2): nothing has to be
     told, and other units of cost or reward change no choice. After T samples with means x̄ and biased covariance Ŝ the
     means are bivariate Student with T − 2 degrees of freedom,
 

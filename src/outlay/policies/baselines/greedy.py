@@ -7,7 +7,7 @@ from outlay.policies.protocol import Rising
 
 
 class Greedy(Rising, Parameters):
-    """Pull the arm with the largest R̄/X̄ so far: it locks on a wrong arm in many runs, the floor for any learner.
+    """Pull the arm with the largest R̄/X̄ so far; it locks onto a wrong arm in many runs: the floor for any learner.
 
     An arm whose mean cost is not positive yet has score ∞.
 

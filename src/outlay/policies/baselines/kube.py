@@ -21,7 +21,7 @@ class KUBE(Parameters):
     mean cost; then arm i is pulled with probability m_i/Σm. Where no mean cost fits any more, and while some arm has
     not been pulled or has a mean cost ≤ 0, the densest arm is pulled.
 
-    The paper knows the costs, one constant per arm; here the mean cost stands for it.
+    In the paper the costs are known, one constant per arm; here the mean cost takes its place.
 
     Args:
         reward_bound: M_R; rewards lie in [0, M_R].

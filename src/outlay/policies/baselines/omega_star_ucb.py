@@ -18,8 +18,8 @@ class OmegaStarUCB(Rising, Parameters):
 
     Args:
         rho: ρ > 0; larger explores more.
-        wait: pulls of an arm before its variance is believed. 30 is the paper's; 0 is stronger on average and locks on
-            a wrong arm more often: two equal samples then leave no interval at all.
+        wait: pulls of an arm before its variance is believed. 30 is the paper's; 0 is stronger on average but locks
+            onto a wrong arm more often: two equal samples then leave no interval at all.
         cost_bound, reward_bound: M_X and M_R; costs lie in [0, M_X], rewards in [0, M_R].
 
     >>> belief = Belief(0, pulls=50, mean_cost=0.5, mean_reward=0.4, var_cost=0.01, var_reward=0.24, cov=0.0)

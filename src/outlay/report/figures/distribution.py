@@ -16,8 +16,8 @@ from outlay.words import counted
 def distribution_figure(result: Result, kind: RegretKind = "pseudo", *, width: Width = "page") -> Figure:
     """Regret at the largest budget, one dot per run, with mean and median; of more than 300 runs, 300 evenly by rank.
 
-    Often there are two humps: most runs find the best arm soon, and a few stay with another arm for long. Then the mean
-    lies where there is no run. On a logarithmic axis, runs without regret stand at the left end.
+    Often there are two humps: most runs find the best arm soon, and a few stay with another arm for a long time. Then
+    the mean lies where there is no run. On a logarithmic axis, runs without regret stand at the left end.
     """
     sheet = sheet_of("distribution_figure", width)
     numbers = distribution(checked("distribution_figure", result), kind)

@@ -20,7 +20,8 @@ def heatmap_figure(
 
     Args:
         results: from a problem's name, or a parameter's value in a sweep, to its result.
-        measure: "lost", the part of what the best arm alone would earn; "ratio", by the best policy's regret.
+        measure: "lost", the part of what the best arm alone would earn; "ratio", as a multiple of the best policy's
+            regret.
         kind: "pseudo" or "realised", as for `Result.regret`.
         width: "page" or "column".
     """
