@@ -56,6 +56,12 @@ def test_every_public_name_resolves_and_is_found_by_tab(name: str) -> None:
     assert space.keys() >= set(package.__all__)
 
 
+def test_the_packages_that_are_looked_at() -> None:
+    """A list that is empty by mistake would have its tests pass."""
+    assert {"outlay", "outlay.campaign", "outlay.report", "outlay.testing", "outlay.theory"} <= set(PACKAGES)
+    assert {"outlay", "outlay.campaign", "outlay.report", "outlay.testing"} <= set(LAZY)
+
+
 @pytest.mark.parametrize("name", LAZY)
 def test_the_public_names_are_the_lazy_ones_and_those_imported_at_once(name: str) -> None:
     package = import_module(name)

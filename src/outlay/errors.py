@@ -55,8 +55,7 @@ class MissingExtra(OutlayError, ImportError):
         self.owner, self.package, self.extra = owner, package, extra
 
     def __str__(self) -> str:
-        extra = self.extra
-        return f"{self.owner} needs {self.package}: pip install 'outlay[{extra}]'"
+        return f"{self.owner} needs {self.package}: pip install 'outlay[{self.extra}]'"
 
 
 class RunTooLong(OutlayError, RuntimeError):

@@ -140,8 +140,8 @@ class Parameters(tuple[object, ...]):
             declared["padding"] = _PADDING
         cls._declared = declared
         cls._fields = tuple(name for name, entry in declared.items() if not entry.beside)
-        for place, name in enumerate(cls._fields):
-            setattr(cls, name, property(itemgetter(place)))
+        for position, name in enumerate(cls._fields):
+            setattr(cls, name, property(itemgetter(position)))
         for name in mine.keys() - set(cls._fields):
             delattr(cls, name)  # found in the instance
         cls.__match_args__ = tuple(name for name, entry in declared.items() if entry.check)  # type: ignore[misc]

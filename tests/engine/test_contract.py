@@ -94,6 +94,38 @@ def test_a_phase_that_falls_is_caught() -> None:
         contract.test_a_phase_never_falls()
 
 
+class Nothing(NamedTuple):
+    """No policy: none of the four methods."""
+
+    weight: float = 1.0
+
+
+class Uncompiled(NamedTuple):
+    """A policy that numba refuses."""
+
+    weight: float = 1.0
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return float(str(belief.mean_reward + self.weight * log_n))
+
+
+@pytest.mark.parametrize("policy", [None, Nothing(), Discounting], ids=repr)
+def test_what_is_no_policy_is_caught(policy: Any) -> None:
+    contract = PolicyContract()
+    contract.policy = policy
+    for name in dir(contract):
+        if name.startswith("test_"):
+            with pytest.raises(AssertionError, match=r"policy = …|^policy of PolicyContract must be a NamedTuple with"):
+                getattr(contract, name)()
+
+
+def test_a_policy_that_cannot_be_compiled_is_caught() -> None:
+    contract = PolicyContract()
+    contract.policy = Uncompiled()
+    with pytest.raises(AssertionError, match="Uncompiled cannot be compiled"):
+        contract.test_it_compiles_and_repeats_itself()
+
+
 class CompiledInSoak(PolicyContract):
     """Compiled and played in `make soak`; every day its formula is compiled alone, by the tests of its scores."""
 

@@ -13,7 +13,7 @@ from outlay.errors import BadParameter
 MOST_IN_ONE_EVENT = 10_000  # samples
 
 Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its values
-Sample = tuple[str, float, float]  # an arm's name, a cost and a reward
+ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
 
 
 def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
@@ -23,7 +23,7 @@ def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
     return map(_triple, rows)
 
 
-def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[Sample]:
+def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
     """Samples to learn from, their costs as the campaign rounds them."""
     owner, unit, names = "warm_start", state.unit, {arm.name for arm in state.arms}
     for arm, cost, reward in rows:
@@ -41,16 +41,16 @@ def checked_reward(owner: str, value: object, **limits: float) -> float:
     return real(owner, "reward", value, **limits) + 0.0
 
 
-def in_parts(samples: list[Sample], key: str, source: str) -> Iterator[Warm]:
+def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[Warm]:
     """The commands that have the samples learned, as many in each as one event may hold."""
     for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
         arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
         yield Warm(arms, costs, rewards, f"{key}/{part}", source)
 
 
-def samples_of(history: Iterable[Entry]) -> list[Sample]:
+def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
     """What the pulls of a campaign cost and earned, corrections included, in the order of the first tell."""
-    told: dict[int, Sample] = {}
+    told: dict[int, ArmSample] = {}
     for entry in history:
         if entry.kind in ("told", "amended") and entry.decision is not None:
             told[entry.decision] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)

@@ -121,7 +121,7 @@ class _Check:
             named = {number for record in records if (number := record.about()) is not None}
             held = {number: state.decisions[number] for number in named & state.decisions.keys() - state.pending.keys()}
             for number in held.keys() - self._differing(held).keys():
-                let_go(state, number)
+                state.let_go(number)
 
     def _read(self, chunk: list[Line]) -> Iterator[Record]:
         for seq, at, body in chunk:
@@ -193,13 +193,6 @@ class _Check:
                 self._say(f"arm {number} ({arm.name}): {said}")
         for number in there:
             self._say(f"there is a row of an arm {number}, which was never opened")
-
-
-def let_go(state: State, number: int) -> None:
-    """Hold a settled decision no longer."""
-    decision = state.decisions.pop(number)
-    if decision.key is not None:
-        state.keys.pop(decision.key, None)
 
 
 def _difference(ours: Row, row: Row | None) -> str | None:

@@ -6,13 +6,12 @@ compiled loop, the GPU, campaigns and the contract for policies all read it. Bel
 affair.
 """
 
-import inspect
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 
-from outlay.beliefs import Lead, Moments
+from outlay.beliefs import Lead, Moments, Sample
 from outlay.errors import BadParameter
 from outlay.formulas.choose import Now
 from outlay.parameters import is_record
@@ -98,7 +97,7 @@ class Imagines(Protocol):
 class Revises(Protocol):
     """A memory that can replace one sample by another."""
 
-    def revise(self, arm: int, place: int, old: tuple[float, float], new: tuple[float, float], /) -> None:
+    def revise(self, arm: int, place: int, old: Sample, new: Sample, /) -> None:
         """Correct the sample that was the arm's `place`-th."""
 
 
@@ -108,6 +107,14 @@ class Widens(Protocol):
 
     def widened(self) -> "Memory":
         """A copy with one arm more."""
+
+
+@runtime_checkable
+class Bares(Protocol):
+    """A memory that keeps answers so as not to work them out again: which ones depends on what was asked."""
+
+    def bare(self) -> MemoryTuple:
+        """The same without such answers: what it holds then depends on the samples alone."""
 
 
 @runtime_checkable
@@ -213,21 +220,16 @@ def checked_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
     if not is_policy(policy):
         allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
         raise BadParameter(owner, name, allowed, policy)
-    if isinstance(policy, Checks) and _has_method(policy, "check"):
+    if isinstance(policy, Checks) and _can(type(policy), "check"):
         policy.check(arms)
     return policy
 
 
 def memory_of(policy: Policy, arms: int) -> MemoryTuple:
     """A memory before the first pull: the policy's own kind, or moments."""
-    if isinstance(policy, Remembers) and _has_method(policy, "memory"):
+    if isinstance(policy, Remembers) and _can(type(policy), "memory"):
         return policy.memory(arms)
     return Moments.empty(arms)
-
-
-def _has_method(policy: object, name: str) -> bool:
-    """Whether its class defines a method of this name; a field may have the name, too."""
-    return inspect.isfunction(getattr(type(policy), name, None))
 
 
 def checked_memory(owner: str, policy: Policy, arms: int) -> MemoryTuple:

@@ -166,7 +166,7 @@ def load(path: str | PathLike[str]) -> Result:
     """
     from outlay.results import storage
 
-    return storage.load(path)
+    return storage.read(path)
 
 
 def _equal(one: object, other: object) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
-Entry = dict[str, Any]  # of the notes, as JSON has it
+Notes = dict[str, Any]  # what the rows cannot say, as JSON has it; of all policies or of one
 _KEY = b"outlay"
 _OLD_KEY = b"bursar"  # the package's name when 0.1.0 wrote its files
 
@@ -47,7 +47,7 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str]) -> Result:
+def read(path: str | os.PathLike[str]) -> Result:
     """The result in the file at `path`, or BadFile in one sentence."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -116,7 +116,7 @@ def _keys(result: Result) -> dict[str, pa.Array]:
     }
 
 
-def _result(table: pa.Table, notes: Entry) -> Result:
+def _result(table: pa.Table, notes: Notes) -> Result:
     import pyarrow as pa
 
     chosen = {entry["label"]: _remade(entry) for entry in notes["policies"]}
@@ -139,7 +139,7 @@ def _result(table: pa.Table, notes: Entry) -> Result:
     return result
 
 
-def _described(label: str, policy: Policy | str) -> Entry:
+def _described(label: str, policy: Policy | str) -> Notes:
     """A policy as data; its name is None when outlay cannot make it again."""
     name = next((name for name, kind in policies.BY_NAME.items() if kind is type(policy)), None)
     text = policy if isinstance(policy, str) else repr(policy)
@@ -147,7 +147,7 @@ def _described(label: str, policy: Policy | str) -> Entry:
     return {"label": label, "name": name, "parameters": parameters, "repr": text}
 
 
-def _remade(entry: Entry) -> Policy | str:
+def _remade(entry: Notes) -> Policy | str:
     """The policy again where this version of outlay can make it, else its repr."""
     try:
         kind = policies.named(entry["name"])

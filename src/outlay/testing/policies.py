@@ -13,8 +13,9 @@ from outlay.beliefs import Lead
 from outlay.engine import certificate, simulate
 from outlay.engine.lazy import MARGIN, lazy_best
 from outlay.engine.loop import Scratch, forget
+from outlay.errors import BadParameter, InterpretedWarning
 from outlay.formulas.choose import best_by_excess, best_by_score, leader_of, log_of, number
-from outlay.policies.protocol import MemoryTuple, Way, memory_of, way_of
+from outlay.policies.protocol import MemoryTuple, Policy, Way, checked_policy, memory_of, way_of
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
 
@@ -117,18 +118,28 @@ class PolicyContract:
 
     def test_it_compiles_and_repeats_itself(self) -> None:
         """`simulate` compiles the policy, without a warning, and plays the same on one thread and on two."""
+        policy = self._checked()
         problem = Problem([Gaussian(1.0, 0.5 + 0.1 * k, 0.3, 0.3) for k in range(self.arms)])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            first, second = (simulate(problem, self.policy, [200.0], runs=4, workers=k) for k in (1, 2))
+            try:
+                first, second = (simulate(problem, policy, [200.0], runs=4, workers=k) for k in (1, 2))
+            except InterpretedWarning as warning:
+                raise AssertionError(str(warning)) from None
         if not np.array_equal(first.pulls, second.pulls):
             raise AssertionError(f"{self.policy!r} makes other pulls when it is run again")
 
     @property
     def _way(self) -> Way:
+        return way_of(type(self._checked()))
+
+    def _checked(self) -> Policy:
         if self.policy is None:
             raise AssertionError(f"{type(self).__name__} must say which policy it tests: policy = …")
-        return way_of(type(self.policy))
+        try:
+            return checked_policy(type(self).__name__, "policy", self.policy, self.arms)
+        except BadParameter as error:
+            raise AssertionError(str(error)) from None
 
     def _is_lazy(self) -> bool:
         return self._way.name == "lazy score"

@@ -144,7 +144,8 @@ _OPENING = c.Open(
     (ArmTerms("small", 10), ArmTerms("large")),
     1000,
     Terms(
-        "1", "until_exceeded", 7, {"name": "Uniform", "parameters": {}}, "contract", 60 * _SECOND, propensity_draws=0
+        *("1", "until_exceeded", 7, {"name": "RoundRobin", "parameters": {}}, "contract", 60 * _SECOND),
+        propensity_draws=0,
     ),
 )
 

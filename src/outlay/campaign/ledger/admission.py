@@ -8,7 +8,7 @@ from outlay.campaign.ledger.state import Arm, State
 from outlay.errors import OutlayError
 
 
-class Chooser(Protocol):
+class Namer(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
     def choose(self, open_arms: Sequence[int], in_flight: Sequence[int], spent: float, stream: Stream, /) -> int:
@@ -29,7 +29,7 @@ def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float 
     return (1 + agreed) / (1 + draws)
 
 
-def choose(state: State, open_arms: list[int], seq: int, by: Chooser | None = None) -> tuple[int, bool]:
+def choose(state: State, open_arms: list[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
     """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
     stream = Stream(state.terms.seed, seq)
     in_flight = [arm.in_flight for arm in state.arms]

@@ -10,7 +10,7 @@ from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.admission import (
-    Chooser,
+    Namer,
     admissible,
     affordable,
     choose,
@@ -30,7 +30,7 @@ MOST_ARMS = 10_000
 Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 
 
-def decide(state: State | None, command: c.Command, now: int, by: Chooser | None = None) -> Ruling:
+def decide(state: State | None, command: c.Command, now: int, by: Namer | None = None) -> Ruling:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
     `by` chooses in place of the campaign's own policy when choices are made again; how likely they were is then not
@@ -92,7 +92,7 @@ def _open(state: State | None, command: c.Open) -> Ruling:
     return [e.Opened(command.name, command.arms, command.budget, command.terms)], None
 
 
-def _ask(state: State, command: c.Ask, now: int, by: Chooser | None) -> Ruling:
+def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
     if command.key is not None and command.key in state.keys:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
@@ -199,7 +199,7 @@ def _set_budget(state: State, command: c.SetBudget) -> Ruling:
     return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
 
 
-def _add_arm(state: State, command: c.AddArm, by: Chooser | None) -> Ruling:
+def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
     index = state.index(command.arm.name)
     if index is not None:
         if state.arms[index].terms == command.arm:

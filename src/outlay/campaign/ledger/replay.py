@@ -8,7 +8,7 @@ import msgspec
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Chooser
+from outlay.campaign.ledger.admission import Namer
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
@@ -69,7 +69,7 @@ class Replay:
             self._due.extend(decide(state, _command(state, event, at), at, self._chooser(state, event))[0])
         return self._due.popleft() if self._due else None
 
-    def _chooser(self, state: State, event: e.AnyEvent) -> Chooser | None:
+    def _chooser(self, state: State, event: e.AnyEvent) -> Namer | None:
         """Who chooses again; None where nothing is chosen."""
         if self._choosing and state.learner:
             return state.learner

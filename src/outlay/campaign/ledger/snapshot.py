@@ -14,7 +14,7 @@ from outlay.campaign.ledger.events import Opened
 from outlay.campaign.ledger.fold import stored_policy
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State
-from outlay.policies.protocol import Policy
+from outlay.policies.protocol import Bares, Policy
 
 SUM = 4  # bytes of a checksum, before the snapshot
 
@@ -54,7 +54,7 @@ def dump(state: State) -> bytes | None:
     learner = state.learner
     if learner is None or not all(map(_is_plain, learner.memory)):
         return None
-    known = learner.memory.bare() if hasattr(learner.memory, "bare") else learner.memory
+    known = learner.memory.bare() if isinstance(learner.memory, Bares) else learner.memory
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in known]
     body = msgspec.msgpack.encode(
         _Snapshot(

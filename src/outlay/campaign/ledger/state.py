@@ -136,6 +136,12 @@ class State:
         if decision.key is not None:
             self.keys[decision.key] = decision.number
 
+    def let_go(self, number: int) -> None:
+        """Hold a settled decision no longer."""
+        decision = self.decisions.pop(number)
+        if decision.key is not None:
+            self.keys.pop(decision.key, None)
+
     def forget_settled(self) -> None:
         """Keep only what is pending."""
         self.decisions = dict(self.pending)

@@ -22,6 +22,7 @@ from outlay._version import __version__
 from outlay.engine.backends import threads
 from outlay.engine.compiler.program import program_of
 from outlay.engine.loop import Counts, Floats, Passages
+from outlay.engine.progress import Report
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 
@@ -40,12 +41,12 @@ class Cluster(NamedTuple):
     lost: tuple[type[BaseException], ...]  # what is raised where the cluster, not the chunk, has failed
 
 
-def run_on_dask(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None]) -> None:
+def run_on_dask(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
     """Do every task on a Dask cluster; `report` is told, now and then, how many runs are done."""
     _run("dask", "distributed", _dask, tasks, workers, report)
 
 
-def run_on_ray(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None]) -> None:
+def run_on_ray(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
     """Do every task on a Ray cluster; `report` is told, now and then, how many runs are done."""
     _run("ray", "ray", _ray, tasks, workers, report)
 
@@ -56,7 +57,7 @@ def _run(
     connect: Callable[[int | None], AbstractContextManager[Cluster]],
     tasks: Sequence[Task],
     workers: int | None,
-    report: Callable[[float], None],
+    report: Report,
 ) -> None:
     """Do every task on the cluster that `connect` gives.
 
@@ -120,7 +121,7 @@ def versions() -> dict[str, str]:
     return {"outlay": __version__, "Python": ".".join(platform.python_version_tuple()[:2]), **modules}
 
 
-def _play(tasks: Sequence[Task], cluster: Cluster, report: Callable[[float], None]) -> None:
+def _play(tasks: Sequence[Task], cluster: Cluster, report: Report) -> None:
     import joblib
 
     works = list(map(packed, tasks))

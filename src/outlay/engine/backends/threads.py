@@ -8,17 +8,18 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from outlay.engine.batch import Batch, batches_of
+from outlay.engine.progress import Report
 from outlay.engine.task import Task
 
 _SLICE_SECONDS = 0.03
 _FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a slice
 
 
-def run(tasks: Sequence[Task], workers: int | None, report: Callable[[float], None], warn: bool = True) -> None:
+def run(tasks: Sequence[Task], workers: int | None, report: Report, warn: bool = True) -> None:
     """Do every task on threads, by default one per core; `report` is told, now and then, how many runs are done."""
     workers = workers or os.cpu_count() or 1
     batches: list[Batch] = []
