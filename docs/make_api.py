@@ -34,7 +34,7 @@ def lines() -> list[str]:
     page += section("outlay.campaign", campaign, sorted(campaign.__all__))
     page += section("outlay.experiments", experiments, sorted(experiments.__all__))
     page += section("outlay.advice", advice, sorted(advice.__all__))
-    page += section("outlay.testing", testing, ["PolicyContract"])
+    page += section("outlay.testing", testing, testing.__all__)
     return page
 
 

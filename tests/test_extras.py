@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from outlay.cli import commands
 from outlay.extras import EXTRA_OF
 
 FreshPython = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -146,7 +147,7 @@ def test_campaigns_laws_problem_files_and_light_theory_need_no_extra(fresh_pytho
 
 
 def test_the_command_helps_and_runs_campaigns_without_extras(fresh_python: FreshPython) -> None:
-    helps = [f"{verb} --help".strip() for verb in ("", "advise", "bounds", "campaign", "compare", "report")]
+    helps = [f"{verb} --help".strip() for verb in ("", *commands.commands)]
     work = [
         "campaign new --arm a --arm b --budget 5",
         "campaign ask",

@@ -13,6 +13,7 @@ import pytest
 
 import outlay
 from outlay import arms, experiments, policies
+from outlay.cli import commands
 
 ROOT = Path(outlay.__file__).parent
 FILES = [path for path in sorted(ROOT.rglob("__init__.py")) if "__all__ = " in path.read_text(encoding="utf-8")]
@@ -94,7 +95,8 @@ def test_every_law_and_policy_is_exported() -> None:
         "Bernoulli Beta Constant Discrete Empirical Exponential Gamma Gaussian Linear Lognormal Pareto StudentT Uniform"
     )
     assert set(laws.split()) <= set(arms.__all__)
-    assert list(policies.BUILT_IN) == [
+    assert all(getattr(policies, name) is policy for name, policy in policies.BUILT_IN.items())
+    assert list(policies.BUILT_IN) == [  # a new policy is named here, too
         *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "RoundRobin"),
         *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate", "KLRate", "Frugal"),
     ]
@@ -130,7 +132,7 @@ print({"outlay.campaign", "outlay.experiments", "sqlalchemy", "numba"} & set(sys
     assert (tmp_path / "g.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("verb", ["", "compare", "bounds", "report", "advise", "campaign"])
+@pytest.mark.parametrize("verb", ["", *commands.commands])
 def test_the_help_of_the_command_loads_next_to_nothing(verb: str) -> None:
     script = f"""
 import sys

@@ -63,10 +63,10 @@ def notes(problem: Problem, names: Iterable[str]) -> list[str]:
 def policy_for(problem: Problem, name: str) -> BuiltIn:
     """One policy with the knowledge of `problem` that it asks for; `Fixed` plays the best arm."""
     kind: Callable[..., BuiltIn] = policies.BY_NAME[name]
-    if name in policies.BUILT_IN and name not in _KNOWING:
-        return kind(problem.best) if name == "Fixed" else kind()
+    if name == "Fixed":
+        return kind(problem.best)
     try:
-        known = _KNOWING[name](problem) if name in _KNOWING else _asked(problem, kind)
+        known = _KNOWING[name](problem) if name in _KNOWING else _asked(problem, kind, name in policies.BUILT_IN)
         if name in _PAPER:
             known["min_cost"] = float(problem.mean_costs.min()) / 2
         return kind(**known)
@@ -128,9 +128,10 @@ def _light_tailed(problem: Problem) -> bool:
     return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
 
 
-def _asked(problem: Problem, kind: Callable[..., BuiltIn]) -> Known:
-    """What a rival is told about the problem, by the names of its parameters."""
-    return {name: _TOLD[name](problem) for name in signature_of(kind) if name in _TOLD}
+def _asked(problem: Problem, kind: Callable[..., BuiltIn], only_needed: bool) -> Known:
+    """What a policy is told about the problem, by the names of its parameters: a rival all that it can use."""
+    wanted = {name for name, one in signature_of(kind).items() if not only_needed or one.default is one.empty}
+    return {name: _TOLD[name](problem) for name in signature_of(kind) if name in wanted & _TOLD.keys()}
 
 
 def _largest(problem: Problem, side: str, squares: Vector | float = 0.0) -> float:

@@ -1,12 +1,9 @@
 """One or more examples of every law, and a compiled loop that draws from any of them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit, types
-from numba.extending import overload_method, register_jitable
 
 from outlay.arms import (
     AnyLaw,
@@ -24,9 +21,7 @@ from outlay.arms import (
     StudentT,
     Uniform,
 )
-from outlay.arms.beta_table import beta_quantile
-from outlay.arms.bounded import normal_cdf
-from outlay.arms.pair import correlated
+from outlay.testing.laws import draws
 
 # Every example has fourth moments, so that the errors of sample variances can be estimated.
 LAWS: tuple[AnyLaw, ...] = (
@@ -57,23 +52,6 @@ LAWS: tuple[AnyLaw, ...] = (
     Empirical([1.0, 2.0, 4.0], [0.5, -1.0, 2.0]),
 )
 
-for helper in (correlated, beta_quantile, normal_cdf):
-    register_jitable(error_model="numpy")(helper)
-
-
-OPTIONS: Any = {"strict": False, "jit_options": {"error_model": "numpy"}}
-
-
-@overload_method(types.BaseTuple, "draw", **OPTIONS)
-def _draw(self, rng):
-    return getattr(getattr(self, "instance_class", None), "draw", None)
-
-
-@njit(error_model="numpy")
-def _fill(law, rng, pairs):
-    for i in range(len(pairs)):
-        pairs[i, 0], pairs[i, 1] = law.draw(rng)
-
 
 def label(law: AnyLaw) -> str:
     return type(law).__name__
@@ -87,10 +65,4 @@ def law(request):
 @pytest.fixture(scope="session")
 def draw_many() -> Callable[..., np.ndarray]:
     """Compiled draws: `draw_many(law, rng, count)` gives an array of (cost, reward) rows."""
-
-    def draw(law: AnyLaw, rng: np.random.Generator, count: int) -> np.ndarray:
-        pairs = np.empty((count, 2))
-        _fill(law, rng, pairs)
-        return pairs
-
-    return draw
+    return draws

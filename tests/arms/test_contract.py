@@ -1,6 +1,6 @@
 """Every law keeps to the contract, and laws that break it are told what is wrong.
 
-25 laws with five numbers each at 5 standard errors: a right set of laws would fail for 1 seed in 14 000.
+About 25 laws with five numbers each at 5 standard errors: a right set of laws would fail for 1 seed in 14 000.
 """
 
 import math

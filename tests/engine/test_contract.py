@@ -212,3 +212,11 @@ class TestKLRate(PolicyContract):
 
 class TestKLRateOfSamples(PolicyContract):
     policy = policies.KLRate("half", "sample")
+
+
+def test_every_policy_keeps_the_contract() -> None:
+    tested = {
+        type(contract.policy) for contract in (*PolicyContract.__subclasses__(), *CompiledInSoak.__subclasses__())
+    }
+    missing = set(policies.BUILT_IN.values()) - tested - {policies.Fixed}
+    assert not missing, f"give each of these a class in this file: {missing}"

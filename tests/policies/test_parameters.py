@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outlay import policies
 from outlay.errors import BadParameter
 from outlay.policies import (
     UCBB1,
@@ -221,11 +220,3 @@ def test_given_arrays_are_copied() -> None:
     policy = UCBB1(given, 0.09, 0.01)
     given[0] = 9.0
     assert policy.var_cost.tolist() == [0.04, 0.05]
-
-
-def test_built_in_policies_by_name() -> None:
-    assert list(policies.BUILT_IN) == [
-        *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "RoundRobin"),
-        *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate", "KLRate", "Frugal"),
-    ]
-    assert all(getattr(policies, name) is policy for name, policy in policies.BUILT_IN.items())

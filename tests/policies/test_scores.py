@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.beliefs.compiled import compiled
 from tests.policies import slow
 
+from outlay import policies
 from outlay.beliefs import Belief, Moments, residual_variance
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, BernsteinRate, Fieller, FiellerKnown
 
@@ -30,6 +31,14 @@ MOMENT_POLICIES: list[Any] = [
     BernsteinRate(1.0, 2.0),
     BernsteinRate(1e-3, 0.0, alpha=0.25),
 ]
+ELSEWHERE = {policies.UCBM1, policies.MedianRate, policies.CatoniRate}  # they read more than moments, and have tests
+
+
+def test_every_score_from_moments_is_tested_here() -> None:
+    scored = {policy for policy in policies.BUILT_IN.values() if callable(getattr(policy, "score", None))}
+    assert scored - ELSEWHERE == {type(policy) for policy in MOMENT_POLICIES}, "list it in MOMENT_POLICIES, with a twin"
+
+
 EDGES = [0.0, -0.0, 5e-324, 1e-310, 1e-154, 1e-12, 0.3, 1.0, 1e8, 1e154, 1e300, 1.7e308]
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from outlay.arms import AnyLaw, Problem
 from outlay.checks import real, whole
-from outlay.errors import BadParameter
+from outlay.errors import BadParameter, NotCovered
 from outlay.experiments.setup.players import Player, check
 from outlay.parameters import Parameters
 
@@ -148,5 +148,8 @@ def _with_mean_reward(law: Any, wanted: float) -> Any:
     """The law with another mean reward: by its parameter of that name, or all rewards shifted alike."""
     shift = wanted - law.moments().mean_reward
     given, ways = _arguments(law), (("reward",), ("noise",), ("rewards",), ("reward_low", "reward_high"))
-    names = next(names for names in ways if names[0] in given)
+    names = next((names for names in ways if names[0] in given), None)
+    if names is None:
+        known = ", ".join(names[0] for names in ways)
+        raise NotCovered(f"a sweep over gaps moves a law by its parameter {known}, and {type(law).__name__} has none")
     return law._replace(**{name: wanted if name == "reward" else given[name] + shift for name in names})

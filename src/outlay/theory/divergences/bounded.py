@@ -8,6 +8,7 @@ from outlay.arms import Bernoulli, Beta, Constant, Discrete, Empirical, Uniform
 from outlay.arms.beta_table import beta_quantile
 from outlay.arms.law import Law
 from outlay.checks import Vector
+from outlay.errors import NotCovered
 from outlay.theory.divergences.known_support import Edge, Points, nearest
 
 _REACH = 8.5  # standard normals beyond this have probability 2e-17
@@ -53,6 +54,7 @@ def _table(law: Tabled) -> Points:
             return Points(law.costs, law.rewards, np.full(len(law.costs), 1.0 / len(law.costs)))
         case Constant():
             return Points(np.array([law.cost]), np.array([law.reward]), np.ones(1))
+    raise NotCovered(f"no table or grid of {type(law).__name__} is known here: theory/divergences/bounded.py has them")
 
 
 def _grid(law: Beta | Uniform) -> Points:
