@@ -13,7 +13,7 @@ from outlay.errors import BadParameter
 Vector = NDArray[np.float64]
 
 # The limits a number can have, with the words for them.
-_LIMITS = {
+LIMITS = {
     "above": (operator.gt, ">"),
     "at_least": (operator.ge, "≥"),
     "below": (operator.lt, "<"),
@@ -62,7 +62,7 @@ def word(owner: str, name: str, value: object, words: Sequence[str]) -> str:
     """
     if not isinstance(value, str) or value not in words:
         raise BadParameter(owner, name, f"one of {', '.join(words)}", value)
-    return value
+    return words[words.index(value)]  # a plain one, whatever kind of string came
 
 
 def line(owner: str, name: str, value: object) -> str:
@@ -105,7 +105,7 @@ def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:
         raise BadParameter(owner, name, f"{allowed}, in one dimension and not empty", values)
     good = np.isfinite(array)
     for key, limit in limits.items():
-        good &= _LIMITS[key][0](array, limit)
+        good &= LIMITS[key][0](array, limit)
     if not good.all():
         first = int(np.argmin(good))
         where = f" at position {first}" if array.size > 1 else ""
@@ -115,11 +115,11 @@ def vector(owner: str, name: str, values: ArrayLike, **limits: float) -> Vector:
 
 
 def _within(number: float, limits: dict[str, float]) -> bool:
-    return all(_LIMITS[key][0](number, limit) for key, limit in limits.items())
+    return all(LIMITS[key][0](number, limit) for key, limit in limits.items())
 
 
 def _words(limits: dict[str, float]) -> str:
-    words = " and ".join(f"{_LIMITS[key][1]} {limit:g}" for key, limit in limits.items())
+    words = " and ".join(f"{LIMITS[key][1]} {limit:g}" for key, limit in limits.items())
     return f" {words}" if words else ""
 
 

@@ -26,7 +26,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.checks import Vector, real, vector, whole, word
+from outlay.checks import LIMITS, Vector, real, vector, whole, word
+from outlay.values import equal, hashable
 
 REQUIRED: Any = inspect.Parameter.empty
 _LONGEST = 64  # numbers of an array in a repr
@@ -136,14 +137,15 @@ class Parameters(tuple[object, ...]):
         mine = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
         inherited = [vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:])]
         declared = {name: entry for part in (*inherited, mine) for name, entry in part.items() if entry is not _PADDING}
+        _check_declarations(cls, mine, declared)
         if all(entry.beside for entry in declared.values()):
             declared["padding"] = _PADDING
         cls._declared = declared
         cls._fields = tuple(name for name, entry in declared.items() if not entry.beside)
         for position, name in enumerate(cls._fields):
             setattr(cls, name, property(itemgetter(position)))
-        for name in mine.keys() - set(cls._fields):
-            delattr(cls, name)  # found in the instance
+        for name in declared.keys() - set(cls._fields):
+            setattr(cls, name, property(partial(_beside, name)))
         cls.__match_args__ = tuple(name for name, entry in declared.items() if entry.check)  # type: ignore[misc]
         if "__new__" not in vars(cls):
             cls.__new__ = _constructor(cls)  # type: ignore[method-assign]
@@ -189,6 +191,31 @@ class Parameters(tuple[object, ...]):
         return f"{type(self).__name__}({inner})"
 
 
+def _beside(name: str, record: Parameters) -> Any:
+    """What stands beside the tuple; only the copies that compiled code gets have nothing there."""
+    try:
+        return vars(record)[name]
+    except KeyError:
+        raise AttributeError(f"{name} is not known to compiled code: read a field derived from it") from None
+
+
+def _check_declarations(cls: type, mine: Mapping[str, _Declared], declared: Mapping[str, _Declared]) -> None:
+    """Refuse, when a class is made, what would only be noticed when it is used."""
+    owner = cls.__name__
+    for name in declared.keys() & (vars(cls).keys() - mine.keys()):
+        raise TypeError(f"{name} of {owner} is a parameter: declare it anew, as {name}: float = number(default=…)")
+    for name, kind in inspect.get_annotations(cls).items():
+        if name not in declared and not name.startswith("_") and "ClassVar" not in str(kind):
+            raise TypeError(f"{name} of {owner} is not declared: write {name}: … = number() or another declaration")
+    for name in mine.keys() & {*vars(Parameters), "cls"}:
+        raise TypeError(f"{name} cannot be the name of a parameter of {owner}: Parameters uses it")
+    first = ""
+    for name, entry in declared.items():
+        if first and entry.check and entry.default is REQUIRED:
+            raise TypeError(f"{name} of {owner} needs a default, since {first}, which is before it, has one")
+        first = first or (name if entry.check and entry.default is not REQUIRED else "")
+
+
 def _constructor(cls: type[Parameters]) -> Any:
     """`__new__` with the declared parameters as its own, so that Python itself binds arguments and names mistakes.
 
@@ -225,6 +252,8 @@ def _made(cls: type[Parameters], given: Draft) -> Parameters:
         if entry.make:
             setattr(given, name, entry.make(given))
     values = vars(given)
+    if unset := [name for name in cls._fields if name not in values]:
+        raise TypeError(f"complete of {cls.__name__} must set {', '.join(unset)}, which it declares as derived")
     made = tuple.__new__(cls, [values[name] for name in cls._fields])
     if len(cls._fields) < len(cls._declared):
         vars(made).update({name: values[name] for name, entry in cls._declared.items() if entry.beside})
@@ -237,6 +266,8 @@ def _unless_none(check: Check, owner: str, name: str, value: Any, *before: Draft
 
 def _within(check: Check, limits: Mapping[str, Limit], default: Any) -> Any:
     """Declare what `check` has within `limits`, some of which may depend on other parameters."""
+    if unknown := limits.keys() - LIMITS.keys():
+        raise TypeError(f"a limit of a parameter is one of {', '.join(LIMITS)}; got {', '.join(sorted(unknown))}")
     if any(map(callable, limits.values())):
         return parameter(partial(_limited, check, limits), default=default, relative=True)
     return parameter(partial(check, **limits), default=default)
@@ -256,32 +287,6 @@ def signature_of(cls: type) -> Mapping[str, inspect.Parameter]:
 def is_record(value: object) -> bool:
     """Whether it is a tuple with named fields: parameters, or an instance of a NamedTuple."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
-
-
-def equal(one: object, other: object) -> bool:
-    """Equality by value that understands arrays, also inside tuples, lists and dicts; tuples differ where classes do.
-
-    >>> equal((1, [np.array([1.0, 2.0])]), (1, [np.array([1.0, 2.0])]))
-    True
-    """
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)  # type: ignore[arg-type]
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
-    if isinstance(one, Parameters):
-        return one == other
-    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
-        return type(one) is type(other) and len(one) == len(other) and all(map(equal, one, other))
-    return bool(one == other)
-
-
-def hashable(value: object) -> object:
-    """The value with its arrays as tuples, so that what is `equal` hashes alike."""
-    if isinstance(value, Parameters):
-        return value
-    if isinstance(value, np.ndarray):
-        return tuple(value.ravel().tolist())
-    return tuple(map(hashable, value)) if isinstance(value, (tuple, list)) else value
 
 
 def _shown(value: object, longest: float) -> str:

@@ -40,6 +40,7 @@ class Tails(NamedTuple):
     reward: float = math.inf
 
 
+@runtime_checkable
 class AnyLaw(Protocol):
     """What a problem asks of an arm's law; a user's own NamedTuple with these methods is one."""
 

@@ -15,8 +15,8 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
+from outlay.values import equal
 
 OWNER = "Campaign"
 LONGEST = 200  # characters of a name or a key

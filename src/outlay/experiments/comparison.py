@@ -28,7 +28,7 @@ def compare(
 
     A file that cannot be written is found before the work begins, and what fails leaves no folder behind.
     """
-    require("compare", "matplotlib", "jinja2")
+    require("compare", "matplotlib", "jinja2", "pandas", "scipy")
     arms = catalogue.find(problem)
     chosen = named_policies(arms, names) if names else usual_policies(arms)
     with made(out):

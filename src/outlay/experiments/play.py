@@ -46,7 +46,7 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     it early, finished cells are kept, and the same call resumes from there; where none is finished, nothing is left
     behind.
     """
-    require("experiments.run", "matplotlib", "jinja2")
+    require("experiments.run", "matplotlib", "jinja2", "pandas", "scipy")
     out, points = checked_path("run", folder), points_of(experiment)
     rows: list[Row] = []
     files: list[Path] = []

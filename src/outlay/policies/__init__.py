@@ -38,13 +38,20 @@ BY_NAME = BUILT_IN | {name: getattr(baselines, name) for name in baselines.__all
 RENAMED: dict[str, type[Any]] = {"Uniform": RoundRobin}  # names of older versions: files, ledgers and users hold them
 
 
-def named(name: object) -> type[Any] | None:
-    """The policy of this name, be it one of an older version; None if there is none.
+SINCE = {"RoundRobin": (0, 2)}  # names that files of older versions can have only for a user's own policy
+
+
+def named(name: object, written_by: str | None = None) -> type[Any] | None:
+    """The policy of this name, be it one of an older version; None if there is none, or that version had none.
 
     >>> named("Frugal"), named("Uniform"), named("Nobody")
     (<class 'outlay.policies.frugal.Frugal'>, <class 'outlay.policies.round_robin.RoundRobin'>, None)
     """
-    return BY_NAME.get(name) or RENAMED.get(name) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    if written_by is not None and tuple(map(int, written_by.split(".")[:2])) < SINCE.get(name, (0, 0)):
+        return None
+    return BY_NAME.get(name) or RENAMED.get(name)
 
 
 if not TYPE_CHECKING:  # a type checker may say that the name is an old one

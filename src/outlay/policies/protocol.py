@@ -24,6 +24,7 @@ Belief = Any
 MemoryTuple = Any
 
 
+@runtime_checkable
 class Scored(Protocol):
     """Each arm has a score; the arm with the largest is pulled."""
 
@@ -31,6 +32,7 @@ class Scored(Protocol):
         """What speaks for an arm, log_n = ln(pulls so far)."""
 
 
+@runtime_checkable
 class Sampled(Protocol):
     """Each arm has a score with chance in it; the arm with the largest is pulled."""
 
@@ -38,6 +40,7 @@ class Sampled(Protocol):
         """What speaks for an arm, drawn anew each time."""
 
 
+@runtime_checkable
 class Compared(Protocol):
     """Each arm is compared with the leader, which is pulled unless an excess is ≤ 0."""
 
@@ -45,6 +48,7 @@ class Compared(Protocol):
         """By how much, at least, the evidence against an arm exceeds what is enough, for any lead between the two."""
 
 
+@runtime_checkable
 class Chooser(Protocol):
     """Looks at all arms at once and names one."""
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from outlay.errors import BadParameter
 from outlay.extras import needed
-from outlay.parameters import equal
 from outlay.results import regret
 from outlay.results.regret import Kind
+from outlay.values import equal
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -16,7 +16,7 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem
-from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError
 from outlay.files import check_writable, checked_path, reading, writing
 from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
@@ -75,6 +75,8 @@ def read(path: str | os.PathLike[str]) -> Result:
         raise BadFile(f"{source} has format {version}; this outlay reads format {FORMAT}: upgrade outlay")
     try:
         return _result(table, notes)
+    except MissingExtra:
+        raise
     except (OutlayError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadFile(f"{source} is a damaged result ({_one_line(error)})") from error
 

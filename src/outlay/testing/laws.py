@@ -27,7 +27,7 @@ from outlay.engine.compiler.dispatch import classes_of, reason_of
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.vocabulary import OPTIONS, learn
-from outlay.parameters import equal, hashable
+from outlay.values import equal, hashable
 
 _FEW, _SOME, _MANY = 3_000, 100_000, 2_000_000  # draws: interpreted, and compiled
 _ERRORS = 5.0  # standard errors, which chance exceeds once in 1.7 million numbers; a law has five

@@ -29,7 +29,7 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
 
 def stored_policy(terms: e.Terms) -> Policy | None:
     """The policy that a ledger names, where outlay has it: the one place where a stored name is looked up."""
-    kind = named(terms.policy["name"])
+    kind = named(terms.policy["name"], terms.version)
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
