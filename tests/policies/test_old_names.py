@@ -37,6 +37,7 @@ def test_in_an_experiment_file() -> None:
 def test_a_name_that_is_newer_than_the_ledger_is_a_policy_of_the_users_own() -> None:
     """0.1.0 had no RoundRobin: whoever ran one then had written it, and must bring it along."""
     assert policies.named("RoundRobin", "0.1.0") is None
+    assert policies.named("RoundRobin", "no version") is policies.RoundRobin
     assert policies.named("RoundRobin", "0.2.0") is policies.named("Uniform", "0.1.0") is policies.RoundRobin
 
 

@@ -5,6 +5,7 @@ rng)` for each arm with randomness, `excess(belief, low, high)` for each arm aga
 rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-policy.md which one to run.
 """
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from outlay.formulas.choose import Now, best_by_excess, best_by_sample, best_by_score
@@ -49,7 +50,8 @@ def named(name: object, written_by: str | None = None) -> type[Any] | None:
     """
     if not isinstance(name, str):
         return None
-    if written_by is not None and tuple(map(int, written_by.split(".")[:2])) < SINCE.get(name, (0, 0)):
+    version = re.match(r"(\d+)\.(\d+)", written_by or "")
+    if version and (int(version[1]), int(version[2])) < SINCE.get(name, (0, 0)):
         return None
     return BY_NAME.get(name) or RENAMED.get(name)
 
