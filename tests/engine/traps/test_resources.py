@@ -43,7 +43,7 @@ from typing import NamedTuple
 import numpy as np
 
 import outlay
-from outlay.arms import Beta, Empirical
+from outlay.arms import Empirical
 
 
 class Allocating(NamedTuple):
@@ -56,7 +56,7 @@ class Allocating(NamedTuple):
 
 
 logged = [Empirical(np.arange(1.0, rows), np.arange(1.0, rows)) for rows in (50, 60)]
-problem = outlay.Problem([*logged, Beta(0.4, 0.3, 0.2, 0.1), Beta(0.4, 0.2, 0.2, 0.1)])
+problem = outlay.Problem(logged)
 for seed in range(3):
     assert outlay.simulate(problem, Allocating(), [1000.0], runs=8, seed=seed).pulls.sum() > 0
 """
