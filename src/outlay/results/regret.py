@@ -16,8 +16,8 @@ from outlay.errors import BadParameter
 
 Floats = NDArray[np.float64]
 
-Kind = Literal["pseudo", "realised"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+RegretKind = Literal["pseudo", "realised"]
+REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
 COVERAGE = 0.95
 
 
@@ -33,9 +33,9 @@ class Summary(NamedTuple):
     q90: Floats
 
 
-def check_kind(kind: object) -> Kind:
+def check_kind(kind: object) -> RegretKind:
     """The kind, if it names an estimate of regret; else BadParameter."""
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in REGRET_KINDS:
         raise BadParameter("regret", "kind", '"pseudo" or "realised"', kind)
     return kind
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from outlay.errors import BadParameter
 from outlay.extras import needed
 from outlay.results import regret
-from outlay.results.regret import Kind
+from outlay.results.regret import RegretKind
 from outlay.values import equal
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Result:
         return int(self.pulls.shape[1])
 
     @needed("Result.regret")
-    def regret(self, kind: Kind = "pseudo") -> pd.DataFrame:
+    def regret(self, kind: RegretKind = "pseudo") -> pd.DataFrame:
         """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
 
         `kind="pseudo"` is Σ_k T_k μ_k Δ_k; `kind="realised"` is the simulated mean reward of π* minus the reward, with

@@ -28,7 +28,7 @@ from outlay.engine import loop
 from outlay.engine.compiler import cache
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.compiler.records import described, shape
-from outlay.engine.compiler.untyped import NumbaType, Record
+from outlay.engine.compiler.untyped import FieldTuple, NumbaType
 from outlay.engine.compiler.vocabulary import OPTIONS, counting_play, learn
 from outlay.engine.compiler.world import law_at
 from outlay.parameters import is_record
@@ -44,7 +44,7 @@ class CannotCompile(Exception):
     """Numba refuses the policy, its memory or a law; the message says why, in one line."""
 
 
-def compiled(policy: Record, memory: Record, world: Record) -> Callable[..., None]:
+def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple) -> Callable[..., None]:
     """`loop.play`, compiled for these classes: from this process, from disk, or now.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
@@ -58,7 +58,7 @@ def compiled(policy: Record, memory: Record, world: Record) -> Callable[..., Non
         return _entries[key][0]
 
 
-def _compile(things: tuple[Record, Record, Record], reach: Reach) -> Callable[..., None]:
+def _compile(things: tuple[FieldTuple, FieldTuple, FieldTuple], reach: Reach) -> Callable[..., None]:
     if not reach.portable or _changed(reach):
         copies = StandIns(reach)
         for function in copies.functions:
@@ -95,11 +95,11 @@ def _entry(signature: tuple[NumbaType, ...], **options: bool) -> Callable[..., N
 
 
 def _signature(
-    policy: Record, memory: Record, world: Record, stand_in: Callable[[type], type]
+    policy: FieldTuple, memory: FieldTuple, world: FieldTuple, stand_in: Callable[[type], type]
 ) -> tuple[NumbaType, ...]:
     """The numba types of `play`'s arguments."""
 
-    def type_of(value: Record) -> NumbaType:
+    def type_of(value: FieldTuple) -> NumbaType:
         if is_record(value):
             return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         return numba.typeof(value)
@@ -119,7 +119,7 @@ def _signature(
     )
 
 
-def classes_of(value: Record) -> list[type]:
+def classes_of(value: FieldTuple) -> list[type]:
     """The class of a record and of every record inside it."""
     if not is_record(value):
         return []

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from outlay.engine.compiler.untyped import Record
+from outlay.engine.compiler.untyped import FieldTuple
 from outlay.parameters import is_record
 
 Shape = object  # classes, dtypes and layouts, in tuples as the value is
 
 
-def coerced(record: Record) -> Record:
+def coerced(record: FieldTuple) -> FieldTuple:
     """The same record with each field as its annotation says: 1 becomes 1.0 for a float, a list an array.
 
     Numba compiles anew for an int where it saw a float, and for a strided or read-only array: so that compilation
@@ -28,7 +28,7 @@ def coerced(record: Record) -> Record:
     )
 
 
-def shape(value: Record) -> Shape:
+def shape(value: FieldTuple) -> Shape:
     """Equal for values that one compilation serves: of one class, with fields of equal types."""
     if is_record(value):
         return type(value), tuple(map(shape, value))
@@ -49,7 +49,7 @@ def described(shape: Shape) -> str:
     return f"{shape.__module__}.{shape.__qualname__}" if isinstance(shape, type) else repr(shape)
 
 
-def _coerced(value: Record, hint: object) -> object:
+def _coerced(value: FieldTuple, hint: object) -> object:
     if is_record(value):
         return coerced(value)
     if hint in (float, int, bool) and isinstance(value, (bool, int, float, np.generic)):

@@ -5,4 +5,4 @@ from typing import Any
 NumbaType = Any  # one of numba.types: what an argument is, while code is compiled
 Emitter = Any  # numba's contexts and builders, which write LLVM's code
 Found = Any  # what an overload answers with: a function, or None for "not mine"
-Record = Any  # a tuple with named fields, whatever its class: compiled code is made for that class
+FieldTuple = Any  # a tuple with named fields, whatever its class: compiled code is made for that class

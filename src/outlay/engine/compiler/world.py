@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from outlay.arms.law import AnyLaw
 from outlay.engine.compiler.records import Shape, coerced, described, shape
-from outlay.engine.compiler.untyped import Record
+from outlay.engine.compiler.untyped import FieldTuple
 from outlay.engine.loop import Drawing
 from outlay.parameters import is_record
 
@@ -91,7 +91,7 @@ def compose(laws: Sequence[AnyLaw]) -> World:
     return World(groups, rows)
 
 
-def _rows(laws: list[Record]) -> Rows:
+def _rows(laws: list[FieldTuple]) -> Rows:
     parts = [_flat(law) for law in laws]
     arrays = tuple(np.concatenate(stretch) for stretch in zip(*(part[1] for part in parts), strict=True))
     lengths = np.array([[len(array) for array in part[1]] for part in parts], np.int64).reshape(len(laws), len(arrays))
@@ -100,7 +100,7 @@ def _rows(laws: list[Record]) -> Rows:
     return Rows(laws[0], np.array([part[0] for part in parts], np.float64).reshape(len(laws), -1), arrays, starts)
 
 
-def _flat(law: Record) -> tuple[list[float], list[NDArray[np.float64]]]:
+def _flat(law: FieldTuple) -> tuple[list[float], list[NDArray[np.float64]]]:
     """A law's numbers and arrays, nested laws in their place."""
     numbers: list[float] = []
     arrays: list[NDArray[np.float64]] = []

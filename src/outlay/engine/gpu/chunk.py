@@ -35,7 +35,7 @@ class Chunk:
         zeros, lanes = plan.zeros, self.lanes
         marks = np.zeros((4, lanes), np.int64)
         marks[PASSED, task.runs :] = len(task.budgets)  # the padding is done
-        self.state = plan.kernel.State(
+        self.state = plan.kernel.Standings(
             zeros(arms, lanes, dtype=np.int64),
             zeros(4, lanes),
             plan.cuda.to_device(marks),

@@ -39,7 +39,7 @@ from outlay.engine.loop import (
 )  # fmt: skip
 from outlay.policies.protocol import MemoryTuple, Policy
 
-LEADER = 3  # a row of State.marks beside those of the loop
+LEADER = 3  # a row of Standings.marks beside those of the loop
 # Entries of the tally, which a run that raises is not in: runs not done, those that need help, what is done, runs done.
 OPEN, TROUBLED, SHARE, DONE = range(4)
 MILLION = 1_000_000  # the tally counts shares of a run in millionths
@@ -47,7 +47,7 @@ WARP = 0xFFFFFFFF
 PATIENCE = 32  # missed pulls in a warp that are worth a step of a contest (measured)
 
 
-class State(NamedTuple):
+class Standings(NamedTuple):
     """Where each run stands; the run is the last axis."""
 
     pulls: NDArray[np.int64]  # [arm, run]
@@ -60,7 +60,7 @@ class State(NamedTuple):
 
 
 def play_plainly(
-    world: Arms, policy: Policy, memories: MemoryTuple, state: State, passages: Passages, budgets: Floats,
+    world: Arms, policy: Policy, memories: MemoryTuple, state: Standings, passages: Passages, budgets: Floats,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, deciding anew at each."""
@@ -96,7 +96,7 @@ def play_plainly(
 
 
 def play_lazily(
-    world: Arms, policy: Phased, memories: MemoryTuple, state: State, passages: Passages, budgets: Floats,
+    world: Arms, policy: Phased, memories: MemoryTuple, state: Standings, passages: Passages, budgets: Floats,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, scoring the leader alone where that is enough."""
@@ -181,14 +181,14 @@ def count_in(tally: Counts, done: bool, troubled: bool, spent: float, earned: fl
         cuda.atomic.add(tally, TROUBLED, 1)
 
 
-def open_stream(rng: Philox, state: State, run: int, key: np.uint64, first: int) -> None:
+def open_stream(rng: Philox, state: Standings, run: int, key: np.uint64, first: int) -> None:
     """Take up a run's stream where it was left."""
     rng.words[KEY], rng.words[RUN] = key, uint64(first + run)
     rng.words[BLOCK], rng.words[KEPT], rng.words[KEEPS] = state.words[0, run], state.words[1, run], state.words[2, run]
     rng.normals[NORMAL], rng.normals[KEEPS_NORMAL] = state.normals[0, run], state.normals[1, run]
 
 
-def close_stream(rng: Philox, state: State, run: int) -> None:
+def close_stream(rng: Philox, state: Standings, run: int) -> None:
     """Leave it so."""
     state.words[0, run], state.words[1, run], state.words[2, run] = rng.words[BLOCK], rng.words[KEPT], rng.words[KEEPS]
     state.normals[0, run], state.normals[1, run] = rng.normals[NORMAL], rng.normals[KEEPS_NORMAL]

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from outlay.numerals import tick
 from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, look, set_scale, sheet_of, stacked
-from outlay.report.numbers.curves import RegretKind
 from outlay.report.numbers.distribution import distribution
+from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 from outlay.words import counted
 

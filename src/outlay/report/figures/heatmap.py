@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from outlay.report.figures.style import INK, PALETTE, Width, blank, frame, sheet_of, stacked
-from outlay.report.numbers.curves import RegretKind
 from outlay.report.numbers.heat import Measure, heat_map
+from outlay.results.regret import RegretKind
 from outlay.results.result import Result
 
 _DARKEST = 0.65  # what ink is still read on

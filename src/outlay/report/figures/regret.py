@@ -21,7 +21,8 @@ from outlay.report.figures.style import (
     sheet_of,
 )
 from outlay.report.numbers.bounds import bounds_chart
-from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, RegretKind, Scale, regret_chart
+from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, Scale, regret_chart
+from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed

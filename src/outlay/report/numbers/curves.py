@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.errors import BadParameter, NotCovered
-from outlay.results.regret import check_kind
+from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result
 from outlay.theory import lower_bound, rates, upper_bound
 from outlay.words import shortened
@@ -24,7 +24,6 @@ _LOG_FROM = 20.0
 FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
 _CEILING_HELPS = {"linear": 1.5, "log": 10.0}
 
-RegretKind = Literal["pseudo", "realised"]
 Scale = Literal["linear", "log"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 LOWER_BOUND, PRINTED_BOUND = "lower bound as B grows", "the same, as printed"

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.report.numbers.curves import Axis, Curve, Floats, RegretKind, regret_axis
+from outlay.report.numbers.curves import Axis, Curve, Floats, regret_axis
 from outlay.results import regret as regrets
+from outlay.results.regret import RegretKind
 from outlay.results.result import Result
 from outlay.words import shortened
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from outlay.checks import word
 from outlay.errors import BadParameter
 from outlay.numerals import percent
-from outlay.report.numbers.curves import Floats, RegretKind
+from outlay.report.numbers.curves import Floats
+from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 from outlay.words import shortened
 

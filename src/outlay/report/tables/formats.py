@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from outlay.checks import word
 from outlay.numerals import coefficient
 from outlay.report.contents import Format
-from outlay.report.numbers.curves import RegretKind
 from outlay.report.tables.latex import latex_table, slug
 from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, regret_numbers, rich_table
 from outlay.report.tables.tex_text import tex
+from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 
 _WIDTH = 160  # characters of a terminal, for a table that is read in a file

@@ -6,8 +6,8 @@ import numpy as np
 
 from outlay.checks import line
 from outlay.numerals import amount, coefficient
-from outlay.report.numbers.curves import Floor, RegretKind, floor_of
-from outlay.results.regret import check_kind
+from outlay.report.numbers.curves import Floor, floor_of
+from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result, checked
 from outlay.words import plural
 
