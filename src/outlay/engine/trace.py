@@ -7,6 +7,7 @@ import numpy as np
 
 from outlay.arms.problem import Problem
 from outlay.engine.loop import Scratch, decide, forget
+from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy, checked_memory, with_budget
 
 
@@ -36,6 +37,8 @@ def trace(problem: Problem, policy: Policy, budget: float, seed: int = 0, run: i
         if memory.full():
             memory = memory.grown()
         arm = decide(policy, memory, pulls, spent, n, scratch, rng)
+        if not 0 <= arm < len(pulls):
+            raise BadParameter(type(policy).__name__, "the arm that choose returns", f"0 to {len(pulls) - 1}", arm)
         cost, reward = problem.arms[arm].draw(rng)
         memory.observe(arm, cost, reward)
         pulls[arm] += 1

@@ -37,8 +37,6 @@ BUILT_IN: dict[str, type[Any]] = {
 BY_NAME = BUILT_IN | {name: getattr(baselines, name) for name in baselines.__all__}
 
 RENAMED: dict[str, type[Any]] = {"Uniform": RoundRobin}  # names of older versions: files, ledgers and users hold them
-
-
 SINCE = {"RoundRobin": (0, 2)}  # names that files of older versions can have only for a user's own policy
 
 
