@@ -54,6 +54,8 @@ def rivals(problem: Problem) -> dict[str, Any]:
         "CUCB": b.CUCB(),
         "IUCB": b.IUCB(),
         "Greedy": b.Greedy(),
+        "RootGreedy": b.RootGreedy(),
+        "UCBAIR": b.UCBAIR(),
         "BudgetUCB": b.BudgetUCB(least),
         "RobustUCBTruncated": b.RobustUCBTruncated(*squares),
         "UCBBV1": b.UCBBV1(least),

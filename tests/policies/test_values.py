@@ -40,6 +40,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "IUCB": {"alpha": 1.0, **BOUNDS},
     "KUBE": {"reward_bound": 3.0, "budget": 50.0},
     "MUCB": {"alpha": 1.0, **BOUNDS},
+    "UCBAIR": {"beta": 0.5, "explore": 0.25, "bound": 3.0},
     "UCBBV1": {"min_cost": 0.5, **BOUNDS},
     "UCBBV2": BOUNDS,
     "BGreedy": {"explore": 5.0},
@@ -53,6 +54,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "PDBwK": {**BOUNDS, "factor": 0.5, "budget": 50.0},
     "RobustUCBMedian": {"var_cost": 0.04, "var_reward": 0.09},
     "RobustUCBTruncated": {"cost_moment": 0.04, "reward_moment": 0.09},
+    "RootGreedy": {},
     "UCBSCPlus": BOUNDS,
 }
 of_each = pytest.mark.parametrize("name", GIVEN)

@@ -22,6 +22,9 @@ SCORED: list[Any] = [
     b.OmegaUCB(rho=1.0, cost_bound=2.0, reward_bound=3.0),
     b.OmegaStarUCB(),
     b.OmegaStarUCB(rho=1.0, wait=0, cost_bound=2.0, reward_bound=3.0),
+    b.RootGreedy(),
+    b.UCBAIR(),
+    b.UCBAIR(beta=0.5, explore=0.25, bound=3.0),
     b.BKLUCB(0.5),
     b.BKLUCB([0.5, 1.0, 2.0], reward_bound=3.0, loglog=0.0),
 ]

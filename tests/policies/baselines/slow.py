@@ -21,6 +21,15 @@ def greedy(samples: Samples, n: float) -> float:
     return float(r / x) if x > 0 else INF
 
 
+def ucb_v(samples: Samples, n: float, explore: float, b: float) -> float:
+    costs, rewards = np.array(samples).T
+    T, x, E = len(samples), float(costs.mean()), explore * np.log(n)
+    if x <= 0 or (T == 1 and b == 0):
+        return INF
+    rate = float(rewards.mean()) / x
+    return float(rate + (np.sqrt(2 * np.var(rewards - rate * costs) * E / T) + 3 * b * E / T) / x)
+
+
 def fractional_kube(samples: Samples, n: float, m_r: float) -> float:
     T, _, r = unit(samples, 1.0, m_r)
     x = np.mean(samples, axis=0)[0]
@@ -143,6 +152,14 @@ def epsilon_first(history: History, spent: float, budget: float, epsilon: float)
     if n < len(history) or spent < epsilon * budget:
         return {n % len(history)}
     return first_of([greedy(s, n) for s in history], history)
+
+
+def opening(history: History, limit: float, score: Callable[[Samples, float], float]) -> set[int]:
+    """The first arm never pulled while fewer than the limit were, else the best of those that were."""
+    n, fresh = sum(map(len, history)), [k for k, samples in enumerate(history) if not samples]
+    if fresh and len(history) - len(fresh) < limit:
+        return {fresh[0]}
+    return first_of([score(samples, n) if samples else -INF for samples in history], history)
 
 
 def ucb_bv2(history: History, m_x: float, m_r: float) -> set[int]:

@@ -16,7 +16,7 @@ from outlay.beliefs import Belief, Moments
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.vocabulary import OPTIONS, learn
-from outlay.formulas.choose import log_of
+from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
 from outlay.policies.protocol import memory_of
@@ -81,6 +81,32 @@ def test_deterministic_choices_equal_the_slow_twins() -> None:
         check_twin(b.EpsilonFirst(0.3, budget=50.0), lambda h, spent: slow.epsilon_first(h, spent, 50.0, 0.3), seed)
         check_twin(b.UCBBV2(1.5, 2.0), lambda h, _: slow.ucb_bv2(h, 1.5, 2.0), seed)
         check_twin(b.PDBwK(1.5, 2.0, factor=0.1, budget=90.0), lambda h, _: slow.pd_bwk(h, 90.0, 0.1, 1.5, 2.0), seed)
+
+
+@pytest.mark.parametrize(
+    ("policy", "limit", "score"),
+    [
+        (b.RootGreedy(), lambda n: 1 + n**0.5, slow.greedy),
+        (b.UCBAIR(), lambda n: (n + 1) ** 0.5, lambda s, n: slow.ucb_v(s, n, 1.0, 0.0)),
+        (b.UCBAIR(2.0, 0.1, 0.5), lambda n: (n + 1) ** (2 / 3), lambda s, n: slow.ucb_v(s, n, 0.1, 0.5)),
+        (b.UCBAIR(0.5, 0.1), lambda n: (n + 1) ** 0.25, lambda s, n: slow.ucb_v(s, n, 0.1, 0.0)),
+    ],
+    ids=["√n-greedy", "β = 1", "β = 2", "β = 0.5"],
+)
+def test_arms_are_opened_as_by_the_slow_twin(
+    policy: Any, limit: Callable[[int], float], score: Callable[[slow.Samples, float], float]
+) -> None:
+    """The twin counts what is open, the policies look at an arm's index; rounding may move a limit that is whole."""
+    rng, pulls, arms = np.random.default_rng(0), 500, 30
+    memory, history, seen = Moments.empty(arms), blank(arms), np.zeros(arms, np.int64)
+    for n in range(pulls):
+        arm = best_by_score(policy, memory, seen, log_of(n))
+        assert any(arm in slow.opening(history, limit(n) * (1 + e), score) for e in (-1e-12, 1e-12)), n
+        pair = tuple((1.0 + 0.3 * rng.standard_normal(2) + [0.0, 0.1 * (arm % 7)]).tolist())
+        memory.observe(arm, *pair)
+        history[arm].append(pair)
+        seen[arm] += 1
+    assert abs((seen > 0).sum() - min(arms, limit(pulls))) <= 1
 
 
 def test_b_greedy_equals_the_slow_twin() -> None:

@@ -18,6 +18,7 @@ LAZY: list[Any] = [
     *(b.IUCB(**BOUNDS), b.CUCB(**BOUNDS), b.MUCB(1.0, **BOUNDS), b.UCBSCPlus(**BOUNDS), b.OmegaUCB(1.0, **BOUNDS)),
     *(b.OmegaStarUCB(0.25, 30, **BOUNDS), b.OmegaStarUCB(1.0, 0, **BOUNDS), b.BKLUCB(0.5, reward_bound=3.0)),
     *(b.RobustUCBMedian(1e-5, 1e-5), b.RobustUCBTruncated(3e-3, 3e-3)),
+    *(b.RootGreedy(), b.UCBAIR(), b.UCBAIR(2.0, 0.25, bound=3.0)),
 ]
 # Not the reference figures'; a compilation each.
 PLAYED: list[Any] = [

@@ -44,6 +44,9 @@ def test_scores_equal_the_slow_twins(seed: int) -> None:
         bounds = (m_x, m_r)
         pairs: dict[str, tuple[Any, float]] = {
             "greedy": (b.Greedy(), slow.greedy(samples, n)),
+            "√n-greedy": (b.RootGreedy(), slow.greedy(samples, n)),
+            "UCB-AIR": (b.UCBAIR(1.0, rho, m_r), slow.ucb_v(samples, n, rho, m_r)),
+            "UCB-AIR without a bound": (b.UCBAIR(1.0, rho), slow.ucb_v(samples, n, rho, 0.0)),
             "fractional KUBE": (b.FractionalKUBE(m_r), slow.fractional_kube(samples, n, m_r)),
             "UCB-BV1": (b.UCBBV1(least, *bounds), slow.ucb_bv1(samples, n, least, *bounds)),
             "Budget-UCB": (b.BudgetUCB(least, *bounds), slow.budget_ucb(samples, n, least, *bounds)),

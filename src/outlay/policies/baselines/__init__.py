@@ -1,6 +1,7 @@
 """What other papers play: rival policies under the same protocol, one file each; docs/baselines.md lists them.
 
-Each pulls every arm once first. Those for costs and rewards in [0, 1] divide by the bounds they are told.
+Each pulls every arm once first, except `RootGreedy` and `UCBAIR`, which are for hundreds of arms. Those for costs and
+rewards in [0, 1] divide by the bounds they are told.
 """
 
 from outlay.policies.baselines.b_greedy import BGreedy
@@ -20,6 +21,8 @@ from outlay.policies.baselines.omega_ucb import OmegaUCB
 from outlay.policies.baselines.pd_bwk import PDBwK
 from outlay.policies.baselines.robust_median import RobustUCBMedian
 from outlay.policies.baselines.robust_truncated import RobustUCBTruncated
+from outlay.policies.baselines.root_greedy import RootGreedy
+from outlay.policies.baselines.ucb_air import UCBAIR
 from outlay.policies.baselines.ucb_bv1 import UCBBV1
 from outlay.policies.baselines.ucb_bv2 import UCBBV2
 from outlay.policies.baselines.ucb_sc import UCBSCPlus
@@ -31,6 +34,7 @@ __all__ = [
     "IUCB",
     "KUBE",
     "MUCB",
+    "UCBAIR",
     "UCBBV1",
     "UCBBV2",
     "BGreedy",
@@ -44,5 +48,6 @@ __all__ = [
     "PDBwK",
     "RobustUCBMedian",
     "RobustUCBTruncated",
+    "RootGreedy",
     "UCBSCPlus",
 ]
