@@ -10,9 +10,10 @@ import pytest
 from benchmarks.leaderboard import __main__ as command
 from benchmarks.leaderboard import cells, play, problems, real, store, tables
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender, always, with_bounds, with_moments
+from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Setting
-from benchmarks.leaderboard.summary import by_group, summaries
+from benchmarks.leaderboard.summary import ratios_by, summaries
 
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli, Pareto
@@ -45,7 +46,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def played(folder: Path, contenders: dict[str, Contender] = PLAYERS) -> list[play.Played]:
-    return play.play_all(play.jobs_of([COINS], contenders, SETTING), SETTING, folder, print)
+    return play.play_all(play.jobs_of(COINS, contenders, SETTING), folder, print)
 
 
 def test_kept_results_are_not_played_again(tmp_path: Path, counted: list[str]) -> None:
@@ -122,7 +123,7 @@ def test_without_anybody_unaided_there_is_no_ratio() -> None:
 
 def row(problem: str, policy: str, ratio: float, error: float = 0.0, long: float = 0.0, told: str = "nothing") -> Any:
     return cells.Row(
-        problem, "tiny", 300.0, policy, told, ratio, 0.0, 1.0, 1.0, 1.0, long, None, ratio, error, ratio == 1.0
+        problem, "tiny", 300.0, policy, told, ratio, 0.0, 1.0, 1.0, 1.0, long, None, ratio, error, ratio == 1.0, 2
     )
 
 
@@ -140,7 +141,7 @@ def test_summary_over_cells() -> None:
     assert (a.within_tenth, a.within_half, a.long, a.most_long, a.won) == (0.5, 1.0, 0.1, 0.2, 1)
     assert (b.within_tenth, b.within_half, b.won) == (0.5, 1.0, 1)
     assert [each.frontier for each in (c, b, d, a)] == [False, True, False, False]
-    assert by_group(rows) == {"tiny": {each.policy: each.ratio for each in (c, b, d, a)}}
+    assert ratios_by(rows, lambda each: each.group) == {"tiny": {each.policy: each.ratio for each in (c, b, d, a)}}
 
 
 def test_who_played_fewer_cells_bars_nobody_from_the_frontier() -> None:
@@ -151,7 +152,7 @@ def test_who_played_fewer_cells_bars_nobody_from_the_frontier() -> None:
 def test_the_command_from_end_to_end(
     tmp_path: Path, tiny: None, counted: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = ["--folder", str(tmp_path / "kept"), "--runs", "20", "--budgets", "20", "100"]
+    where = ["--folder", str(tmp_path / "kept"), "--runs", "20", "--budgets", "20", "100", "--workers", "1"]
     command.main(where)
     out = capsys.readouterr().out
     assert out.index("Budget 20 mean costs") < out.index("Budget 100 mean costs") < out.index("All 2 cells")
@@ -182,6 +183,7 @@ def test_a_page_shows_what_is_kept_alone(
     ("arguments", "sentence"),
     [
         (["--only", "nobody"], "only of leaderboard must be a problem of --list, or one of tiny, RoundRobin, Worst"),
+        (["--workers", "0"], "workers of leaderboard must be a whole number ≥ 1; got 0"),
         (["--runs", "1"], "runs of leaderboard must be a whole number ≥ 2; got 1"),
         (["--budgets", "-5"], "budgets of leaderboard must be a finite number > 0; got -5.0"),
         (["--page", "nowhere.md"], "cannot read nowhere.md: No such file or directory"),
@@ -199,12 +201,18 @@ def test_bad_arguments_get_one_sentence(
 
 def test_names_choose_problems_groups_and_policies() -> None:
     other = Entry("dice", "other", COINS.problem)
-    assert command.selected([], [COINS, other], PLAYERS) == ([COINS, other], PLAYERS)
+    assert command.selected([], [COINS, other], PLAYERS) == ([COINS, other], {})
     assert command.selected(["tiny", "W*"], [COINS, other], PLAYERS) == ([COINS], {"Worst": PLAYERS["Worst"]})
-    assert command.selected(["d*"], [COINS, other], PLAYERS) == ([other], PLAYERS)
+    assert command.selected(["d*"], [COINS, other], PLAYERS) == ([other], {})
     reserve = {"Slow": Contender("nothing", always(RoundRobin()), reserve=True)}
-    assert command.selected([], [COINS], PLAYERS | reserve) == ([COINS], PLAYERS)
     assert command.selected(["S*"], [COINS], PLAYERS | reserve) == ([COINS], reserve)
+
+
+def test_who_plays_where_nobody_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, swarm = (Contender("nothing", always(RoundRobin()), True, many) for many in (False, True))
+    monkeypatch.setattr(command, "CONTENDERS", PLAYERS | {"Slow": slow, "Swarm": swarm})
+    assert command.unasked(COINS) == PLAYERS
+    assert command.unasked(Drawn("uniform", 30)) == {"Swarm": swarm}
 
 
 def test_names_are_unlike_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

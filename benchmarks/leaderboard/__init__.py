@@ -1,10 +1,12 @@
 """Which policy should people run? Problems × policies × budgets, every run kept, and tables of the results.
 
     problems.py     what is played: synthetic problems, and real ones where their data is at hand
+    many.py         problems with many arms, drawn anew for every run
     real.py         problems from logs of (arm, instance, cost, reward)
     contenders.py   who plays: a line for each policy, with what it is told
     store.py        where results are kept, each named by everything it depends on
-    play.py         what is not kept yet is played
+    play.py         what is not kept yet is played, in several processes
+    progress.py     what is seen meanwhile
     cells.py        a policy in a cell (problem × budget): regret, its tail, ratios
     summary.py      a policy over all cells
     tables.py       both, for a terminal and in Markdown

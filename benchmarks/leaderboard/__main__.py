@@ -4,7 +4,6 @@ import argparse
 import fnmatch
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from rich.console import Console
 from benchmarks.leaderboard import page, tables
 from benchmarks.leaderboard.cells import rows_of
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender
-from benchmarks.leaderboard.play import jobs_of, play_all, read_all
-from benchmarks.leaderboard.problems import DATA, Entry, problems
+from benchmarks.leaderboard.many import PER_ARM, Drawn
+from benchmarks.leaderboard.play import jobs_of, play_all, read_all, refuse_interpreted
+from benchmarks.leaderboard.problems import DATA, AnyEntry, problems
 from benchmarks.leaderboard.store import Setting
 from outlay import __version__
 from outlay.checks import vector, whole
@@ -22,6 +22,7 @@ from outlay.errors import BadParameter, InterpretedWarning, OutlayError
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS, QUICK = (300.0, 1_000.0, 10_000.0), (300.0, 1_000.0)
+QUICK_PER_ARM = (0.5, 3.0)
 WIDTH = 160  # of the tables, whatever the terminal's: a figure that is cut says nothing
 
 
@@ -41,9 +42,12 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--only", nargs="+", default=[], metavar="NAME", help="these problems, groups or policies; * stands for any")
     add("--budgets", nargs="+", type=float, metavar="B", help="in mean costs of the problem; 300 1000 10000")
-    add("--runs", type=int, help="of each policy in each cell; 500")
-    add("--seed", type=int, default=0, help="same seed, same figures; 0")
-    add("--quick", action="store_true", help="20 runs at 300 and 1000: does everything work?")
+    add("--per-arm", nargs="+", type=float, metavar="B",
+        help="budgets of the group many, in mean costs per arm; 0.5 1 3 10 30 100")  # fmt: skip
+    add("--runs", type=int, help="of each policy in each cell; 500, and 100 with more than 100 arms of the group many")
+    add("--seed", type=int, default=0, help="same seed, same problems of the group many, same figures; 0")
+    add("--workers", type=int, default=os.cpu_count() or 1, help="processes to play in; all cores")
+    add("--quick", action="store_true", help="20 runs at the smaller budgets: does everything work?")
     add("--folder", type=Path, default=ROOT / "build" / "leaderboard", help="of the kept results; build/leaderboard")
     add("--page", nargs="?", type=Path, const=ROOT / "docs" / "leaderboard.md", metavar="FILE",
         help="play nothing: write the tables of what is kept to the page, docs/leaderboard.md")  # fmt: skip
@@ -52,50 +56,59 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def command(chosen: argparse.Namespace) -> None:
-    warnings.filterwarnings("error", category=InterpretedWarning)  # such a policy would play for days
-    setting = checked_setting(chosen)
-    entries, contenders = selected(chosen.only, problems(), CONTENDERS)
+    refuse_interpreted()
+    workers = whole("leaderboard", "workers", chosen.workers, at_least=1)
+    entries, named = selected(chosen.only, problems(), CONTENDERS)
+    board = [(entry, setting) for entry in entries if (setting := setting_of(entry, chosen))]
     if not os.environ.get(DATA):
         say(f"no real problems: {DATA} names no folder of logs (docs/leaderboard.md says how to make them)")
     if chosen.list:
-        for entry in entries:
-            print(f"{entry.name:<20} {entry.group:<10} {len(entry.problem)} arms")
-        for label, contender in (contenders if chosen.only else CONTENDERS).items():
-            print(f"{label:<28} told {contender.told}{', reserve: only by name' if contender.reserve else ''}")
+        show_list([entry for entry, _ in board], named or CONTENDERS)
         return
-    jobs = jobs_of(entries, contenders, setting)
-    played = (read_all if chosen.page else play_all)(jobs, setting, chosen.folder, say)
-    told = {label: contender.told for label, contender in contenders.items()}
-    rows = rows_of(played, setting.budgets, told)
-    overall = [tables.summary_grid(rows), tables.group_grid(rows)]
+    jobs = [job for entry, setting in board for job in jobs_of(entry, named or unasked(entry), setting)]
+    played = read_all(jobs, chosen.folder, say) if chosen.page else play_all(jobs, chosen.folder, say, workers)
+    rows = rows_of(played, {label: contender.told for label, contender in CONTENDERS.items()})
     if chosen.page:
-        about = f"outlay {__version__}, {setting.runs} runs per cell, seed {setting.seed}."
-        page.rewrite(chosen.page, setting, [*overall, *(tables.matrix_grid(rows, b) for b in setting.budgets)], about)
+        runs = "–".join(f"{runs}" for runs in sorted({setting.runs for _, setting in board}))
+        about = f"outlay {__version__}, {runs} runs per cell, seed {chosen.seed}."
+        budgets = next((setting.budgets for entry, setting in board if not isinstance(entry, Drawn)), ())
+        page.rewrite(chosen.page, budgets, [*tables.overall(rows), *tables.details(rows, tables.matrix_grid)], about)
         return
     console = Console(highlight=False, emoji=False, width=WIDTH)
-    for grid in (*(tables.cell_grid(rows, budget) for budget in setting.budgets), *overall):
+    for grid in (*tables.details(rows, tables.cell_grid), *tables.overall(rows)):
         console.print(grid.title, style="bold")
         console.print(grid.for_terminal())
 
 
-def checked_setting(chosen: argparse.Namespace) -> Setting:
-    """The budgets, runs and seed that were asked for."""
-    budgets = vector("leaderboard", "budgets", chosen.budgets or (QUICK if chosen.quick else BUDGETS), above=0)
-    runs = whole(
-        "leaderboard", "runs", (20 if chosen.quick else 500) if chosen.runs is None else chosen.runs, at_least=2
-    )
+def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> None:
+    """Print what there is to play, and who plays."""
+    for entry in entries:
+        print(f"{entry.name:<20} {entry.group:<10} {entry.arms} arms")
+    for label, contender in contenders.items():
+        print(f"{label:<28} told {contender.told}{f', {where}' if (where := contender.where) else ''}")
+
+
+def setting_of(entry: AnyEntry, chosen: argparse.Namespace) -> Setting | None:
+    """The budgets, runs and seed that were asked for; None where only those of the other kind of problem were."""
+    name, given, others = "budgets", chosen.budgets, chosen.per_arm
+    usual: Sequence[float] = QUICK if chosen.quick else BUDGETS
+    if isinstance(entry, Drawn):
+        name, given, others = "per_arm", chosen.per_arm, chosen.budgets
+        usual = QUICK_PER_ARM if chosen.quick else PER_ARM
+    if others and not given:
+        return None
+    budgets = vector("leaderboard", name, given or usual, above=0)
+    runs = chosen.runs if chosen.runs is not None else 20 if chosen.quick else entry.runs
+    runs = whole("leaderboard", "runs", runs, at_least=2)
     seed = whole("leaderboard", "seed", chosen.seed, at_least=0)
     return Setting(tuple(sorted(set(budgets.tolist()))), runs, seed)
 
 
 def selected(
-    names: Sequence[str], entries: list[Entry], contenders: dict[str, Contender]
-) -> tuple[list[Entry], dict[str, Contender]]:
-    """The problems and policies with these names or of these groups.
-
-    All problems where none is named; all policies but the reserve where none is.
-    """
-    some: list[Entry] = []
+    names: Sequence[str], entries: list[AnyEntry], contenders: dict[str, Contender]
+) -> tuple[list[AnyEntry], dict[str, Contender]]:
+    """The problems with these names or of these groups, all where none is named; the policies that are named."""
+    some: list[AnyEntry] = []
     few: dict[str, Contender] = {}
     for name in names:
         here = [entry for entry in entries if fnmatch.fnmatchcase(entry.name, name) or entry.group == name]
@@ -105,7 +118,13 @@ def selected(
             raise BadParameter("leaderboard", "only", f"a problem of --list, or one of {known}", name)
         some += [entry for entry in here if entry not in some]
         few |= there
-    return some or entries, few or {label: one for label, one in contenders.items() if not one.reserve}
+    return some or entries, few
+
+
+def unasked(entry: AnyEntry) -> dict[str, Contender]:
+    """The policies that play a problem where none is named."""
+    drawn = isinstance(entry, Drawn)
+    return {label: one for label, one in CONTENDERS.items() if (one.many if drawn else not one.reserve)}
 
 
 def say(sentence: str) -> None:

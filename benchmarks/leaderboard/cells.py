@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.play import Played
-from benchmarks.leaderboard.problems import Entry
+from benchmarks.leaderboard.problems import AnyEntry
 from benchmarks.leaderboard.store import Floats
 from outlay.report.numbers.curves import floor_of
 
@@ -19,10 +20,10 @@ class Row(NamedTuple):
 
     problem: str
     group: str
-    budget: float  # in mean costs
+    budget: float  # in mean costs; where the problem is drawn, in mean costs per arm
     policy: str
     told: str
-    mean: float
+    mean: float  # of the regret; where the problem is drawn, in per cent of r*·B, as all that follows
     stderr: float
     median: float
     q90: float
@@ -32,6 +33,8 @@ class Row(NamedTuple):
     ratio: float  # mean ÷ that of the best policy in the cell not told true moments; nan if there is none
     ratio_stderr: float
     best: bool  # whether it is that policy, or equal to it
+    arms: int
+    family: str = ""  # of which the problem was drawn, if it was
 
     @property
     def unaided(self) -> bool:
@@ -44,22 +47,30 @@ def unaided(told: str) -> bool:
     return told != "moments"
 
 
-def rows_of(played: Sequence[Played], budgets: Sequence[float], told: Mapping[str, str]) -> list[Row]:
+def rows_of(played: Sequence[Played], told: Mapping[str, str]) -> list[Row]:
     """Every policy in every cell; `told` is what each is told."""
     by_problem: dict[str, list[Played]] = {}
     for each in played:
-        by_problem.setdefault(each.entry.name, []).append(each)
+        by_problem.setdefault(each.job.entry.name, []).append(each)
     rows = []
     for group in by_problem.values():
-        entry, floor = group[0].entry, floor_of(group[0].entry.problem)
-        for j, budget in enumerate(budgets):
-            regrets = {each.label: each.kept.regret[:, j] for each in group}
-            rows += cell(entry, budget, regrets, floor.at(budget * entry.mean_cost), told)
+        entry, budgets = group[0].job.entry, group[0].job.setting.budgets
+        for j, (budget, bound) in enumerate(zip(budgets, bounds_of(entry, budgets), strict=True)):
+            regrets = {each.job.label: each.kept.regret[:, j] for each in group}
+            rows += cell(entry, budget, regrets, bound, told)
     return rows
 
 
+def bounds_of(entry: AnyEntry, budgets: Sequence[float]) -> list[float | None]:
+    """The sharp lower bound on regret at each budget, where there is one; drawn problems have none in common."""
+    if isinstance(entry, Drawn):
+        return [None] * len(budgets)
+    floor = floor_of(entry.problem)
+    return [floor.at(budget * entry.mean_cost) for budget in budgets]
+
+
 def cell(
-    entry: Entry, budget: float, regrets: Mapping[str, Floats], bound: float | None, told: Mapping[str, str]
+    entry: AnyEntry, budget: float, regrets: Mapping[str, Floats], bound: float | None, told: Mapping[str, str]
 ) -> list[Row]:
     """The rows of one cell, in the order of the policies; `bound` is the sharp lower bound on regret there."""
     rivals = [label for label in regrets if unaided(told[label])]
@@ -85,6 +96,8 @@ def cell(
                 ratio=ratio,
                 ratio_stderr=error,
                 best=label in rivals and ratio == 1.0,
+                arms=entry.arms,
+                family=entry.family if isinstance(entry, Drawn) else "",
             )
         )
     return rows

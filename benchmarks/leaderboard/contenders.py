@@ -27,6 +27,14 @@ class Contender(NamedTuple):
     told: Told
     make: Callable[[Problem], Any]
     reserve: bool = False  # slow, or far behind on its home ground: it plays only where it is asked for by name
+    many: bool = False  # whether it plays the problems with many arms, too, without being asked for
+
+    @property
+    def where(self) -> str:
+        """Where it plays if nobody asks for it, unless that is on all problems with few arms only."""
+        if self.reserve:
+            return "only with many arms" if self.many else "reserve: only by name"
+        return "also with many arms" if self.many else ""
 
 
 def of_the_paper(name: str) -> Callable[[Problem], Any]:
@@ -98,17 +106,19 @@ CONTENDERS: dict[str, Contender] = {
     "FiellerKnown": Contender("moments", with_moments(policies.FiellerKnown)),
     "Fieller": Contender("nothing", always(policies.Fieller())),
     "Fieller:0.25": Contender("nothing", always(policies.Fieller(alpha=0.25))),
-    "Fieller:plugin:0.25": Contender("nothing", always(policies.Fieller(form="plugin", alpha=0.25))),
+    "Fieller:plugin:0.25": Contender("nothing", always(policies.Fieller(form="plugin", alpha=0.25)), many=True),
     "MedianRate": Contender("nothing", always(policies.MedianRate())),
     "CatoniRate": Contender("nothing", always(policies.CatoniRate()), reserve=True),
     "BernsteinRate": Contender("bounds", with_bounds(policies.BernsteinRate), reserve=True),
-    **{f"KLRate:{name}": Contender("nothing", always(policies.KLRate(name))) for name in SCHEDULES},
+    **{
+        f"KLRate:{name}": Contender("nothing", always(policies.KLRate(name)), many=name == "plus") for name in SCHEDULES
+    },
     **{
         f"KLRate:{name}:sample": Contender("nothing", always(policies.KLRate(name, "sample")), True)
         for name in SCHEDULES
     },
-    "Frugal": Contender("nothing", always(policies.Frugal())),
-    "Frugal:0.5": Contender("nothing", always(policies.Frugal(slope=0.5))),
+    "Frugal": Contender("nothing", always(policies.Frugal()), many=True),
+    "Frugal:0.5": Contender("nothing", always(policies.Frugal(slope=0.5)), many=True),
     "Frugal:bound": Contender("bounds", with_reward_bound(policies.Frugal)),
     # other papers'
     "OmegaUCB:0.25": Contender("bounds", with_bounds(baselines.OmegaUCB, rho=0.25)),
@@ -118,6 +128,10 @@ CONTENDERS: dict[str, Contender] = {
     "GaussianThompson": Contender("nothing", always(baselines.GaussianThompson())),
     "UCBSCPlus": Contender("bounds", with_bounds(baselines.UCBSCPlus)),
     "BGreedy": Contender("nothing", always(baselines.BGreedy())),
+    "Greedy": Contender("nothing", always(baselines.Greedy()), reserve=True, many=True),
+    "RootGreedy": Contender("nothing", always(baselines.RootGreedy()), reserve=True, many=True),
+    "UCBAIR": Contender("nothing", always(baselines.UCBAIR()), reserve=True, many=True),
+    "UCBAIR:0.25": Contender("nothing", always(baselines.UCBAIR(explore=0.25)), reserve=True, many=True),
     "OmegaUCB:1": Contender("bounds", with_bounds(baselines.OmegaUCB, rho=1.0), reserve=True),
     "BudgetUCB": Contender("bounds", with_bounds_and_least(baselines.BudgetUCB), reserve=True),
     "UCBBV1": Contender("bounds", with_bounds_and_least(baselines.UCBBV1), reserve=True),

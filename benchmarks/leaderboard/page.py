@@ -4,15 +4,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.leaderboard.store import Setting
 from benchmarks.leaderboard.tables import Grid
 from outlay.errors import BadFile
 from outlay.files import reading, writing
 
 
-def rewrite(path: Path, setting: Setting, grids: Sequence[Grid], about: str) -> None:
-    """Replace what stands between the markers for these budgets; the rest of the page stays as it is."""
-    begin = f"<!-- leaderboard {' '.join(f'{budget:.0f}' for budget in setting.budgets)} -->"
+def rewrite(path: Path, budgets: Sequence[float], grids: Sequence[Grid], about: str) -> None:
+    """Replace what stands between the markers for these budgets, or for many arms alone; the rest of the page stays."""
+    begin = f"<!-- leaderboard {' '.join(f'{budget:.0f}' for budget in budgets) or 'many'} -->"
     end = "<!-- end of leaderboard -->"
     with reading(path):
         page = path.read_text(encoding="utf-8")

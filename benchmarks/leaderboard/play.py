@@ -1,117 +1,167 @@
-"""Read the results that are kept; play and keep the others."""
+"""Read the results that are kept; play and keep the others, in several processes.
 
-import itertools
+A result is played in pieces: a problem's runs all at once, of problems that are drawn some runs at a time. The
+processes take pieces as they become free, so that what is slow does not hold up the rest.
+"""
+
+import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks.leaderboard.contenders import Contender
-from benchmarks.leaderboard.problems import Entry
-from benchmarks.leaderboard.store import Kept, Setting, keep, kept_at, key_of
-from outlay import __version__, simulate
-from outlay.errors import BadFile
+from benchmarks.leaderboard.many import Draw, Drawn
+from benchmarks.leaderboard.problems import AnyEntry
+from benchmarks.leaderboard.progress import Say, progress
+from benchmarks.leaderboard.store import Floats, Kept, Setting, keep, kept_at, key_of, key_of_drawn
+from outlay import Problem, __version__, simulate
+from outlay.errors import BadFile, InterpretedWarning
 
-Say = Callable[[str], None]
+PIECES = 20  # that the runs of a drawn problem are cut into
 
 
 class Job(NamedTuple):
     """A policy on a problem, for all budgets at once."""
 
-    entry: Entry
+    entry: AnyEntry
     label: str
     policy: Any
+    setting: Setting
     key: str
+
+
+class Piece(NamedTuple):
+    """Some of the runs of a job."""
+
+    job: Job
+    first: int
+    last: int  # and not this one
 
 
 class Played(NamedTuple):
     """What came of a job."""
 
-    entry: Entry
-    label: str
+    job: Job
     kept: Kept
 
 
-def jobs_of(entries: Sequence[Entry], contenders: dict[str, Contender], setting: Setting) -> list[Job]:
-    """Every contender on every problem that it admits."""
-    made = (
-        (entry, label, policy)
-        for entry in entries
-        for label, contender in contenders.items()
-        if (policy := contender.make(entry.problem)) is not None
-    )
-    return [Job(entry, label, policy, key_of(entry.problem, policy, setting)) for entry, label, policy in made]
+def jobs_of(entry: AnyEntry, contenders: dict[str, Contender], setting: Setting) -> list[Job]:
+    """Every contender on a problem that it admits; on problems that are drawn, if it needs no other word on each."""
+    if not isinstance(entry, Drawn):
+        made = {label: contender.make(entry.problem) for label, contender in contenders.items()}
+        return [
+            Job(entry, label, policy, setting, key_of(entry.problem, policy, setting))
+            for label, policy in made.items()
+            if policy is not None
+        ]
+    one, other = (entry.draw(setting.seed, run).problem for run in range(2))
+    made = {label: contender.make(one) for label, contender in contenders.items()}
+    return [
+        Job(entry, label, policy, setting, key_of_drawn(entry, one, policy, setting))
+        for label, policy in made.items()
+        if policy is not None and policy == contenders[label].make(other)
+    ]
 
 
-def find(job: Job, setting: Setting, folder: Path, say: Say) -> Kept | None:
+def find(job: Job, folder: Path, say: Say) -> Kept | None:
     """The kept result of a job; a broken file counts as none, with a message."""
     try:
-        return kept_at(folder, job.key, setting)
+        return kept_at(folder, job.key, job.setting)
     except BadFile as error:
         say(f"{error}")
         return None
 
 
-def play(job: Job, setting: Setting, folder: Path) -> Kept:
-    """Play a job and keep the result."""
-    budgets = job.entry.mean_cost * np.array(setting.budgets)
+def pieces_of(job: Job) -> list[Piece]:
+    """All runs of a job."""
+    runs = job.setting.runs
+    size = max(1, runs // PIECES) if isinstance(job.entry, Drawn) else runs
+    return [Piece(job, first, min(runs, first + size)) for first in range(0, runs, size)]
+
+
+def play(piece: Piece) -> Kept:
+    """Play a piece, on one core."""
     start = time.perf_counter()
-    result = simulate(
-        job.entry.problem, {job.label: job.policy}, budgets, runs=setting.runs, seed=setting.seed, progress=False
-    )
-    regret = result.frame()["regret"].to_numpy(dtype=np.float64).reshape(setting.runs, len(budgets))
-    kept = Kept(regret, time.perf_counter() - start)
+    job, (budgets, runs, seed) = piece.job, piece.job.setting
+    if isinstance(job.entry, Drawn):
+        regret = np.array([drawn_regret(job, job.entry.draw(seed, run)) for run in range(piece.first, piece.last)])
+    else:
+        regret = regret_of(job, job.entry.problem, job.entry.mean_cost * np.array(budgets), runs, seed)
+    return Kept(regret, time.perf_counter() - start)
+
+
+def drawn_regret(job: Job, draw: Draw) -> Floats:
+    """The regret of one run on a problem that was drawn for it, at every budget, in per cent of r*·B."""
+    budgets = draw.budgets(job.setting.budgets)
+    worth = draw.problem.rate * budgets
+    return np.asarray(100.0 * regret_of(job, draw.problem, budgets, 1, draw.seed)[0] / worth)
+
+
+def regret_of(job: Job, problem: Problem, budgets: Floats, runs: int, seed: int) -> Floats:
+    """The pseudo-regret of the job's policy: [run, budget]."""
+    result = simulate(problem, {job.label: job.policy}, budgets, runs=runs, seed=seed, workers=1, progress=False)
+    return result.frame()["regret"].to_numpy(dtype=np.float64).reshape(runs, len(budgets))
+
+
+def play_all(jobs: Sequence[Job], folder: Path, say: Say, workers: int = 1) -> list[Played]:
+    """Every job's result; what is not kept is played now, with progress on stderr."""
+    found = {job.key: find(job, folder, say) for job in jobs}
+    missing = {job.key: job for job in jobs if found[job.key] is None}
+    parts: dict[str, dict[int, Kept]] = {key: {} for key in missing}
+    with progress(len(missing)) as done:
+        for piece, part in played([piece for job in missing.values() for piece in pieces_of(job)], workers):
+            job = piece.job
+            parts[job.key][piece.first] = part
+            if len(parts[job.key]) == len(pieces_of(job)):
+                found[job.key] = joined(job, parts.pop(job.key), folder)
+                done(f"{job.entry.name}, {job.label}")
+    return [Played(job, kept) for job in jobs if (kept := found[job.key])]
+
+
+def joined(job: Job, parts: dict[int, Kept], folder: Path) -> Kept:
+    """The pieces of a job as one result, which is kept."""
+    regret = np.concatenate([parts[first].regret for first in sorted(parts)])
+    kept = Kept(regret, sum(part.seconds for part in parts.values()))
     about = {"problem": job.entry.name, "policy": job.label, "parameters": repr(job.policy), "version": __version__}
-    keep(folder, job.key, kept, **about, **setting._asdict())
+    keep(folder, job.key, kept, **about, **job.setting._asdict())
     return kept
 
 
-def play_all(jobs: Sequence[Job], setting: Setting, folder: Path, say: Say) -> list[Played]:
-    """Every job's result; what is not kept is played now, with progress on stderr."""
-    found = [find(job, setting, folder, say) for job in jobs]
-    missing = [i for i, kept in enumerate(found) if kept is None]
-    with progress(len(missing)) as begin:
-        for i in missing:
-            begin(f"{jobs[i].entry.name}, {jobs[i].label}")
-            found[i] = play(jobs[i], setting, folder)
-    return [Played(job.entry, job.label, kept) for job, kept in zip(jobs, found, strict=True) if kept]
+def played(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece, Kept]]:
+    """Play the pieces, and yield each as it is done."""
+    if workers == 1 or len(pieces) < 2:
+        yield from ((piece, play(piece)) for piece in pieces)
+        return
+    # Not forked: this process may have threads.
+    with ProcessPoolExecutor(min(workers, len(pieces)), get_context("spawn"), initializer=ready) as pool:
+        begun: dict[Future[Kept], Piece] = {pool.submit(play, piece): piece for piece in pieces}
+        try:
+            for future in as_completed(begun):
+                yield begun[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # on an error: what has not begun never does
 
 
-def read_all(jobs: Sequence[Job], setting: Setting, folder: Path, say: Say) -> list[Played]:
+def ready() -> None:
+    """What a new process does first: Ctrl-C ends it without a word, and nothing is played uncompiled."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    refuse_interpreted()
+
+
+def refuse_interpreted() -> None:
+    """Have a policy that does not compile raise: it would play for days."""
+    warnings.filterwarnings("error", category=InterpretedWarning)
+
+
+def read_all(jobs: Sequence[Job], folder: Path, say: Say) -> list[Played]:
     """The results that are kept; nothing is played."""
-    found = [find(job, setting, folder, say) for job in jobs]
+    found = [find(job, folder, say) for job in jobs]
     if missing := found.count(None):
         say(f"{missing} of {len(jobs)} results are not kept yet: play them without --page")
-    return [Played(job.entry, job.label, kept) for job, kept in zip(jobs, found, strict=True) if kept]
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Say]:
-    """Yield a function to call as each job begins: a bar on a terminal, else one line per job."""
-    console = Console(stderr=True, highlight=False, emoji=False)
-    if not console.is_terminal:
-        count = itertools.count(1)
-        yield lambda what: console.print(f"{next(count)}/{total} {what}", markup=False, soft_wrap=True)
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        begun = False
-
-        def begin(what: str) -> None:
-            nonlocal begun
-            bar.update(task, advance=int(begun), description=what)
-            begun = True
-
-        yield begin
+    return [Played(job, kept) for job, kept in zip(jobs, found, strict=True) if kept]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.many import Drawn, many_arms
 from benchmarks.leaderboard.real import real_problems
 from outlay import Problem
 from outlay.arms import Bernoulli, Beta, Discrete, Gaussian, Lognormal, Pareto, catalogue
@@ -27,8 +28,21 @@ class Entry(NamedTuple):
         """The unit of its budgets: the mean over its arms of their mean costs."""
         return float(self.problem.mean_costs.mean())
 
+    @property
+    def runs(self) -> int:
+        """How many to play where nobody asks for another number."""
+        return 500
 
-def problems() -> list[Entry]:
+    @property
+    def arms(self) -> int:
+        """How many there are."""
+        return len(self.problem)
+
+
+AnyEntry = Entry | Drawn  # one problem for all runs, or one for each
+
+
+def problems() -> list[AnyEntry]:
     """Every problem; the real ones where `OUTLAY_DATA` names the folder of their logs."""
     groups = {
         "gaussian": gaussian_problems(),
@@ -37,7 +51,8 @@ def problems() -> list[Entry]:
         "hard": hard_problems(),
         "real": real_problems(Path(folder)) if (folder := os.environ.get(DATA)) else {},
     }
-    return [Entry(name, group, problem) for group, named in groups.items() for name, problem in named.items()]
+    fixed = [Entry(name, group, problem) for group, named in groups.items() for name, problem in named.items()]
+    return [*fixed, *many_arms()]
 
 
 def gaussian_problems() -> dict[str, Problem]:

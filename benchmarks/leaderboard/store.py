@@ -1,8 +1,8 @@
 """Where results are kept: one file each, named after everything that the result depends on.
 
-That is the problem with its exact moments, the policy, the budgets, the runs, the seed, the versions of outlay, numpy
-and numba, and the code that the loop, the policy, its memory and the laws reach. So interrupted work goes on where it
-stopped, and a new policy alone is played.
+That is the problem with its exact moments (the first, and how they are drawn, where each run has its own), the policy,
+the budgets, the runs, the seed, the versions of outlay, numpy and numba, and the code that the loop, the policy, its
+memory and the laws reach. So interrupted work goes on where it stopped, and a new policy alone is played.
 """
 
 import json
@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.leaderboard.many import FAMILIES, Draw, Drawn, streams
 from outlay import Problem, __version__
 from outlay.engine import loop
 from outlay.engine.compiler.fingerprint import Reach
@@ -29,27 +30,32 @@ Floats = NDArray[np.float64]
 class Setting(NamedTuple):
     """How every cell is played."""
 
-    budgets: tuple[float, ...]  # in mean costs of the problem, rising
+    budgets: tuple[float, ...]  # in mean costs of the problem, rising; where it is drawn, in mean costs per arm
     runs: int
     seed: int
 
 
 class Kept(NamedTuple):
-    """A result: the regret of every run at every budget, and the seconds it took."""
+    """A result: the regret of every run at every budget (of a drawn problem in per cent of r*·B), and the seconds."""
 
     regret: Floats  # [run, budget]
     seconds: float
 
 
-def key_of(problem: Problem, policy: Any, setting: Setting) -> str:
+def key_of(problem: Problem, policy: Any, setting: Setting, *more: Any) -> str:
     """A name for all that a result depends on: values, and the code of the loop, the policy and the laws."""
     memory = memory_of(policy, len(problem))
     code = (loop.play, compose(problem.arms), regret.pseudo, getattr(type(memory), "grown", None))
     values = (problem.mean_costs, problem.gaps, tuple(setting), __version__, np.__version__, numba.__version__)
-    reach = Reach(*code, policy, memory, problem.arms, *values)
+    reach = Reach(*code, policy, memory, problem.arms, *values, *more)
     if not reach.portable:
         raise OutlayError(f"results of {type(policy).__name__} cannot be kept: its code is not that of a module")
     return reach.digest
+
+
+def key_of_drawn(entry: Drawn, first: Problem, policy: Any, setting: Setting) -> str:
+    """The same where each run's problem is drawn; `first` is that of run 0."""
+    return key_of(first, policy, setting, entry.name, FAMILIES[entry.family], streams, Draw.budgets)
 
 
 def keep(folder: Path, key: str, kept: Kept, **about: Any) -> None:

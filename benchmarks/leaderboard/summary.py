@@ -1,6 +1,6 @@
 """A policy over all cells: how far it is from the best of each, and how often its runs go wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,11 +62,11 @@ def summary(rows: Sequence[Row], frontier: bool) -> Summary:
     )
 
 
-def by_group(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Group → policy → geometric mean of the ratios there; the groups in the order of the rows."""
+def ratios_by(rows: Sequence[Row], part_of: Callable[[Row], str]) -> dict[str, dict[str, float]]:
+    """Part → policy → geometric mean of the ratios in that part; the parts in the order of the rows."""
     found: dict[str, dict[str, float]] = {}
-    for group in dict.fromkeys(row.group for row in rows):
-        found[group] = {each.policy: each.ratio for each in summaries([row for row in rows if row.group == group])}
+    for part in dict.fromkeys(map(part_of, rows)):
+        found[part] = {each.policy: each.ratio for each in summaries([row for row in rows if part_of(row) == part])}
     return found
 
 

@@ -1,7 +1,7 @@
 """The tables: as headings and rows of text, then for a terminal or in Markdown."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich import box
@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.leaderboard.cells import Row
-from benchmarks.leaderboard.summary import Summary, by_group, summaries
+from benchmarks.leaderboard.summary import Summary, ratios_by, summaries
 
 NONE = "–"
+BUDGET, PER_ARM = "Budget {:,g} mean costs", "Many arms, {:,g} mean costs per arm: per cent of r*·B"  # titles
 CLOSE = 1.1  # ratios up to this are set in bold
 
 
@@ -39,13 +40,38 @@ class Grid(NamedTuple):
         return f"### {self.title}\n\n" + "\n".join(lines) + "\n"
 
 
-def summary_grid(rows: Sequence[Row]) -> Grid:
-    """Every policy over all cells."""
+def overall(rows: Sequence[Row]) -> list[Grid]:
+    """Every policy over all cells; the problems with few arms and those with many have tables of their own."""
+    few, many = split(rows)
+    return [
+        *([summary_grid(few)] if few else []),
+        group_grid(rows),
+        *(many_grids(many) if many else []),
+    ]
+
+
+def details(rows: Sequence[Row], grid: Callable[[Sequence[Row], float, str], Grid]) -> list[Grid]:
+    """A table for each budget."""
+    few, many = split(rows)
+    return [
+        grid(some, budget, title)
+        for some, title in ((few, BUDGET), (many, PER_ARM))
+        for budget in sorted({row.budget for row in some})
+    ]
+
+
+def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows of problems that are always the same, and of those that are drawn."""
+    return [row for row in rows if not row.family], [row for row in rows if row.family]
+
+
+def summary_grid(rows: Sequence[Row], title: str = "All {} cells") -> Grid:
+    """Every policy over all cells, whose number goes into the title."""
     headings = (
         "policy", "told", "cells", "÷ best", "≤ 1.1×", "≤ 1.5×", "largest", "at", "long runs", "most", "won", "front",
     )  # fmt: skip
     cells = len({(row.problem, row.budget) for row in rows})
-    return Grid(f"All {cells} cells", headings, [*map(_summary_cells, summaries(rows))], left=2)
+    return Grid(title.format(cells), headings, [*map(_summary_cells, summaries(rows))], left=2)
 
 
 def _summary_cells(each: Summary) -> tuple[str, ...]:
@@ -67,14 +93,29 @@ def _summary_cells(each: Summary) -> tuple[str, ...]:
 
 def group_grid(rows: Sequence[Row]) -> Grid:
     """The mean ratio of every policy in each group of problems."""
-    groups = by_group(rows)
+    return part_grid(rows, "÷ best, by group of problems", lambda row: row.group)
+
+
+def many_grids(rows: Sequence[Row]) -> list[Grid]:
+    """Every policy over the problems with many arms: over all cells, and by what they differ in."""
+    return [
+        summary_grid(rows, "All {} cells with many arms"),
+        part_grid(rows, "÷ best with many arms, by mean costs per arm", lambda row: f"{row.budget:g}"),
+        part_grid(rows, "÷ best with many arms, by their number", lambda row: f"{row.arms}"),
+        part_grid(rows, "÷ best with many arms, by family of rates", lambda row: row.family),
+    ]
+
+
+def part_grid(rows: Sequence[Row], title: str, part_of: Callable[[Row], str]) -> Grid:
+    """The mean ratio of every policy in each part of the cells."""
+    parts = ratios_by(rows, part_of)
     order = [each.policy for each in summaries(rows)]
-    lines = [(policy, *(number(groups[group].get(policy), 2) for group in groups)) for policy in order]
-    return Grid("÷ best, by group of problems", ("policy", *groups), lines)
+    lines = [(policy, *(number(parts[part].get(policy), 2) for part in parts)) for policy in order]
+    return Grid(title, ("policy", *parts), lines)
 
 
-def cell_grid(rows: Sequence[Row], budget: float) -> Grid:
-    """Everything about each policy in each cell at one budget."""
+def cell_grid(rows: Sequence[Row], budget: float, title: str = BUDGET) -> Grid:
+    """Everything about each policy in each cell at one budget, which goes into the title."""
     headings = ("problem", "policy", "regret ± stderr", "median", "q90", "worst run", "long runs", "÷ bound", "÷ best")
     lines = [
         (
@@ -91,10 +132,10 @@ def cell_grid(rows: Sequence[Row], budget: float) -> Grid:
         for row in rows
         if row.budget == budget
     ]
-    return Grid(budget_title(budget), headings, lines, left=2)
+    return Grid(title.format(budget), headings, lines, left=2)
 
 
-def matrix_grid(rows: Sequence[Row], budget: float) -> Grid:
+def matrix_grid(rows: Sequence[Row], budget: float, title: str = BUDGET) -> Grid:
     """The ratios at one budget, a row for each problem: the best's regret, then everyone's ÷ that."""
     here = [row for row in rows if row.budget == budget]
     policies = [each.policy for each in summaries(rows)]
@@ -105,7 +146,7 @@ def matrix_grid(rows: Sequence[Row], budget: float) -> Grid:
         first = NONE if best is None else f"{number(best.mean)} ± {number(best.stderr)}"
         bound = NONE if best is None else number(best.bound, 2)
         lines.append((problem, first, bound, *(_ratio(found.get(policy)) for policy in policies)))
-    return Grid(budget_title(budget), ("problem", "best regret", "÷ bound", *policies), lines)
+    return Grid(title.format(budget), ("problem", "best regret", "÷ bound", *policies), lines)
 
 
 def _ratio(row: Row | None) -> str:
@@ -113,11 +154,6 @@ def _ratio(row: Row | None) -> str:
         return NONE
     text = number(row.ratio, 2)
     return f"**{text}**" if row.ratio <= CLOSE else text
-
-
-def budget_title(budget: float) -> str:
-    """What a table of one budget is called."""
-    return f"Budget {budget:,g} mean costs"
 
 
 def number(value: float | None, decimals: int = 1) -> str:
