@@ -114,8 +114,9 @@ def play_all(jobs: Sequence[Job], folder: Path, say: Say, workers: int = 1) -> l
     found = {job.key: find(job, folder, say) for job in jobs}
     missing = {job.key: job for job in jobs if found[job.key] is None}
     parts: dict[str, dict[int, Kept]] = {key: {} for key in missing}
+    longest = sorted(missing.values(), key=lambda job: -job.entry.arms)  # first: at the end nobody waits for them
     with progress(len(missing)) as done:
-        for piece, part in played([piece for job in missing.values() for piece in pieces_of(job)], workers):
+        for piece, part in played([piece for job in longest for piece in pieces_of(job)], workers):
             job = piece.job
             parts[job.key][piece.first] = part
             if len(parts[job.key]) == len(pieces_of(job)):
