@@ -77,7 +77,12 @@ def extremes_of(reward: float, one_cost: float, other_cost: float) -> Extremes:
 def edge_lead(rng: np.random.Generator, extremes: Extremes) -> Lead:
     """A rate, a spend > 0 and a price > 0, five arms, the extremes, a spread ≥ 0 and a size > 0."""
     spend, price, size = (edge(rng, signed=False) or 1.0 for _ in range(3))
-    return Lead(edge(rng), spend, price, 5.0, *extremes, edge(rng, signed=False), size)
+    return Lead(edge(rng), spend, price, 5.0, *extremes, edge(rng, signed=False), size, *edge_opening(rng))
+
+
+def edge_opening(rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """How many arms are open, the usual price > 0 and rate, and what was spent."""
+    return float(rng.choice([1, 2, 5, 10**5])), edge(rng, signed=False) or 1.0, edge(rng), edge(rng)
 
 
 def edge_belief(rng: np.random.Generator) -> PooledBelief:
@@ -133,7 +138,8 @@ def test_the_excess_of_a_box_is_a_lower_bound(policy: Any) -> None:
 
 def random_lead(rng: np.random.Generator, extremes: Extremes) -> Lead:
     spend, price, spread, size = (rng.exponential(scale) for scale in (100.0, 1.0, 1.0, 1.0))
-    return Lead(rng.normal(), spend, price, 5.0, *extremes, spread, size)
+    opening = float(rng.integers(1, 50)), rng.exponential(), rng.normal() - 1.0, rng.exponential(100.0)
+    return Lead(rng.normal(), spend, price, 5.0, *extremes, spread, size, *opening)
 
 
 def between(one: Lead, other: Lead, weights: Array) -> Lead:

@@ -115,14 +115,14 @@ def test_the_first_thirty_pulls_of_a_free_arm() -> None:
     """Arms that have cost nothing in all come first, 30 times each, whatever they pay."""
     memory, pulls = Pooled.empty(3), np.zeros(3, np.int64)
     for arm in [0, 1, 2, *([0, 1] * 29)]:
-        assert without_price(memory, pulls) == arm
+        assert without_price(memory, pulls, 0) == arm
         memory.observe(arm, *((0.0, 5.0), (-1.0, -5.0), (1.0, 0.5))[arm])
         pulls[arm] += 1
     assert pulls.tolist() == [30, 30, 1]
-    assert without_price(memory, pulls) == 3
+    assert without_price(memory, pulls, 0) == 3
     memory.observe(1, 40.0, 0.0)  # it has a price now
     assert memory.belief(1).mean_cost > 0
-    assert without_price(memory, pulls) == 3
+    assert without_price(memory, pulls, 0) == 3
 
 
 @pytest.mark.parametrize("policy", ALL, ids=repr)

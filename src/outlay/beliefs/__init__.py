@@ -4,6 +4,7 @@ from outlay.beliefs.belief import Belief, Sample, residual_variance, slope
 from outlay.beliefs.block_rates import block_rate
 from outlay.beliefs.blocks import BlockBelief, Blocks, block_medians
 from outlay.beliefs.moments import Moments
+from outlay.beliefs.opened import Opened
 from outlay.beliefs.pooled import Lead, Pooled, PooledBelief, price_of
 from outlay.beliefs.samples import SampleBelief, Samples
 
@@ -13,6 +14,7 @@ __all__ = [
     "Blocks",
     "Lead",
     "Moments",
+    "Opened",
     "Pooled",
     "PooledBelief",
     "Sample",

@@ -13,6 +13,7 @@ from outlay.beliefs.sums import PULLS, belief_of, empty_rows, replace, take_in, 
 from outlay.checks import Vector
 
 REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
+TINY = 1e-300  # in place of a price where nothing has cost anything
 
 
 class Lead(NamedTuple):
@@ -27,6 +28,10 @@ class Lead(NamedTuple):
     cost_max: float
     spread: float  # the variance over all pulls, 1/n, of R − rX with r the leader's rate
     size: float  # the mean square of all rewards
+    opened: float  # how many arms have been pulled; this and what follows is for policies that open arms one by one
+    usual_price: float  # the mean of their mean costs
+    usual_rate: float  # the mean of their mean rewards by that
+    spent: float  # on all pulls
 
 
 class PooledBelief(NamedTuple):
@@ -81,22 +86,7 @@ class Pooled(NamedTuple):
 
     def lead(self, leader: int) -> Lead:
         """What the others are compared with when this arm leads."""
-        belief = belief_of(self.stats, leader)
-        total = belief_of(self.stats, len(self.stats) - 1)
-        least, most = float(self.extremes[COST_MIN]), float(self.extremes[COST_MAX])
-        price = price_of(belief, least, most)
-        rate = belief.mean_reward / price
-        return Lead(
-            rate,
-            belief.pulls * price,
-            price,
-            float(len(self.stats) - 1),
-            float(self.extremes[REWARD_MAX]),
-            least,
-            most,
-            max(0.0, total.var_reward - 2.0 * rate * total.cov + rate * rate * total.var_cost),
-            total.mean_reward * total.mean_reward + total.var_reward,
-        )
+        return lead_of(self.stats, self.extremes, leader, 0.0, 0.0, 0.0)
 
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""
@@ -125,6 +115,37 @@ class Pooled(NamedTuple):
         arms = len(self.pairs)
         pairs = np.concatenate([self.pairs, np.zeros((1, *self.pairs.shape[1:]))])
         return Pooled(np.insert(self.stats, arms, 0.0, axis=0), self.extremes.copy(), pairs)
+
+
+def lead_of(stats: Vector, extremes: Vector, leader: int, opened: float, costs: float, rewards: float) -> Lead:
+    """The lead of an arm, from the sums of each arm and of all pulls.
+
+    `opened` is how many arms have been pulled, `costs` and `rewards` are the sums of their means: 0.0 if nobody asks.
+    """
+    belief = belief_of(stats, leader)
+    total = belief_of(stats, len(stats) - 1)
+    least, most = float(extremes[COST_MIN]), float(extremes[COST_MAX])
+    price = price_of(belief, least, most)
+    rate = belief.mean_reward / price
+    usual_price, usual_rate = 0.0, 0.0
+    if opened > 0.0:
+        usual_price = costs / opened if costs > 0.0 else max(abs(least), abs(most), TINY)
+        usual_rate = rewards / (opened * usual_price)
+    return Lead(
+        rate,
+        belief.pulls * price,
+        price,
+        float(len(stats) - 1),
+        float(extremes[REWARD_MAX]),
+        least,
+        most,
+        max(0.0, total.var_reward - 2.0 * rate * total.cov + rate * rate * total.var_cost),
+        total.mean_reward * total.mean_reward + total.var_reward,
+        opened,
+        usual_price,
+        usual_rate,
+        total.pulls * total.mean_cost if opened > 0.0 else 0.0,
+    )
 
 
 def note_extremes(extremes: Vector, cost: float, reward: float, first: bool) -> None:

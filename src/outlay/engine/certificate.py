@@ -1,103 +1,291 @@
-"""`choose.best_by_excess` without comparing every arm: exact, ties included.
+"""`choose.best_by_excess` and `choose.best_of_opened` without comparing every arm: exact, ties included.
 
 Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
-`excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so one round of
-bounds certifies the leader for as long as the lead stays in a box: its rate above the others', its spend not much
-larger, the extremes as they are. Until then a pull costs one lead and no logarithm, whatever the number of arms.
+`excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so an arm whose
+excess is positive between the edges of a box need not be compared while the lead stays in it. There are several boxes,
+from wide to narrow (`engine.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
+Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there
+are arms that are really close, whatever the number of arms.
 
-The box is widened when a certificate is had and narrowed when it is refused. Bounds carry a margin, since rounding may
-put an excess a little below where the formula has it. Everything here runs in the interpreter and compiled.
+Who leads is known from the last pull alone, unless the leader has fallen behind the largest rate another may have.
+Bounds carry a margin, since rounding may put an excess a little below where the formula has it. Everything here runs in
+the interpreter and compiled.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outlay.beliefs import Lead
-from outlay.formulas.choose import Counts, leader_of, least_excess, without_price
-from outlay.policies.protocol import Compared, Leads
+from outlay.beliefs import Lead, price_of
+from outlay.engine.boxes import (
+    BOXES,
+    DUE,
+    LASTING,
+    WIDTHS,
+    Boxes,
+    Floats,
+    Ints,
+    draw_box,
+    edge,
+    forget_boxes,
+    join,
+    leave,
+    meet,
+    within,
+)
+from outlay.formulas.choose import AT_ONCE, Counts, best_by_excess, best_of_opened, leader_of, leads, number
+from outlay.policies.protocol import Compared, Leads, Opening, Opens
 
 MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
-FIRST, WIDEST = 0.02, 0.5  # the width of a box, as a share of each number: at first, and at most
-WORTHWHILE = 3.0  # pulls that a certificate must be expected to serve
+TAKEN = 4.0  # of an excess, by a box, as a multiple of its width, where little is taken
+FADING = 0.9  # of the doubt about an arm that is due, at each comparison
+HOPELESS = 100.0  # the most that doubt can be
+FRESH_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
 
-# Entries of Box.marks: the leader, and whether it has a certificate.
-LEADER, CERTIFIED = 0, 1
+# Entries of Certificate.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
+# pulled, and the box in which it is certain that none is to be opened.
+LEADER, LAST, UNPULLED, FRESH_BOX = range(4)
+# Entries of Certificate.levels: the leader's rate, the largest that another's may be, and the total spend between which
+# no arm need be opened.
+RATE, RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(4)
 
 
-class Box(NamedTuple):
-    """The leader's certificate: scratch space for one run at a time, forgotten whenever a run is left."""
+class Certificate(NamedTuple):
+    """What is certain about the leader and the others: scratch space for one run at a time."""
 
-    marks: NDArray[np.int64]
-    width: NDArray[np.float64]  # [1]: of the next box to be tried
-    edges: NDArray[np.float64]  # [low or high, number of a lead]
+    marks: Ints
+    levels: Floats
+    boxes: Boxes
 
     @staticmethod
-    def start() -> "Box":
-        """No certificate yet."""
-        return Box(np.zeros(2, np.int64), np.zeros(1), np.zeros((2, len(Lead._fields))))
+    def start(arms: int) -> "Certificate":
+        """Room for this many arms."""
+        return Certificate(np.zeros(4, np.int64), np.zeros(4), Boxes.start(arms))
 
 
-def forget_box(box: Box) -> None:
+def forget_certificate(known: Certificate) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
-    box.marks[LEADER] = -1
-    box.marks[CERTIFIED] = 0
+    known.marks[LEADER] = known.marks[LAST] = -1
+    known.marks[UNPULLED] = 0
 
 
-def lazy_against(policy: Compared, memory: Leads, pulls: Counts, box: Box) -> int:
+def lazy_against(policy: Compared, memory: Leads, pulls: Counts, known: Certificate) -> int:
     """`choose.best_by_excess`: the same arm."""
-    leader = int(box.marks[LEADER])
-    if box.marks[CERTIFIED] > 0 and inside(memory.lead(leader), box.edges):
-        return leader
-    return compare_all(policy, memory, pulls, box)
+    arm = first_unpulled(pulls, known)
+    if arm == len(pulls):
+        leader = follow(memory, pulls, known)
+        if leader < 0:
+            arm = best_by_excess(policy, memory, pulls)
+        else:
+            lead = memory.lead(leader)
+            settle(policy, memory, pulls, known, leader, lead)
+            arm, excess = least_of_due(policy, memory, pulls, known.boxes, leader, lead)
+            arm = arm if excess <= 0.0 else leader
+    known.marks[LAST] = arm
+    return arm
 
 
-def compare_all(policy: Compared, memory: Leads, pulls: Counts, box: Box) -> int:
-    """`choose.best_by_excess`, and a certificate for what follows where there is one."""
-    before = box.marks[LEADER]
-    box.marks[CERTIFIED] = 0
-    free = without_price(memory, pulls)
-    if free < len(pulls):
-        return free
+def lazy_among(policy: Opening, memory: Opens, pulls: Counts, known: Certificate) -> int:
+    """`choose.best_of_opened`: the same arm."""
+    arm = memory.unopened()
+    if arm == len(pulls) or memory.opened() >= AT_ONCE:
+        leader = follow(memory, pulls, known)
+        if leader < 0:
+            arm = best_of_opened(policy, memory, pulls)
+        else:
+            arm = opened_or_fresh(policy, memory, pulls, known, leader, arm)
+    known.marks[LAST] = arm
+    return arm
+
+
+def opened_or_fresh(policy: Opening, memory: Opens, pulls: Counts, known: Certificate, leader: int, fresh: int) -> int:
+    """The leader, its challenger, or the arm to be opened next, if there is one."""
+    lead, wanted = memory.lead(leader), math.inf
+    settle(policy, memory, pulls, known, leader, lead)
+    if fresh < len(pulls) and not none_to_open(known, lead):
+        wanted = -number(-policy.fresh(lead, lead))
+        if wanted == -math.inf:
+            return fresh
+        if wanted > 0.0:
+            certify_fresh(policy, known, lead)
+    arm, excess = least_of_due(policy, memory, pulls, known.boxes, leader, lead)
+    if wanted <= 0.0 and wanted <= excess:
+        return fresh
+    return arm if excess <= 0.0 else leader
+
+
+def first_unpulled(pulls: Counts, known: Certificate) -> int:
+    """The first arm that was never pulled, or the number of arms."""
+    arm = int(known.marks[UNPULLED])
+    while arm < len(pulls) and pulls[arm] > 0:
+        arm += 1
+    known.marks[UNPULLED] = arm
+    return arm
+
+
+def follow(memory: Leads, pulls: Counts, known: Certificate) -> int:
+    """Who leads, by what the last pull changed; −1 while some arm that was pulled has cost nothing in all."""
+    marks, levels = known.marks, known.levels
+    leader, last = int(marks[LEADER]), int(marks[LAST])
+    if leader >= 0:
+        belief = memory.belief(last)
+        rate = belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else math.nan
+        if last == leader and rate > levels[RUNNER_UP]:
+            levels[RATE] = rate
+            return leader
+        if last != leader and rate < levels[RATE]:
+            levels[RUNNER_UP] = max(rate, float(levels[RUNNER_UP]))
+            return leader
+        if last != leader and rate > levels[RATE]:
+            levels[RUNNER_UP], levels[RATE] = levels[RATE], rate
+            change_leader(known, last)
+            return last
+    return find_leader(memory, pulls, known)
+
+
+def find_leader(memory: Leads, pulls: Counts, known: Certificate) -> int:
+    """Who leads, by a look at every arm; −1 as above."""
+    for arm in range(len(pulls)):
+        if pulls[arm] > 0 and not memory.belief(arm).mean_cost > 0.0:
+            known.marks[LEADER] = -1
+            return -1
     leader, runner_up = leader_of(memory, pulls)
-    lead = memory.lead(leader)
-    arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
-    if excess <= 0.0:
-        return arm
-    if before < 0:
-        box.width[0] = FIRST
-    box.marks[LEADER] = leader
-    # What is enough grows with the logarithm of the leader's spend: a box wider than the least excess is too wide. And
-    # whoever has just taken the lead will lose it, often as not.
-    level = max(float(box.width[0]), WORTHWHILE / pulls[leader])
-    width = min(level, excess)
-    if leader == before and lead.rate > runner_up and width * pulls[leader] >= WORTHWHILE and width <= WIDEST:
-        low, high = box_around(lead, runner_up, width)
-        _, least = least_excess(policy, memory, pulls, leader, low, high)
-        box.width[0] = min(WIDEST, 2.0 * level) if least > MARGIN else 0.5 * level
-        if least > MARGIN:
-            box.marks[CERTIFIED] = 1
-            for i in range(len(low)):
-                box.edges[0, i] = low[i]
-                box.edges[1, i] = high[i]
+    belief = memory.belief(leader)
+    known.levels[RATE], known.levels[RUNNER_UP] = belief.mean_reward / belief.mean_cost, runner_up
+    if known.marks[LEADER] < 0:
+        forget_boxes(known.boxes)
+        known.levels[OPEN_FROM] = math.inf
+        for arm in range(len(pulls)):
+            if pulls[arm] > 0:
+                join(known.boxes, arm, DUE)
+        known.marks[LAST] = leader
+    change_leader(known, leader)
     return leader
 
 
-def box_around(lead: Lead, runner_up: float, width: float) -> tuple[Lead, Lead]:
-    """Two leads between which the leader leads, the extremes are what they are, and the rest may move a little."""
-    step = width * abs(lead.rate)
-    least, most = max(lead.rate - step, lead.rate - 0.5 * (lead.rate - runner_up)), lead.rate + step
-    fixed = lead.arms, lead.reward_max, lead.cost_min, lead.cost_max
-    less, more = 1.0 - width, 1.0 + width
-    low = Lead(least, less * lead.spend, less * lead.price, *fixed, less * lead.spread, less * lead.size)
-    high = Lead(most, more * lead.spend, more * lead.price, *fixed, more * lead.spread, more * lead.size)
-    return low, high
+def change_leader(known: Certificate, leader: int) -> None:
+    """Compare the former leader, too, and no longer the new one."""
+    boxes, former = known.boxes, int(known.marks[LEADER])
+    leave(boxes, leader)
+    known.marks[LEADER] = leader
+    if former >= 0 and former != leader:
+        join(boxes, former, DUE)
+        arm = int(boxes.ahead[len(boxes.ring) + DUE])
+        while arm < len(boxes.ring):  # what boxes took away from an excess they took under the former leader
+            boxes.doubt[arm] = 0.0
+            arm = int(boxes.ahead[arm])
 
 
-def inside(lead: Lead, edges: NDArray[np.float64]) -> bool:
-    """Whether every number of the lead is between those of the box."""
-    for i in range(len(lead)):  # noqa: SIM110 (compiled: no generators)
-        if not edges[0, i] <= lead[i] <= edges[1, i]:
-            return False
-    return True
+def settle(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, leader: int, lead: Lead) -> None:
+    """Ask the arms of the boxes that the lead has left, and the arm that was pulled last."""
+    boxes, last = known.boxes, int(known.marks[LAST])
+    if not within(boxes, BOXES, lead):
+        first_left = BOXES
+        for box in range(BOXES - 1, -1, -1):
+            if boxes.drawn[box] > 0 and not within(boxes, box, lead):
+                boxes.drawn[box] = 0
+                first_left = box
+                if known.marks[FRESH_BOX] == box:
+                    known.levels[OPEN_FROM] = math.inf
+        meet(boxes)
+        for box in range(first_left, BOXES):
+            ask_ring(policy, memory, boxes, box, lead, pulls[leader])
+    if last != leader:
+        leave(boxes, last)
+        ask(policy, memory, boxes, last, 0, lead, pulls[leader])
+
+
+def ask_ring(policy: Compared, memory: Leads, boxes: Boxes, box: int, lead: Lead, pulls: int) -> None:
+    """Ask all arms of a box that is to be drawn anew."""
+    head = len(boxes.ring) + box
+    arm = boxes.ahead[head]
+    boxes.ahead[boxes.behind[head]] = head
+    boxes.ahead[head] = boxes.behind[head] = head
+    while arm != head:
+        after = boxes.ahead[arm]
+        boxes.ring[arm] = -1
+        ask(policy, memory, boxes, arm, max(0, box - 1), lead, pulls)
+        arm = after
+
+
+def ask(policy: Compared, memory: Leads, boxes: Boxes, arm: int, first: int, lead: Lead, pulls: int) -> None:
+    """Put an arm that is in no ring into the widest box, from the first on, in which it is certain, or among the due.
+
+    `pulls` are the leader's: few, and a narrow box would be left at once.
+    """
+    belief, value = memory.belief(arm), 0.0
+    for box in range(first, BOXES):
+        if WIDTHS[box] * pulls < LASTING:
+            break
+        if boxes.drawn[box] == 0:
+            draw_box(boxes, box, lead)
+        value = policy.excess(belief, edge(boxes, box, 0), edge(boxes, box, 1))
+        if value > MARGIN:
+            join(boxes, arm, box)
+            return
+    join(boxes, arm, DUE)
+    boxes.doubt[arm] = value - 1.0 if value <= 0.0 else -1.0
+
+
+def least_of_due(
+    policy: Compared, memory: Leads, pulls: Counts, boxes: Boxes, leader: int, lead: Lead
+) -> tuple[int, float]:
+    """The arm with the least excess, if that is ≤ 0; otherwise some excess above 0."""
+    arms = len(pulls)
+    best, least, spend = leader, math.inf, math.inf
+    arm = int(boxes.ahead[arms + DUE])
+    while arm < arms:
+        after = int(boxes.ahead[arm])
+        belief = memory.belief(arm)
+        excess = -number(-policy.excess(belief, lead, lead))
+        mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
+        same = excess == least and mine == spend and pulls[arm] == pulls[best]
+        if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]) or (same and arm < best):
+            best, least, spend = arm, excess, mine
+        if excess > 0.0:
+            if boxes.doubt[arm] < 0.0:  # as it was asked: now it is known what the narrowest box takes away
+                boxes.doubt[arm] = min(excess - (boxes.doubt[arm] + 1.0), HOPELESS)
+            elif excess > boxes.doubt[arm]:
+                leave(boxes, arm)
+                ask(policy, memory, boxes, arm, widest_for(excess), lead, pulls[leader])
+            else:
+                boxes.doubt[arm] *= FADING
+        arm = after
+    return best, least
+
+
+def widest_for(excess: float) -> int:
+    """The first box that may hold an arm with this excess: a guess, by what boxes take away as a rule."""
+    box = 0
+    while box < BOXES - 1 and TAKEN * WIDTHS[box] > excess:
+        box += 1
+    return box
+
+
+def none_to_open(known: Certificate, lead: Lead) -> bool:
+    """Whether it is certain that no arm need be opened, the lead being in all boxes that are drawn."""
+    return bool(known.levels[OPEN_FROM] <= lead.spent <= known.levels[OPEN_UNTIL])
+
+
+def certify_fresh(policy: Opening, known: Certificate, lead: Lead) -> None:
+    """Find a box, and how far the total spend may move, such that no arm need be opened while the lead is in it."""
+    boxes, levels = known.boxes, known.levels
+    levels[OPEN_FROM] = math.inf
+    for box in range(BOXES):
+        if boxes.drawn[box] > 0:
+            for times in FRESH_TIMES:
+                limit = times * lead.spent
+                low, high = edge(boxes, box, 0), edge(boxes, box, 1)
+                if limit > lead.spent and policy.fresh(spent(low, lead.spent), spent(high, limit)) > MARGIN:
+                    known.marks[FRESH_BOX] = box
+                    levels[OPEN_FROM], levels[OPEN_UNTIL] = lead.spent, limit
+                    return
+
+
+def spent(lead: Lead, total: float) -> Lead:
+    """The same lead after another total spend."""
+    return Lead(
+        lead.rate, lead.spend, lead.price, lead.arms, lead.reward_max, lead.cost_min, lead.cost_max, lead.spread,
+        lead.size, lead.opened, lead.usual_price, lead.usual_rate, total,
+    )  # fmt: skip

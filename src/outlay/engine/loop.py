@@ -15,10 +15,22 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.engine.certificate import Box, forget_box, lazy_against
+from outlay.engine.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.engine.lazy import Phased, Race, forget_race, lazy_best
 from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
-from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Policy, Sampled, Scored, WayName, way_of
+from outlay.policies.protocol import (
+    Chooser,
+    Compared,
+    Leads,
+    Memory,
+    Opening,
+    Opens,
+    Policy,
+    Sampled,
+    Scored,
+    WayName,
+    way_of,
+)
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,12 +57,12 @@ class Scratch(NamedTuple):
     """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
 
     race: Race  # for policies with a score and a phase
-    box: Box  # for policies that compare every arm with the leader
+    known: Certificate  # for policies that compare every arm with the leader
 
     @staticmethod
     def start(arms: int) -> "Scratch":
         """Room for this many arms."""
-        return Scratch(Race.start(arms), Box.start())
+        return Scratch(Race.start(arms), Certificate.start(arms))
 
 
 class Runs(NamedTuple):
@@ -126,7 +138,16 @@ def decide_by_excess(
     policy: Compared, memory: Leads, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `excess`."""
-    return lazy_against(policy, memory, pulls, scratch.box)
+    return lazy_against(policy, memory, pulls, scratch.known)
+
+
+def decide_by_opening(
+    policy: Opening, memory: Opens, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `excess` and `fresh`: the order of the arms is drawn before the first pull."""
+    if n == 0:
+        memory.shuffle(rng)
+    return lazy_among(policy, memory, pulls, scratch.known)
 
 
 def decide_by_choose(
@@ -142,6 +163,7 @@ DECIDE: dict[WayName, Callable[..., int]] = {
     "score": decide_by_score,
     "sample": decide_by_sample,
     "excess": decide_by_excess,
+    "opening": decide_by_opening,
     "choose": decide_by_choose,
 }
 
@@ -192,7 +214,7 @@ def advance(
 def forget(scratch: Scratch) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
     forget_race(scratch.race)
-    forget_box(scratch.box)
+    forget_certificate(scratch.known)
 
 
 def play(

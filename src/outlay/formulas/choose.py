@@ -2,7 +2,7 @@
 
 A policy that compares every arm with the leader has `excess` in place of a score: by how much the evidence against the
 arm exceeds what would be enough. The leader is pulled unless some other arm's excess is ≤ 0; then the arm with the
-least is pulled.
+least is pulled. Where it has `fresh` too, arms are opened one by one, and that is the excess of the next one.
 
 Ties matter most at +∞, where every policy of the paper starts: if the lowest index won them, arm 0 would be pulled
 until its confidence interval is stable, whatever it costs, and the result would depend on the order of the arms.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from outlay.beliefs import Lead, price_of
 
 Counts = NDArray[np.int64]
+AT_ONCE = 2  # arms that a policy with `fresh` opens before it compares any
 PATIENCE = 30  # pulls after which an arm is compared with the others though it has cost nothing
 
 
@@ -52,7 +53,7 @@ def best_by_sample(policy: Any, memory: Any, pulls: Counts, log_n: float, rng: n
 
 def best_by_excess(policy: Any, memory: Any, pulls: Counts) -> int:
     """Find the arm to pull for a policy with `excess`: the leader, or the arm with the least excess, if that is ≤ 0."""
-    free = without_price(memory, pulls)
+    free = without_price(memory, pulls, 0)
     if free < len(pulls):
         return free
     leader, _ = leader_of(memory, pulls)
@@ -61,30 +62,57 @@ def best_by_excess(policy: Any, memory: Any, pulls: Counts) -> int:
     return arm if excess <= 0.0 else leader
 
 
-def without_price(memory: Any, pulls: Counts) -> int:
-    """The arm with the fewest pulls of those that have cost nothing in all, or K: an arm never pulled is one of them.
+def best_of_opened(policy: Any, memory: Any, pulls: Counts) -> int:
+    """`best_by_excess` for a policy with `fresh`: over the open arms, and the one to be opened next as a challenger."""
+    fresh, opened = int(memory.unopened()), int(memory.opened())
+    if fresh < len(pulls) and opened < AT_ONCE:
+        return fresh
+    free = without_price(memory, pulls, 1)
+    if free < len(pulls):
+        return free
+    leader, _ = leader_of(memory, pulls)
+    lead = memory.lead(leader)
+    if fresh == len(pulls):
+        arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
+        return arm if excess <= 0.0 else leader
+    wanted = -number(-policy.fresh(lead, lead))
+    if wanted == -math.inf:
+        return fresh
+    arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
+    if wanted <= 0.0 and wanted <= excess:
+        return fresh
+    return arm if excess <= 0.0 else leader
 
-    A free arm, or one that refunds, would be pulled for ever: PATIENCE pulls are enough.
+
+def without_price(memory: Any, pulls: Counts, least: int) -> int:
+    """The arm with the fewest pulls, at least `least`, of those that have cost nothing in all; K if there is none.
+
+    An arm never pulled is one of them. A free arm, or one that refunds, would be pulled for ever: PATIENCE pulls are
+    enough.
     """
     found, fewest = len(pulls), PATIENCE
     for arm in range(len(pulls)):
-        if pulls[arm] < fewest and memory.belief(arm).mean_cost <= 0.0:
+        if least <= pulls[arm] < fewest and memory.belief(arm).mean_cost <= 0.0:
             found, fewest = arm, pulls[arm]
     return found
 
 
 def leader_of(memory: Any, pulls: Counts) -> tuple[int, float]:
-    """The arm with the largest rate so far, ties to the least spend, and the largest rate of the others."""
-    first = memory.lead(0)
-    best, top, spend, runner_up = 0, first.rate, first.spend, -math.inf
-    for arm in range(1, len(pulls)):
-        belief = memory.belief(arm)
-        price = price_of(belief, first.cost_min, first.cost_max)
-        rate, mine = belief.mean_reward / price, belief.pulls * price
-        if leads(rate, mine, pulls[arm], top, spend, pulls[best]):
-            best, top, spend, runner_up = arm, rate, mine, top
-        else:
-            runner_up = max(runner_up, rate)
+    """The arm with the largest rate so far, ties to the least spend, and the largest rate of the others.
+
+    An arm that was never pulled has no rate.
+    """
+    seen = memory.lead(0)
+    best, top, spend, runner_up = 0, -math.inf, math.inf, -math.inf
+    for arm in range(len(pulls)):
+        if pulls[arm] > 0:
+            belief = memory.belief(arm)
+            price = price_of(belief, seen.cost_min, seen.cost_max)
+            rate, mine = belief.mean_reward / price, belief.pulls * price
+            if leads(rate, mine, pulls[arm], top, spend, pulls[best]):
+                best, top, spend, runner_up = arm, rate, mine, top
+            else:
+                runner_up = max(runner_up, rate)
     return best, runner_up
 
 
@@ -92,7 +120,7 @@ def least_excess(policy: Any, memory: Any, pulls: Counts, leader: int, low: Lead
     """The arm with the least excess, leader aside, ties to the least spend; the least of bounds if low ≠ high."""
     best, least, spend = leader, math.inf, math.inf
     for arm in range(len(pulls)):
-        if arm != leader:
+        if arm != leader and pulls[arm] > 0:
             belief = memory.belief(arm)
             excess = -number(-policy.excess(belief, low, high))
             mine = belief.pulls * price_of(belief, low.cost_min, low.cost_max)

@@ -18,9 +18,10 @@ from outlay.policies.fixed import Fixed
 from outlay.policies.frugal import Frugal
 from outlay.policies.kl_rate import KLRate
 from outlay.policies.median_rate import MedianRate
-from outlay.policies.protocol import Chooser, Compared, Memory, Policy, Sampled, Scored
+from outlay.policies.protocol import Chooser, Compared, Memory, Opening, Policy, Sampled, Scored
 from outlay.policies.recommend import Recommendation, default, recommend
 from outlay.policies.round_robin import RoundRobin
+from outlay.policies.thrifty import Thrifty
 from outlay.policies.ucb_b1 import UCBB1
 from outlay.policies.ucb_b2 import UCBB2
 from outlay.policies.ucb_b2c import UCBB2C
@@ -30,14 +31,17 @@ BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
     for policy in (
         *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
-        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal),
+        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal, Thrifty),
     )
 }
 
 BY_NAME = BUILT_IN | {name: getattr(baselines, name) for name in baselines.__all__}
 
 RENAMED: dict[str, type[Any]] = {"Uniform": RoundRobin}  # names of older versions: files, ledgers and users hold them
-SINCE = {"RoundRobin": (0, 2)}  # names that files of older versions can have only for a user's own policy
+SINCE = {
+    "RoundRobin": (0, 2),
+    "Thrifty": (0, 2),
+}  # names that files of older versions can have only for a user's own policy
 
 
 def named(name: object, written_by: str | None = None) -> type[Any] | None:
@@ -82,11 +86,13 @@ __all__ = [
     "MedianRate",
     "Memory",
     "Now",
+    "Opening",
     "Policy",
     "Recommendation",
     "RoundRobin",
     "Sampled",
     "Scored",
+    "Thrifty",
     "baselines",
     "best_by_excess",
     "best_by_sample",

@@ -3,7 +3,7 @@
 import math
 
 from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
-from outlay.formulas.between_leads import are_one, largest_seen, own_spread, usual_spread
+from outlay.formulas.between_leads import are_one, largest_seen, own_spread, unpaid, usual_spread
 from outlay.formulas.evidence import closed_evidence, gaussian_evidence
 from outlay.parameters import Parameters, derived, number
 
@@ -67,7 +67,7 @@ class Frugal(Parameters):
         bound = largest_seen(max(self.known_bound, low.reward_max), low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
-        doubt = 2.0 * usual_spread(belief, low, high) + _unpaid(belief, high) * bound * bound
+        doubt = 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
         variance = own_spread(belief, low, high) + doubt / pulls
         evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
         if not (bound > 0.0 and self.known_bound > 0.0):
@@ -75,9 +75,3 @@ class Frugal(Parameters):
         if evidence == math.inf:
             return evidence if pulls > 1 else -enough  # one sample is not proof
         return pulls * evidence - enough
-
-
-def _unpaid(belief: PooledBelief, high: Lead) -> float:
-    """1 for an arm that has paid nothing so far, 0 for one whose mean square reward is 1 % of the usual or more."""
-    own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    return max(0.0, 1.0 - 100.0 * (own / high.size)) if own > 0.0 and high.size > 0.0 else 1.0

@@ -49,6 +49,14 @@ class Compared(Protocol):
 
 
 @runtime_checkable
+class Opening(Compared, Protocol):
+    """Opens arms one by one: the next is pulled where its excess is ≤ 0 and least."""
+
+    def fresh(self, low: Lead, high: Lead, /) -> float:
+        """The excess of an arm that is not open, at most that for any lead between the two."""
+
+
+@runtime_checkable
 class Chooser(Protocol):
     """Looks at all arms at once and names one."""
 
@@ -87,6 +95,20 @@ class Leads(Memory, Protocol):
 
     def lead(self, arm: int, /) -> Lead:
         """What the others are compared with when this arm leads."""
+
+
+@runtime_checkable
+class Opens(Leads, Protocol):
+    """A memory for policies that open arms one by one, in an order that it draws."""
+
+    def opened(self) -> int:
+        """How many arms are open."""
+
+    def unopened(self) -> int:
+        """The arm to open next, or the number of arms."""
+
+    def shuffle(self, rng: np.random.Generator, /) -> None:
+        """Draw the order of the arms that are not open, unless it has been drawn."""
 
 
 @runtime_checkable
@@ -177,12 +199,14 @@ class Way(NamedTuple):
         return cast("Kind", self.methods[0])
 
 
-WayName = Literal["lazy score", "score", "sample", "excess", "choose"]
+WayName = Literal["lazy score", "score", "opening", "excess", "sample", "choose"]
+_LEADS = ("observe", "belief", "full", "lead")
 # The first way whose methods a policy has is its own: a score with `phase` promises that it only rises in between.
 WAYS = (
     Way("lazy score", ("score", "phase"), lazy=True),
     Way("score", ("score",)),
-    Way("excess", ("excess",), memory=("observe", "belief", "full", "lead"), lazy=True),
+    Way("opening", ("excess", "fresh"), memory=(*_LEADS, "opened", "unopened", "shuffle"), lazy=True),
+    Way("excess", ("excess",), memory=_LEADS, lazy=True),
     Way("sample", ("sample",)),
     Way("choose", ("choose",)),
 )
@@ -243,7 +267,9 @@ def checked_memory(owner: str, policy: Policy, arms: int) -> MemoryTuple:
         raise BadParameter(owner, "memory", "a NamedTuple with methods observe, belief and full", memory)
     way = way_of(type(policy))
     if not all(_can(type(memory), method) for method in way.memory):
-        allowed = "one with a method lead, such as Pooled, for a policy with excess"
+        lacking = next(method for method in way.memory if not _can(type(memory), method))
+        such = "Opened, for a policy with fresh" if way.name == "opening" else "Pooled, for a policy with excess"
+        allowed = f"one with a method {lacking}, such as {such}"
         raise BadParameter(owner, "memory", allowed, memory)
     return memory
 
@@ -255,14 +281,17 @@ def parameters_of(policy: Policy) -> Mapping[str, Any]:
 
 
 def wants_budget(policy: Policy) -> bool:
-    """Whether a policy asks for the budget, by having a parameter of that name: it is then played once per budget.
+    """Whether a policy asks for the budget: it is then played once per budget.
+
+    It does so by having a parameter of that name, unless it has a parameter `horizon`, too, and that is "unknown".
 
     >>> from outlay.policies import Frugal
     >>> from outlay.policies.baselines import EpsilonFirst
     >>> wants_budget(EpsilonFirst()), wants_budget(Frugal())
     (True, False)
     """
-    return "budget" in parameters_of(policy)
+    given = parameters_of(policy)
+    return "budget" in given and given.get("horizon") != "unknown"
 
 
 def with_budget(policy: Policy, budget: float) -> Policy:

@@ -3,7 +3,8 @@
 import itertools
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ import numpy as np
 from outlay.arms import Gaussian, Problem
 from outlay.beliefs import Lead
 from outlay.engine import certificate, simulate
+from outlay.engine.boxes import box_around
 from outlay.engine.lazy import MARGIN, lazy_best
 from outlay.engine.loop import Scratch, forget
 from outlay.errors import BadParameter, InterpretedWarning
-from outlay.formulas.choose import best_by_excess, best_by_score, leader_of, log_of, number
+from outlay.formulas.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
 from outlay.policies.protocol import MemoryTuple, Policy, Way, checked_policy, memory_of, way_of
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
@@ -80,15 +82,23 @@ class PolicyContract:
             pulls = np.array([memory.belief(arm).pulls for arm in range(self.arms)])
             if not pulls.all():
                 continue
-            leader, runner_up = leader_of(memory, pulls)
-            low, high = certificate.box_around(memory.lead(leader), runner_up, float(rng.choice([0.001, 0.02, 0.5])))
+            leader, _ = leader_of(memory, pulls)
+            low, high = box_around(
+                memory.lead(leader), *rng.choice([(0.001, 1.002), (0.02, 1.1), (0.5, 16.0)]).tolist()
+            )
+            high = high._replace(spent=rng.choice([1.0, 1.2, 16.0]) * abs(low.spent) + 1e-9)
             for arm, _ in itertools.product(range(self.arms), range(8)):
                 weights = rng.choice([0.0, 1.0, rng.random()], len(low))
                 lead = type(low)(*(np.array(low) + weights * (np.array(high) - np.array(low))).tolist())
-                bound, value = (self.policy.excess(memory.belief(arm), *two) for two in ((low, high), (lead, lead)))
-                if not bound <= value + certificate.MARGIN:
-                    between = f"{lead!r}, which is between {low!r} and {high!r}"
-                    raise AssertionError(f"the excess of {self.policy!r} is {value!r}, below {bound!r}, for {between}")
+                self._is_bounded(low, high, lead, partial(self.policy.excess, memory.belief(arm)))
+                if self._way.name == "opening":
+                    self._is_bounded(low, high, lead, self.policy.fresh)
+
+    def _is_bounded(self, low: Lead, high: Lead, lead: Lead, excess: Callable[[Lead, Lead], float]) -> None:
+        bound, value = excess(low, high), excess(lead, lead)
+        if not bound <= value + certificate.MARGIN:
+            between = f"{lead!r}, which is between {low!r} and {high!r}"
+            raise AssertionError(f"the excess of {self.policy!r} is {value!r}, below {bound!r}, for {between}")
 
     def test_lazy_choices_are_those_of_a_full_scan(self) -> None:
         """At every pull of some runs, the arm that the engine finds is that of a full scan."""
@@ -100,9 +110,12 @@ class PolicyContract:
             forget(scratch)
             means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed % len(_SCALES)]
             for n in range(400):
-                if self._has_excess():
+                if self._way.name == "opening":
+                    arm = best_of_opened(self.policy, memory, pulls)
+                    lazy = certificate.lazy_among(self.policy, memory, pulls, scratch.known)
+                elif self._has_excess():
                     arm = best_by_excess(self.policy, memory, pulls)
-                    lazy = certificate.lazy_against(self.policy, memory, pulls, scratch.box)
+                    lazy = certificate.lazy_against(self.policy, memory, pulls, scratch.known)
                 else:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
                     lazy = lazy_best(self.policy, memory, pulls, n, scratch.race)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from outlay.engine.gpu.random import Philox
 from outlay.engine.loop import Drawing
-from outlay.formulas.choose import Counts, Now, best_by_excess, best_by_sample, best_by_score, log_of
-from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Policy, Sampled, Scored, WayName
+from outlay.formulas.choose import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Opening, Opens, Policy, Sampled, Scored, WayName
 
 
 def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, rng: Philox) -> int:
@@ -28,6 +28,13 @@ def decide_by_excess(policy: Compared, memory: Leads, pulls: Counts, spent: floa
     return best_by_excess(policy, memory, pulls)
 
 
+def decide_by_opening(policy: Opening, memory: Opens, pulls: Counts, spent: float, n: int, rng: Drawing) -> int:  # noqa: ARG001
+    """`decide` for a policy with `excess` and `fresh`."""
+    if n == 0:
+        memory.shuffle(rng)
+    return best_of_opened(policy, memory, pulls)
+
+
 def decide_by_choose(policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, rng: Drawing) -> int:  # noqa: ARG001
     """`decide` for a policy with `choose`."""
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
@@ -39,5 +46,6 @@ DECIDE: dict[WayName, Callable[..., int]] = {
     "score": decide_by_score,
     "sample": decide_by_sample,
     "excess": decide_by_excess,
+    "opening": decide_by_opening,
     "choose": decide_by_choose,
 }
