@@ -84,7 +84,7 @@ def frugal(rng: np.random.Generator) -> Any:
 
 def thrifty(rng: np.random.Generator) -> Any:
     budget = None if rng.random() < 0.4 else spread(rng, 1.0, 3000.0)
-    return policies.Thrifty(rng.uniform(0.05, 1.0), rng.uniform(0.0, 9.0), budget=budget)
+    return policies.Thrifty(rng.uniform(0.05, 1.0), budget=budget)
 
 
 @pytest.mark.parametrize("runs", [300, pytest.param(10_000, marks=pytest.mark.soak)])

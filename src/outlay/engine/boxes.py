@@ -21,7 +21,7 @@ WIDTHS = (0.4, 0.15, 0.06, 0.025, 0.01, 0.004, 0.0015, 0.0006, 0.0002, 0.00007)
 TIMES = (16.0, 2.5, 1.5, 1.2, 1.08, 1.03, 1.012, 1.005, 1.0015, 1.0005)
 BOXES = len(WIDTHS)
 DUE = BOXES  # the ring of arms that are certain in no box
-NUMBERS, SPENT = len(Lead._fields), Lead._fields.index("spent")
+NUMBERS = len(Lead._fields)
 LASTING = 2.0  # a box is drawn if it is this many times as wide as one pull of the leader may move the lead, or more
 
 
@@ -81,15 +81,17 @@ def draw_box(boxes: Boxes, box: int, lead: Lead) -> None:
     low, high = box_around(lead, WIDTHS[box], TIMES[box])
     edges = boxes.edges
     for i in range(NUMBERS):
-        least, most = (low[i], high[i]) if i != SPENT else (-np.inf, np.inf)
-        edges[box, 0, i], edges[box, 1, i] = least, most
-        edges[BOXES, 0, i] = max(least, edges[BOXES, 0, i])
-        edges[BOXES, 1, i] = min(most, edges[BOXES, 1, i])
+        edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
+        edges[BOXES, 0, i] = max(low[i], edges[BOXES, 0, i])
+        edges[BOXES, 1, i] = min(high[i], edges[BOXES, 1, i])
     boxes.drawn[box] = 1
 
 
 def box_around(lead: Lead, width: float, times: float) -> tuple[Lead, Lead]:
-    """Two leads: the extremes are what they are, all else may move by `width`, the leader's spend may fall or grow."""
+    """Two leads: the extremes are what they are, all else may move by `width`; the leader's spend may fall, or grow.
+
+    The total spend may grow; where that is not positive, a box says nothing about what follows.
+    """
     step, less, more = width * abs(lead.rate), 1.0 - width, 1.0 + width
     seen = lead.reward_max, lead.cost_min, lead.cost_max
     low = Lead(
@@ -98,7 +100,7 @@ def box_around(lead: Lead, width: float, times: float) -> tuple[Lead, Lead]:
     )  # fmt: skip
     high = Lead(
         lead.rate + step, times * lead.spend, more * lead.price, lead.arms, *seen, more * lead.spread,
-        more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step, lead.spent,
+        more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step, times * lead.spent,
     )  # fmt: skip
     return low, high
 

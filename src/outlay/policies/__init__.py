@@ -21,7 +21,7 @@ from outlay.policies.median_rate import MedianRate
 from outlay.policies.protocol import Chooser, Compared, Memory, Opening, Policy, Sampled, Scored
 from outlay.policies.recommend import Recommendation, default, recommend
 from outlay.policies.round_robin import RoundRobin
-from outlay.policies.thrifty import Thrifty
+from outlay.policies.thrifty import Thrifty, Wary
 from outlay.policies.ucb_b1 import UCBB1
 from outlay.policies.ucb_b2 import UCBB2
 from outlay.policies.ucb_b2c import UCBB2C
@@ -31,7 +31,7 @@ BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
     for policy in (
         *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
-        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal, Thrifty),
+        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal, Thrifty, Wary),
     )
 }
 
@@ -93,6 +93,7 @@ __all__ = [
     "Sampled",
     "Scored",
     "Thrifty",
+    "Wary",
     "baselines",
     "best_by_excess",
     "best_by_sample",
