@@ -15,9 +15,9 @@ from outlay.policies.protocol import Grows, Memory
 _BATCH_PULLS = 200_000  # a batch holds as many runs as make about this many pulls
 
 
-def batches_of(task: Task, warn: bool = True) -> "list[Batch]":
+def batches_of(task: Task) -> "list[Batch]":
     """Cut a policy's runs into batches: few long runs to a batch, many short ones."""
-    program = program_of(task, warn)
+    program = program_of(task)
     size = int(min(BATCH, max(1, _BATCH_PULLS // task.pulls)))
     return [Batch(program, task.part(first, first + size)) for first in range(0, task.runs, size)]
 

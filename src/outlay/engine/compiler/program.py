@@ -22,7 +22,7 @@ class Program:
     memory: Callable[[], Memory]
 
 
-def program_of(task: Task, warn: bool = True) -> Program:
+def program_of(task: Task) -> Program:
     """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
     from outlay.engine.compiler.dispatch import CannotCompile, compiled
 
@@ -35,6 +35,6 @@ def program_of(task: Task, warn: bool = True) -> Program:
     except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
         reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
         slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
-        if warn:
+        if task.warn:
             warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
         return Program(play, Laws(tuple(task.problem.arms)), task.policy, memory)
