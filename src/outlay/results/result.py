@@ -32,10 +32,12 @@ _playing = threading.RLock()  # whoever asks while another thread plays waits fo
 class OnFirstUse:
     """A field that is given as an array, or as a function that is called when the field is first read."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, about: str) -> None:
+        self.name, self.__doc__ = name, about
 
-    def __get__(self, result: Result, owner: type | None = None) -> Floats:
+    def __get__(self, result: Result | None, owner: type | None = None) -> Floats | OnFirstUse:
+        if result is None:
+            return self
         held = vars(result)
         if callable(held[self.name]):
             with _playing:
@@ -187,7 +189,9 @@ class Result:
         return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
 
 
-Result.oracle_reward = OnFirstUse("oracle_reward")  # type: ignore[assignment]  # in the class it would be a default
+# Here, since in the class it would pass for the field's default.
+_about = "What π* (always the best arm) earned in the same runs, [run, budget]: played when it is first read."
+Result.oracle_reward = OnFirstUse("oracle_reward", _about)  # type: ignore[assignment]
 
 
 def checked(owner: str, result: object) -> Result:
