@@ -24,7 +24,7 @@ def run(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
     workers = workers or os.cpu_count() or 1
     batches: list[Batch] = []
     for task in tasks:
-        batches += batches_of(task)
+        batches += batches_of(task, workers)
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for i in sorted(range(len(batches)), key=lambda i: batches[i].task.first):
         todo.put(i)  # all policies' first runs come first: whoever interrupts has some runs of each
