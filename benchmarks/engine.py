@@ -159,7 +159,7 @@ class Bench:
         self.floor = compiled_floor()
 
     def speeds(self, problem: Problem, policy: Any, budget: float, *workers: int) -> list[Speed]:
-        """A policy alone, for each number of threads: below `simulate`, which also plays the best arm.
+        """A policy alone, for each number of threads: below `simulate`, which also puts the result together.
 
         One thread is timed in CPU seconds, which other work on the machine does not stretch; a comparison of several
         numbers of threads needs seconds on the wall.
@@ -168,7 +168,7 @@ class Bench:
         budgets = np.array([budget])
 
         def clock(workers: int) -> tuple[float, int]:
-            passages = Passages.blank(runs, 1, len(problem))
+            passages = Passages.blank(runs * workers, 1, len(problem))  # each thread has as much to do as one alone
             task = Task(problem, "the policy", policy, budgets, 0, 10**9, passages)
             start = now()
             threads.run([task], workers, report=lambda _: None)
@@ -242,7 +242,7 @@ class Bench:
                 return time.process_time() - start
 
             seconds = statistics.median(once() for _ in range(self.effort.repetitions))
-            made = 2 * count * SHORT  # the policy's pulls and the best arm's
+            made = count * SHORT
             table.add_row(f"{count:,}", f"{made / seconds / 1e6:.2f}", f"{1e6 * seconds / count:.0f}")
         return table
 
@@ -273,6 +273,42 @@ class Bench:
             )
             made = (one.policy / 1e6, one_short.policy / 1e6)
             table.add_row(name, *(f"{value:.2f}" for value in (*ratios, *made)))
+        return table
+
+    def scaling(self) -> Table:
+        """UCBB1 on more and more threads, up to the machine's cores, in short runs and in long ones."""
+        headings = ("M pulls/s, short", "M pulls/s, long", "floor", "gain, short", "gain, long", "floor's gain")
+        table = columns("threads", *headings)
+        problem, cores = problem_of(10), os.cpu_count() or 1
+        counts = sorted({2**i for i in range(cores.bit_length()) if 2**i < cores} | {cores})
+        policy = policies_for(problem)["UCBB1"]
+        short, long = (self.speeds(problem, policy, budget, *counts) for budget in (SHORT, LONG))
+        for count, *each in zip(counts, short, long, strict=True):
+            made = [speed.policy for speed in each] + [statistics.mean(speed.floor for speed in each)]
+            if count == 1:
+                first = made
+            gains = [f"{here / alone:.2f}" for here, alone in zip(made, first, strict=True)]
+            table.add_row(f"{count}", *(f"{speed / 1e6:.2f}" for speed in made), *gains)
+        return table
+
+    def shares(self) -> Table:
+        """UCBB1 through `simulate`, as a share of the floor, for longer and longer runs."""
+        table = columns("budget", "share of the floor", "of the longest", "M pulls/s")
+        problem = problem_of(10)
+        policy = policies_for(problem)["UCBB1"]
+        budgets = (1e3, 1e4, 1e5, 1e6)
+
+        def once(budget: float) -> Speed:
+            start = time.process_time()
+            pulls = simulate(problem, policy, budgets=[budget], runs=int(4e6 / budget), workers=1).pulls.sum()
+            return Speed(pulls / (time.process_time() - start), self.floor(1, time.process_time))
+
+        turns = [[once(budget) for budget in budgets] for _ in range(self.effort.repetitions)]
+        for i, budget in enumerate(budgets):
+            share = statistics.median(turn[i].policy / turn[i].floor for turn in turns)
+            longest = statistics.median(turn[i].policy / turn[-1].policy for turn in turns)
+            speed = statistics.median(turn[i].policy for turn in turns)
+            table.add_row(f"{budget:,.0f}", f"{share:.2f}", f"{longest:.2f}", f"{speed / 1e6:.2f}")
         return table
 
     def medians(self) -> Table:
@@ -370,6 +406,8 @@ def main() -> None:
         f"UCBB1 as arms are added, one worker, budget {BUDGET:,.0f}": bench.arms,
         f"UCBB1 as runs are added, K = 10, budget {SHORT:,.0f}, one worker, through simulate()": bench.runs,
         f"Two threads against one, K = 10: long runs (budget {LONG:,.0f}) and short ones ({SHORT:,.0f})": bench.threads,
+        f"UCBB1 as threads are added, K = 10: runs of budget {SHORT:,.0f} and of {LONG:,.0f}": bench.scaling,
+        "UCBB1 in longer and longer runs, K = 10, one worker, through simulate()": bench.shares,
         "UCBM1 as the pulls of an arm grow, K = 10": bench.medians,
         "Memory, K = 10": bench.memory,
         "Waiting": bench.waits,

@@ -79,7 +79,7 @@ def problem_of(arms: int) -> Problem:
 
 
 class Outlay:
-    """UCBB1 on the problem, on one thread, called as a user calls it: the best arm's own runs are not credited."""
+    """UCBB1 on the problem, on one thread, called as a user calls it."""
 
     def __init__(self, arms: int) -> None:
         self.problem = problem_of(arms)

@@ -103,14 +103,13 @@ def outcomes(kind: str) -> NDArray[np.float64]:
 
 def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
-    policy, memory, runs = with_budget(policy, budget), memory_of(policy, ARMS), loop.Runs.start(ARMS)
+    policy, memory, run = with_budget(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
     out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), np.array([budget])
-    while not runs.marks[0, loop.PASSED]:
+    while not run.marks[loop.PASSED]:
         loop.advance(
-            rng, tape, policy, memory, runs.pulls[0], runs.totals[0], runs.marks[0], runs.scratch, limits, *out,
-            len(tape.rows),
+            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, limits, *out, len(tape.rows),
         )  # fmt: skip
-        assert runs.marks[0, loop.PULLS] < len(tape.rows)
+        assert run.marks[loop.PULLS] < len(tape.rows)
         memory = memory.grown() if memory.full() else memory
 
 

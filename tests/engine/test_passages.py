@@ -10,7 +10,7 @@ import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.engine.compiler.world import Laws
-from outlay.engine.loop import Passages, Runs, play
+from outlay.engine.loop import Passages, Standing, Starts, play
 from outlay.errors import OutlayError, RunTooLong
 
 G = catalogue.load("G")
@@ -42,16 +42,19 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
     passages = Passages.blank(runs=1, budgets=3, arms=1)
     memory = outlay.beliefs.Moments.empty(1)
     law = Alternating(np.zeros(1))
+    nothing = np.zeros((1, 4), np.uint64)
     play(
-        (np.random.default_rng(0),),
+        np.random.default_rng(0),
         Laws((law,)),
         policies.Fixed(0),
-        (memory,),
-        Runs.start(1),
+        memory,
+        Starts(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
+        Standing.start(1),
         passages,
         np.array([2.5, 3.5, 4.0]),
         100,
         100,
+        1,
     )
     assert passages.pulls[0, :, 0].tolist() == [1, 3, 5]
     assert passages.cost[0].tolist() == [3.0, 4.0, 5.0]

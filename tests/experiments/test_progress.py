@@ -3,7 +3,9 @@
 import io
 import re
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -90,6 +92,7 @@ def clock(monkeypatch):
             known.add(type(policy))
             now[0] += 10.0
         now[0] += 0.1 + 1e-3 * runs * budgets[-1] / float(problem.mean_costs[problem.best])
+        return SimpleNamespace(oracle_reward=np.zeros(1))
 
     monkeypatch.setattr(calibrate, "simulate", simulate)
     monkeypatch.setattr("time.perf_counter", lambda: now[0])

@@ -71,10 +71,9 @@ def rehearse(
             result = simulate(
                 problem, dict(contenders), [budget], runs=count, seed=seed, workers=workers, max_pulls=100 * MOST_PULLS
             )
+            return summary(result)  # plays the best arm, whose runs can be too long as well
         except RunTooLong:
             budget /= 10.0
-        else:
-            return summary(result)
 
 
 def summary(result: Result) -> Rehearsal:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outlay.engine.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.engine.lazy import Phased, Race, forget_race, lazy_best
+from outlay.engine.streams import Words
 from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
 from outlay.policies.protocol import (
     Chooser,
@@ -38,11 +39,10 @@ Rng = np.random.Generator
 Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
 Index = int | slice | tuple[slice, ...] | EllipsisType
 
-BATCH = 8  # runs handed to one compiled call: fewer and short runs are bound by the call, more and it compiles slowly
-
-# Columns of Runs.marks.
-PULLS, PASSED, STRAY = 0, 1, 2
-# Columns of Runs.totals: two sums, each with Kahan's running correction.
+# Entries of Standing.marks: the run's pulls, the budgets it has passed, an arm it chose that does not exist (0: none),
+# its row, and the pulls of all runs.
+PULLS, PASSED, STRAY, RUN, MADE = range(5)
+# Entries of Standing.totals: two sums, each with Kahan's running correction.
 SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
 
 
@@ -65,20 +65,28 @@ class Scratch(NamedTuple):
         return Scratch(Race.start(arms), Certificate.start(arms))
 
 
-class Runs(NamedTuple):
-    """Where each run of a batch stands."""
+class Starts(NamedTuple):
+    """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
 
-    pulls: Counts  # [run, arm]
-    totals: Floats  # [run, 4]: spent and earned so far
-    marks: Counts  # [run, 3]: pulls made, budgets passed, a chosen arm that does not exist (0: none)
-    scratch: Scratch  # of the run that is being advanced
+    seeds: Words  # [run, 4]: states of the generator, as `streams.seeded` has them
+    state: Words  # [4]: the generator's state
+    spare: Words  # [1]: what it keeps of a draw
+    blank: Words  # a memory before the first pull
+    memory: Words  # the memory
+
+
+class Standing(NamedTuple):
+    """Where the run stands that is being played; the runs of a batch are played one after another."""
+
+    pulls: Counts  # [arm]
+    totals: Floats  # [4]: spent and earned so far
+    marks: Counts  # [5]
+    scratch: Scratch
 
     @staticmethod
-    def start(arms: int) -> "Runs":
-        """A batch that has not pulled yet."""
-        return Runs(
-            np.zeros((BATCH, arms), np.int64), np.zeros((BATCH, 4)), np.zeros((BATCH, 3), np.int64), Scratch.start(arms)
-        )
+    def start(arms: int) -> "Standing":
+        """Before the first run."""
+        return Standing(np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64), Scratch.start(arms))
 
 
 class Passages(NamedTuple):
@@ -217,16 +225,42 @@ def forget(scratch: Scratch) -> None:
     forget_certificate(scratch.known)
 
 
+def begin(starts: Starts, standing: Standing) -> None:
+    """Make everything as it is before the first pull of the run whose turn it is."""
+    run = standing.marks[RUN]
+    for i in range(4):
+        starts.state[i] = starts.seeds[run, i]
+    starts.spare[0] = 0
+    for i in range(len(starts.blank)):
+        starts.memory[i] = starts.blank[i]
+    for arm in range(len(standing.pulls)):
+        standing.pulls[arm] = 0
+    for i in range(4):
+        standing.totals[i] = 0.0
+    standing.marks[PASSED] = 0
+
+
 def play(
-    rngs: tuple[Rng, ...], world: Arms, policy: Policy, memories: tuple[Any, ...], runs: Runs, passages: Passages,
-    budgets: Floats, limit: int, cap: int,
+    rng: Rng, world: Arms, policy: Policy, memory: Memory, starts: Starts, standing: Standing, passages: Passages,
+    budgets: Floats, limit: int, cap: int, end: int,
 ) -> None:  # fmt: skip
-    """Advance a batch of runs by `limit` pulls in all, none of them past `cap` pulls."""
-    for i in range(len(passages.cost)):
-        before = runs.marks[i, PULLS]
-        if limit > 0 and runs.marks[i, PASSED] < len(budgets):
-            advance(
-                rngs[i], world, policy, memories[i], runs.pulls[i], runs.totals[i], runs.marks[i], runs.scratch,
-                budgets, passages.pulls[i], passages.cost[i], passages.reward[i], min(before + limit, cap),
-            )  # fmt: skip
-            limit -= runs.marks[i, PULLS] - before
+    """Go on with the runs before the row `end`, one after another: `limit` pulls in all, none past its `cap`-th.
+
+    It returns early where a run cannot go on: its memory is full, it has made `cap` pulls, or chosen no arm there is.
+    """
+    marks = standing.marks
+    while marks[RUN] < end and limit > 0:
+        before, row = marks[PULLS], marks[RUN]
+        if before == 0:
+            begin(starts, standing)
+        advance(
+            rng, world, policy, memory, standing.pulls, standing.totals, marks, standing.scratch, budgets,
+            passages.pulls[row], passages.cost[row], passages.reward[row], min(before + limit, cap),
+        )  # fmt: skip
+        made = marks[PULLS] - before
+        marks[MADE] += made
+        limit -= made
+        if marks[PASSED] < len(budgets):
+            break
+        marks[RUN] += 1
+        marks[PULLS] = 0

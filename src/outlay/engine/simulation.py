@@ -12,6 +12,7 @@ from outlay.checks import Vector, whole
 from outlay.engine.backends import BACKENDS, Backend, backend_of
 from outlay.engine.budgets import checked_budgets
 from outlay.engine.loop import Passages
+from outlay.engine.oracle import Oracle
 from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
@@ -19,7 +20,6 @@ from outlay.engine.task import Task
 from outlay.errors import BadParameter
 from outlay.extras import require
 from outlay.parameters import is_record
-from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, checked_policy, wants_budget, with_budget
 from outlay.results.result import Result
 
@@ -41,6 +41,8 @@ def simulate(
     partial: bool = False,
 ) -> Result:
     """Play every policy on the problem until each budget is spent, `runs` times over.
+
+    The best arm alone is not played here: `Result.oracle_reward` does it, in as many runs, when it is first asked for.
 
     Args:
         problem: the arms.
@@ -79,11 +81,10 @@ def simulate(
         raise BadParameter("simulate", "partial", "True or False", partial)
 
     require("simulate", "numba")
-    oracle = (f"the oracle, Fixed({problem.best})", Fixed(problem.best))
-    passages = room_for("simulate", len(labelled) + 1, runs, len(limits), len(problem))
+    passages = room_for("simulate", len(labelled), runs, len(limits), len(problem))
     tasks = [
         Task(problem, label, player, limits[part], seed, max_pulls, passages.part(i).part((slice(None), part)))
-        for i, (label, policy) in enumerate([*labelled.items(), oracle])
+        for i, (label, policy) in enumerate(labelled.items())
         for part, player in _by_budget(policy, limits)
     ]
     play = backend_of(backend)
@@ -95,17 +96,18 @@ def simulate(
         done = _finished(passages)
         if not partial or again or done == 0:
             raise
-        passages = passages.part((slice(None), slice(done)))
-    mine = passages.part(slice(len(labelled)))
+        runs, passages = done, passages.part((slice(None), slice(done)))
+    shown = None if progress is None else progress is True  # a function has been told of all it was promised
+    oracle = Oracle(problem, tuple(limits.tolist()), seed, runs, max_pulls, backend, workers, shown)
     return Result(
         problem=problem,
         policies=labelled,
         budgets=limits,
         seed=seed,
-        pulls=mine.pulls,
-        cost=mine.cost,
-        reward=mine.reward,
-        oracle_reward=passages.reward[-1],
+        pulls=passages.pulls,
+        cost=passages.cost,
+        reward=passages.reward,
+        oracle_reward=cast("Vector", oracle),  # or what makes it: `results.result.OnFirstUse`
         version=__version__,
     )
 

@@ -28,6 +28,7 @@ class Task:
     max_pulls: int
     passages: Passages
     first: int = 0
+    warn: bool = True  # whether to say that it cannot be compiled
 
     @property
     def runs(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,30 @@ if TYPE_CHECKING:
     from outlay.arms import Problem
 
 Floats = NDArray[np.float64]
+Later = Callable[[], Floats]  # gives an array when it is called
+
+_playing = threading.RLock()  # whoever asks while another thread plays waits for it
+
+
+class OnFirstUse:
+    """A field that is given as an array, or as a function that is called when the field is first read."""
+
+    def __init__(self, name: str, about: str) -> None:
+        self.name, self.__doc__ = name, about
+
+    def __get__(self, result: Result | None, owner: type | None = None) -> Floats | OnFirstUse:
+        if result is None:
+            return self
+        held = vars(result)
+        if callable(held[self.name]):
+            with _playing:
+                if callable(make := held[self.name]):
+                    held[self.name] = make()
+        array: Floats = held[self.name]
+        return array
+
+    def __set__(self, result: Result, value: Floats | Later) -> None:
+        vars(result)[self.name] = value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +66,11 @@ class Result:
         version: of the outlay that made it.
 
     Results are equal when all of these are, nan equal to nan.
+
+    `simulate` does not play π*. `oracle_reward` does when it is first read, on the backend of the simulation, which
+    takes about as long as the quickest of policies; so do the realised regret, `save`, and reports and advice, which
+    compare with it. The pseudo-regret, `frame` and everything else here do not need it. Read it once before you send a
+    result of a GPU to where there is none.
     """
 
     problem: Problem
@@ -61,8 +92,9 @@ class Result:
             "oracle_reward": shape[1:],
         }
         for name, axes in wanted.items():
-            if (got := getattr(self, name).shape) != axes or 0 in axes:
-                raise BadParameter("Result", name, f"an array of shape {axes} without empty axes", got)
+            array = vars(self)[name]
+            if not callable(array) and (array.shape != axes or 0 in axes):
+                raise BadParameter("Result", name, f"an array of shape {axes} without empty axes", array.shape)
 
     @property
     def labels(self) -> list[str]:
@@ -80,7 +112,7 @@ class Result:
 
         `kind="pseudo"` is Σ_k T_k μ_k Δ_k; `kind="realised"` is the simulated mean reward of π* minus the reward, with
         the standard error of the differences within each run (π* draws from the same streams). With one run stderr,
-        low and high are nan.
+        low and high are nan. The realised regret plays π* if nobody has asked for it before.
         """
         regret.check_kind(kind)
         import pandas as pd
@@ -119,7 +151,8 @@ class Result:
         """Write everything to a Parquet file, all or nothing; `outlay.load(path)` gives an equal result.
 
         Policies are kept by name and parameters, never pickled: outlay's own come back as they were, a policy of yours
-        comes back as its repr. Laws of your own cannot be written: then nothing is, and the error says so.
+        comes back as its repr. Laws of your own cannot be written: then nothing is, and the error says so. The file
+        holds what π* earned: it is played now if nobody has asked for it before.
         """
         from outlay.results import storage
 
@@ -128,9 +161,14 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Result:
             return NotImplemented
-        if self.labels != other.labels:
+        mine, theirs = vars(self), vars(other)
+        last = "oracle_reward"  # it may have to be played first, unless both would play the same
+        known = [field.name for field in fields(self) if field.name != last]
+        if self.labels != other.labels or not all(_equal(mine[name], theirs[name]) for name in known):
             return False
-        return all(_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        if callable(mine[last]) and callable(theirs[last]) and mine[last] == theirs[last]:
+            return True
+        return _equal(self.oracle_reward, other.oracle_reward)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -149,6 +187,11 @@ class Result:
 
     def _pseudo(self) -> Floats:
         return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
+
+
+# Here, since in the class it would pass for the field's default.
+_about = "What π* (always the best arm) earned in the same runs, [run, budget]: played when it is first read."
+Result.oracle_reward = OnFirstUse("oracle_reward", _about)  # type: ignore[assignment]
 
 
 def checked(owner: str, result: object) -> Result:

@@ -51,6 +51,17 @@ def run_on_ray(tasks: Sequence[Task], workers: int | None, report: Report) -> No
     _run("ray", "ray", _ray, tasks, workers, report)
 
 
+def connected(backend: str) -> bool:
+    """Whether this process is connected to a cluster of this kind, so that none would have to be started."""
+    try:
+        if backend == "ray":
+            return bool(import_module("ray").is_initialized())
+        import_module("distributed").get_client()
+    except (ModuleNotFoundError, ValueError):  # not installed here, no client
+        return False
+    return True
+
+
 def _run(
     backend: str,
     package: str,
@@ -110,8 +121,9 @@ def play_chunk(index: int, work: bytes, first: int, runs: int) -> tuple[int, tup
         where = "install that module on the workers, or define its classes in your script"
         raise OutlayError(f"a worker cannot load a class of yours ({error}): {where}") from None
     passages = Passages.blank(runs, len(budgets), len(problem))
-    task = Task(problem, label, policy, budgets, seed, max_pulls, passages, first)
-    threads.run([task], 1, lambda _: None, warn=False)  # the caller has been warned; here it would be once per chunk
+    # The caller has been warned of what is interpreted; here it would be once per chunk.
+    task = Task(problem, label, policy, budgets, seed, max_pulls, passages, first, warn=False)
+    threads.run([task], 1, lambda _: None)
     return index, tuple(passages)
 
 

@@ -19,12 +19,12 @@ _SLICE_SECONDS = 0.03
 _FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a slice
 
 
-def run(tasks: Sequence[Task], workers: int | None, report: Report, warn: bool = True) -> None:
+def run(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
     """Do every task on threads, by default one per core; `report` is told, now and then, how many runs are done."""
     workers = workers or os.cpu_count() or 1
     batches: list[Batch] = []
     for task in tasks:
-        batches += batches_of(task, warn)
+        batches += batches_of(task, workers)
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for i in sorted(range(len(batches)), key=lambda i: batches[i].task.first):
         todo.put(i)  # all policies' first runs come first: whoever interrupts has some runs of each

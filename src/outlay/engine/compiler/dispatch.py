@@ -104,19 +104,12 @@ def _signature(
             return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         return numba.typeof(value)
 
-    runs = loop.Runs.start(1)
+    words = np.zeros(1, np.uint64)
+    starts = loop.Starts(words[None], words, words, words, words)
     passages = loop.Passages.blank(1, 1, 1)
-    return (
-        types.UniTuple(_GENERATOR, loop.BATCH),
-        type_of(world),
-        type_of(policy),
-        types.UniTuple(type_of(memory), loop.BATCH),
-        type_of(runs),
-        type_of(passages),
-        types.float64[::1],
-        types.int64,
-        types.int64,
-    )
+    arguments = world, policy, memory, starts, loop.Standing.start(1), passages
+    numbers = types.float64[::1], types.int64, types.int64, types.int64
+    return (_GENERATOR, *map(type_of, arguments), *numbers)
 
 
 def classes_of(value: FieldTuple) -> list[type]:

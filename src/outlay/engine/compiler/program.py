@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.world import Laws, compose
 from outlay.engine.loop import Arms, play
+from outlay.engine.memories import can_be_packed
+from outlay.engine.streams import can_open
 from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
 from outlay.policies.protocol import Memory, Policy
@@ -20,21 +22,23 @@ class Program:
     world: Arms
     policy: Policy
     memory: Callable[[], Memory]
+    alone: bool  # whether every run needs a generator and a memory that are made for it
 
 
-def program_of(task: Task, warn: bool = True) -> Program:
+def program_of(task: Task) -> Program:
     """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
     from outlay.engine.compiler.dispatch import CannotCompile, compiled
 
     memory = task.memory()
-    first = memory()
+    first, second = memory(), memory()
     try:
         world = compose(task.problem.arms)  # a law of the user's may hold anything
         policy = coerced(task.policy)
-        return Program(compiled(policy, first, world), world, policy, memory)
+        alone = not (can_open() and can_be_packed(first, second))
+        return Program(compiled(policy, first, world), world, policy, memory, alone)
     except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
         reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
         slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
-        if warn:
+        if task.warn:
             warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
-        return Program(play, Laws(tuple(task.problem.arms)), task.policy, memory)
+        return Program(play, Laws(tuple(task.problem.arms)), task.policy, memory, alone=True)

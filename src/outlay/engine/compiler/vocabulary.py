@@ -110,5 +110,5 @@ overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
 # counts the references of what Python passed, the loop can do without.
 register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
 register_jitable(**OPTIONS)(_counting_advance)
-for _function in Reach(loop.forget, *loop.DECIDE.values()).functions:
+for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values()).functions:
     learn(_function)
