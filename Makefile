@@ -20,7 +20,8 @@ setup: .venv/ready  ## the virtual environment .venv, from the pinned requiremen
 demo: setup  ## compare policies on a built-in problem: a table here, a figure and a page in build/demo
 	$(BIN)/outlay compare --out build/demo
 
-test: setup  ## lint, types, layers, tests: at the same time, since mypy keeps one core busy and the tests two
+# Both at the same time: alone, mypy leaves one of two cores idle for most of a minute.
+test: setup  ## lint, types, layers, tests
 	@$(MAKE) --no-print-directory --jobs=2 unit lint-apart
 
 lint: setup  ## ruff, mypy, import-linter
