@@ -30,7 +30,7 @@ lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-lint-apart: setup  # the same, and what it says in one piece: the tests print meanwhile
+lint-apart: setup  ## the same, what it says in one piece: for `make test`, where the tests print meanwhile
 	@said=$$($(MAKE) --no-print-directory lint 2>&1); status=$$?; printf '\n%s\n' "$$said"; exit $$status
 
 unit: setup  ## the tests alone
