@@ -11,7 +11,7 @@ from outlay.arms import Constant, Problem
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed
 from outlay.report.contents import FIGURES, report_files
-from outlay.report.drawn import drawn
+from outlay.report.drawn import Drawn, drawn
 from outlay.report.numbers.curves import floor_of
 from outlay.report.page import arm_rows, page_text, policy_rows
 from outlay.report.tables.regret import regret_numbers
@@ -51,14 +51,20 @@ def test_a_page_that_cannot_be_written(three, tmp_path):
         report.write_page(three, 5)  # type: ignore[arg-type]
 
 
-def page_of(result: outlay.Result, title: str | None = None) -> str:
-    numbers = regret_numbers(result, title=title)
-    return page_text(result, numbers, drawn(result, numbers.floor), title)
+def page_of(result: outlay.Result) -> str:
+    numbers = regret_numbers(result)
+    return page_text(result, numbers, drawn(result, numbers.floor))
 
 
 @pytest.fixture(scope="module")
-def text(three) -> str:
-    return page_of(three)
+def figures(three) -> list[Drawn]:
+    """Drawn once: that takes seconds."""
+    return drawn(three, floor_of(three.problem))
+
+
+@pytest.fixture(scope="module")
+def text(three, figures) -> str:
+    return page_text(three, regret_numbers(three), figures)
 
 
 def test_page_says_it_all(text):
@@ -78,10 +84,11 @@ def test_page_says_it_all(text):
         assert word in words
 
 
-def test_page_is_written(three, tmp_path, monkeypatch):
-    monkeypatch.setattr("outlay.report.page.page_text", lambda result, *_: f"± {result.runs}")
+def test_page_is_written(three, figures, tmp_path, monkeypatch):
+    monkeypatch.setattr("outlay.report.page.drawn", lambda result, floor: figures if result is three else [])
+    monkeypatch.setattr("outlay.report.page.page_text", lambda result, _, drawn, __: f"± {result.runs} {len(drawn)}")
     report.write_page(three, tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_bytes() == "± 20".encode()
+    assert (tmp_path / "page.html").read_bytes() == f"± 20 {len(FIGURES)}".encode()
 
 
 def test_page_shows_each_figure_for_a_screen_and_for_a_phone(text):
@@ -113,8 +120,8 @@ def test_every_colour_has_a_dark_twin(text):
     assert not re.search(r"(?:fill|stroke): #(?:000000|ffffff|333333)", text)
 
 
-def test_the_words_fit_the_axes(three, apart):
-    regrets = [drawn(result, floor_of(result.problem))[0].words for result in (three, apart)]
+def test_the_words_fit_the_axes(figures, apart):
+    regrets = [one[0].words for one in (figures, drawn(apart, floor_of(apart.problem)))]
     assert ["Both axes are logarithmic" in words for words in regrets] == [False, True]
     assert "The budget axis is logarithmic" in regrets[0]
 
@@ -128,9 +135,10 @@ def test_page_escapes_names(nasty):
     assert nasty.problem.names[0] in page.words
 
 
-def test_a_title_heads_the_page(three, text):
+def test_a_title_heads_the_page(three, figures, text):
     assert "<h1>Which policy spends the budget best?</h1>" in text
-    titled = page_of(three, "a < b & 🚀")
+    title = "a < b & 🚀"
+    titled = page_text(three, regret_numbers(three, title=title), figures, title)
     assert "<title>a &lt; b &amp; 🚀</title>" in titled
     assert "<h1>a &lt; b &amp; 🚀</h1>" in titled
     assert "a &lt; b &amp; 🚀: regret at budget 20,000, 20 runs, seed 0." in titled

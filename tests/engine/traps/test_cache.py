@@ -51,10 +51,17 @@ print(result.pulls[0, 0, 0].argmax(), "play" in compiled)
 """
 
 
+def copied(source: str, target: str) -> None:
+    """Copy a file unless it is gone: another worker of this test session may be writing its own."""
+    with suppress(FileNotFoundError):
+        shutil.copy(source, target)
+
+
 def test_an_edited_module_is_compiled_anew_an_unedited_one_starts_warm_and_a_vanished_one_is_not_missed(
-    tmp_path: Path, fresh_python: Any
+    tmp_path: Path, fresh_python: Any, compiled_code_cache: Path
 ) -> None:
-    cache = str(tmp_path / "cache")
+    favourite(policies.Fixed(1))  # the oracle's class need not be compiled here, too
+    cache = str(shutil.copytree(compiled_code_cache, tmp_path / "cache", copy_function=copied))
 
     def run(arm: int, bonus: float) -> str:
         (tmp_path / "mine.py").write_text(MODULE.format(arm=arm, bonus=bonus))
@@ -111,12 +118,6 @@ def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(fres
     warm = fresh_python(SMALL).stdout
     assert fresh_python(SMALL, OUTLAY_CACHE_DIR="/dev/null/nowhere", HOME="/dev/null").stdout == warm
     assert listing() == before
-
-
-def copied(source: str, target: str) -> None:
-    """Copy a file unless it is gone: another worker of this test session may be writing its own."""
-    with suppress(FileNotFoundError):
-        shutil.copy(source, target)
 
 
 def test_a_damaged_cache_is_replaced(tmp_path: Path, fresh_python: Any, compiled_code_cache: Path) -> None:
