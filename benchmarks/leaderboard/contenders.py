@@ -117,6 +117,9 @@ CONTENDERS: dict[str, Contender] = {
         f"KLRate:{name}:sample": Contender("nothing", always(policies.KLRate(name, "sample")), True)
         for name in SCHEDULES
     },
+    "Thrifty": Contender("budget", always(policies.Thrifty()), many=True),
+    "Thrifty:unknown": Contender("nothing", always(policies.Thrifty(horizon="unknown")), many=True),
+    "Wary": Contender("budget", always(policies.Wary()), many=True),
     "Frugal": Contender("nothing", always(policies.Frugal()), many=True),
     "Frugal:0.5": Contender("nothing", always(policies.Frugal(slope=0.5)), many=True),
     "Frugal:bound": Contender("bounds", with_reward_bound(policies.Frugal)),

@@ -46,7 +46,8 @@ def key_of(problem: Problem, policy: Any, setting: Setting, *more: Any) -> str:
     """A name for all that a result depends on: values, and the code of the loop, the policy and the laws."""
     memory = memory_of(policy, len(problem))
     code = (loop.play, compose(problem.arms), regret.pseudo, getattr(type(memory), "grown", None))
-    values = (problem.mean_costs, problem.gaps, tuple(setting), __version__, np.__version__, numba.__version__)
+    said = repr(policy)  # what it was given need not be among its numbers: whether it is told the budget, for one
+    values = (problem.mean_costs, problem.gaps, tuple(setting), said, __version__, np.__version__, numba.__version__)
     reach = Reach(*code, policy, memory, problem.arms, *values, *more)
     if not reach.portable:
         raise OutlayError(f"results of {type(policy).__name__} cannot be kept: its code is not that of a module")
