@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 WIDTHS = (0.4, 0.15, 0.06, 0.025, 0.01, 0.004, 0.0015, 0.0006, 0.0002, 0.00007)
 TIMES = (16.0, 2.5, 1.5, 1.2, 1.08, 1.03, 1.012, 1.005, 1.0015, 1.0005)
 BOXES = len(WIDTHS)
+ANY_PRICE = 4.0  # in the widest box, which is to hold many leaders one after another
 DUE = BOXES  # the ring of arms that are certain in no box
 NUMBERS = len(Lead._fields)
 LASTING = 2.0  # a box is drawn if it is this many times as wide as one pull of the leader may move the lead, or more
@@ -78,7 +79,7 @@ def join(boxes: Boxes, arm: int, ring: int) -> None:
 
 def draw_box(boxes: Boxes, box: int, lead: Lead) -> None:
     """Draw a box around the lead."""
-    low, high = box_around(lead, WIDTHS[box], TIMES[box])
+    low, high = box_around(lead, WIDTHS[box], TIMES[box], ANY_PRICE if box == 0 else 1.0)
     edges = boxes.edges
     for i in range(NUMBERS):
         edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
@@ -87,19 +88,20 @@ def draw_box(boxes: Boxes, box: int, lead: Lead) -> None:
     boxes.drawn[box] = 1
 
 
-def box_around(lead: Lead, width: float, times: float) -> tuple[Lead, Lead]:
+def box_around(lead: Lead, width: float, times: float, dearer: float = 1.0) -> tuple[Lead, Lead]:
     """Two leads: the extremes are what they are, all else may move by `width`; the leader's spend may fall, or grow.
 
-    The total spend may grow; where that is not positive, a box says nothing about what follows.
+    Its price may be `dearer` times as high or low on top of that, as another leader's is. The total spend may grow;
+    where that is not positive, a box says nothing about what follows.
     """
     step, less, more = width * abs(lead.rate), 1.0 - width, 1.0 + width
     seen = lead.reward_max, lead.cost_min, lead.cost_max
     low = Lead(
-        lead.rate - step, 0.0, less * lead.price, lead.arms, *seen, less * lead.spread, less * lead.size, lead.opened,
-        less * lead.usual_price, lead.usual_rate - step, lead.spent,
+        lead.rate - step, 0.0, less * lead.price / dearer, lead.arms, *seen, less * less * lead.spread,
+        less * lead.size, lead.opened, less * lead.usual_price, lead.usual_rate - step, lead.spent,
     )  # fmt: skip
     high = Lead(
-        lead.rate + step, times * lead.spend, more * lead.price, lead.arms, *seen, more * lead.spread,
+        lead.rate + step, times * lead.spend, more * lead.price * dearer, lead.arms, *seen, more * more * lead.spread,
         more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step, times * lead.spent,
     )  # fmt: skip
     return low, high

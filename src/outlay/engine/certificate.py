@@ -7,7 +7,7 @@ from wide to narrow (`engine.boxes`); an arm is asked again only when it was pul
 Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there
 are arms that are really close, whatever the number of arms.
 
-Who leads is known from the last pull alone, unless the leader has fallen behind the largest rate another may have.
+Who leads is known from the last pull alone, or found in a tree of winners (`engine.ranking`) where it fell behind.
 Bounds carry a margin, since rounding may put an excess a little below where the formula has it. Everything here runs in
 the interpreter and compiled.
 """
@@ -34,7 +34,8 @@ from outlay.engine.boxes import (
     meet,
     within,
 )
-from outlay.formulas.choose import AT_ONCE, Counts, best_by_excess, best_of_opened, leader_of, leads, number
+from outlay.engine.ranking import Ranking, note, rank, rank_all, runner_up
+from outlay.formulas.choose import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, leads, number
 from outlay.policies.protocol import Compared, Leads, Opening, Opens
 
 MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
@@ -44,8 +45,8 @@ HOPELESS = 100.0  # the most that doubt can be
 FRESH_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
 
 # Entries of Certificate.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
-# pulled, and the box in which it is certain that none is to be opened.
-LEADER, LAST, UNPULLED, FRESH_BOX = range(4)
+# pulled, the box in which it is certain that none is to be opened, and the only arm that has cost nothing in all or −1.
+LEADER, LAST, UNPULLED, FRESH_BOX, FREE = range(5)
 # Entries of Certificate.levels: the leader's rate, the largest that another's may be, and the total spend between which
 # no arm need be opened.
 RATE, RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(4)
@@ -56,17 +57,18 @@ class Certificate(NamedTuple):
 
     marks: Ints
     levels: Floats
+    ranking: Ranking
     boxes: Boxes
 
     @staticmethod
     def start(arms: int) -> "Certificate":
         """Room for this many arms."""
-        return Certificate(np.zeros(4, np.int64), np.zeros(4), Boxes.start(arms))
+        return Certificate(np.zeros(5, np.int64), np.zeros(4), Ranking.start(arms), Boxes.start(arms))
 
 
 def forget_certificate(known: Certificate) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
-    known.marks[LEADER] = known.marks[LAST] = -1
+    known.marks[LEADER] = known.marks[LAST] = known.marks[FREE] = -1
     known.marks[UNPULLED] = 0
 
 
@@ -77,6 +79,8 @@ def lazy_against(policy: Compared, memory: Leads, pulls: Counts, known: Certific
         leader = follow(memory, pulls, known)
         if leader < 0:
             arm = best_by_excess(policy, memory, pulls)
+        elif known.marks[FREE] >= 0:
+            arm = int(known.marks[FREE])
         else:
             lead = memory.lead(leader)
             settle(policy, memory, pulls, known, leader, lead)
@@ -93,6 +97,8 @@ def lazy_among(policy: Opening, memory: Opens, pulls: Counts, known: Certificate
         leader = follow(memory, pulls, known)
         if leader < 0:
             arm = best_of_opened(policy, memory, pulls)
+        elif known.marks[FREE] >= 0:
+            arm = int(known.marks[FREE])
         else:
             arm = opened_or_fresh(policy, memory, pulls, known, leader, arm)
     known.marks[LAST] = arm
@@ -125,52 +131,63 @@ def first_unpulled(pulls: Counts, known: Certificate) -> int:
 
 
 def follow(memory: Leads, pulls: Counts, known: Certificate) -> int:
-    """Who leads, by what the last pull changed; −1 while some arm that was pulled has cost nothing in all."""
-    marks, levels = known.marks, known.levels
+    """Who leads, by what the last pull changed; −1 if every arm must be looked at.
+
+    An arm that has cost nothing in all has no rate: while it is the only one it is noted as free.
+    """
+    marks, levels, ranking = known.marks, known.levels, known.ranking
     leader, last = int(marks[LEADER]), int(marks[LAST])
-    if leader >= 0:
-        belief = memory.belief(last)
-        rate = belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else math.nan
-        if last == leader and rate > levels[RUNNER_UP]:
-            levels[RATE] = rate
+    if leader < 0:
+        return find_leader(memory, pulls, known)
+    belief = memory.belief(last)
+    marks[FREE] = -1
+    if not belief.mean_cost > 0.0:
+        if pulls[last] < PATIENCE and last != leader:
+            marks[FREE] = last
             return leader
-        if last != leader and rate < levels[RATE]:
-            levels[RUNNER_UP] = max(rate, float(levels[RUNNER_UP]))
-            return leader
-        if last != leader and rate > levels[RATE]:
-            levels[RUNNER_UP], levels[RATE] = levels[RATE], rate
-            change_leader(known, last)
-            return last
-    return find_leader(memory, pulls, known)
+        marks[LEADER] = -1
+        return -1
+    note(ranking, last, belief)
+    rate = float(ranking.rates[last])
+    if last == leader and rate > levels[RUNNER_UP]:
+        levels[RATE] = rate
+        return leader
+    first = rank(ranking, pulls, last)
+    if first != leader or last == leader:
+        levels[RATE], levels[RUNNER_UP] = ranking.rates[first], runner_up(ranking, first)
+        change_leader(known, first, pulls[first])
+    else:
+        levels[RUNNER_UP] = max(rate, float(levels[RUNNER_UP]))
+    return first
 
 
 def find_leader(memory: Leads, pulls: Counts, known: Certificate) -> int:
-    """Who leads, by a look at every arm; −1 as above."""
+    """Who leads, by a look at every arm; −1 while one that was pulled has cost nothing in all."""
+    ranking, boxes = known.ranking, known.boxes
+    if not rank_all(ranking, memory, pulls):
+        return -1
+    forget_boxes(boxes)
     for arm in range(len(pulls)):
-        if pulls[arm] > 0 and not memory.belief(arm).mean_cost > 0.0:
-            known.marks[LEADER] = -1
-            return -1
-    leader, runner_up = leader_of(memory, pulls)
-    belief = memory.belief(leader)
-    known.levels[RATE], known.levels[RUNNER_UP] = belief.mean_reward / belief.mean_cost, runner_up
-    if known.marks[LEADER] < 0:
-        forget_boxes(known.boxes)
-        known.levels[OPEN_FROM] = math.inf
-        for arm in range(len(pulls)):
-            if pulls[arm] > 0:
-                join(known.boxes, arm, DUE)
-        known.marks[LAST] = leader
-    change_leader(known, leader)
+        if pulls[arm] > 0:
+            join(boxes, arm, DUE)
+    leader = int(ranking.winners[1])
+    known.levels[RATE], known.levels[RUNNER_UP] = ranking.rates[leader], runner_up(ranking, leader)
+    known.levels[OPEN_FROM] = math.inf
+    known.marks[LAST] = leader
+    known.marks[FREE] = -1
+    change_leader(known, leader, pulls[leader])
     return leader
 
 
-def change_leader(known: Certificate, leader: int) -> None:
+def change_leader(known: Certificate, leader: int, pulls: int) -> None:
     """Compare the former leader, too, and no longer the new one."""
     boxes, former = known.boxes, int(known.marks[LEADER])
     leave(boxes, leader)
     known.marks[LEADER] = leader
     if former >= 0 and former != leader:
         join(boxes, former, DUE)
+        boxes.doubt[former] = 0.0
+    if former != leader and WIDTHS[1] * pulls >= LASTING:
         arm = int(boxes.ahead[len(boxes.ring) + DUE])
         while arm < len(boxes.ring):  # what boxes took away from an excess they took under the former leader
             boxes.doubt[arm] = 0.0
@@ -216,7 +233,7 @@ def ask(policy: Compared, memory: Leads, boxes: Boxes, arm: int, first: int, lea
     """
     belief, value = memory.belief(arm), 0.0
     for box in range(first, BOXES):
-        if WIDTHS[box] * pulls < LASTING:
+        if box > 0 and WIDTHS[box] * pulls < LASTING:
             break
         if boxes.drawn[box] == 0:
             draw_box(boxes, box, lead)
