@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
-from outlay.campaign.ledger.learner import Stream
+from outlay.campaign.ledger.stream import Stream
 from outlay.engine import loop
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
