@@ -45,6 +45,9 @@ class Story:
         self.samples: list[list[Any]] = [[] for _ in range(40)]
         self.under_way: dict[int, int] = {}
         self.closed: set[int] = set()
+        self.stuck = self.rng.random() < 0.4  # first pulls under way stay there: what is expected of them changes
+        for arm in range(arms // 2 if self.stuck else 0):
+            self.learn(arm)
 
     def outcome(self, arm: int) -> tuple[float, float]:
         cost, reward = self.means[arm] + 0.3 * self.rng.standard_normal(2)
@@ -64,9 +67,10 @@ class Story:
         what, arm = self.rng.random(), self.some_arm()
         if what < 0.6 and self.under_way:
             arm = int(self.rng.choice(list(self.under_way)))
-            self.land(arm)
-            self.learn(arm)
-        elif what < 0.65:
+            if self.samples[arm] or not self.stuck:
+                self.land(arm)
+                self.learn(arm)
+        elif what < 0.65 and (self.samples[arm] or not self.stuck):
             self.learn(arm)
         elif what < 0.72 and self.samples[arm]:
             place, new = int(self.rng.integers(len(self.samples[arm]))), self.outcome(arm)
@@ -99,7 +103,7 @@ class Story:
 
 
 @pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("stories", [25, pytest.param(1500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("stories", [12, pytest.param(1000, marks=pytest.mark.soak)])
 def test_choices_are_those_of_the_full_comparison(name: str, stories: int) -> None:
     for seed in range(stories):
         story = Story(MADE[name], seed)
