@@ -5,18 +5,21 @@ comes with the development environment, or is skipped. Every commit is flushed t
 """
 
 import argparse
+import itertools
 import multiprocessing
 import statistics
 import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -24,13 +27,18 @@ from tests.campaign.postgres import Server, unavailable
 
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.errors import NotNow
+from outlay.formulas.choose import best_by_excess, best_of_opened
+from outlay.policies import Frugal, Thrifty
 
 ARMS = ["a", "b", "c"]
 BUDGET = 1e6
 SECONDS = 2.0
 TURNS = 3
 BATCH = 200
+CHOICES = 1000  # that are timed, one after the other
 WORKER = Path(__file__).with_name("optuna_worker.py")
 
 
@@ -194,10 +202,51 @@ def growth(folder: Path, events: int, console: Console) -> None:
     console.print(f"Opening it takes {1000 * statistics.median(openings):.0f} ms.")
 
 
+def choices(console: Console, counts: tuple[int, ...] = (10, 100, 1000)) -> None:
+    """What a choice costs in CPU time among many arms: by certificate, as campaigns choose, and by comparing all."""
+    table = Table("policy", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("arms", "under way", "µs a choice", "median", "comparing all", "÷"):
+        table.add_column(name, justify="right")
+    for policy, arms, under_way in itertools.product((Frugal(), Thrifty()), counts, (0, 8)):
+        quick, slow = map(np.array, choice_times(policy, arms, under_way))
+        times = f"{quick.mean():,.0f}", f"{np.median(quick):,.0f}", f"{slow.mean():,.0f}"
+        table.add_row(type(policy).__name__, f"{arms:,}", str(under_way), *times, f"{slow.mean() / quick.mean():.1f}")
+    console.print(table)
+
+
+def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], list[float]]:
+    """Microseconds of each choice of a run, Frugal with three samples of each arm, and of some full comparisons."""
+    rng, opening = np.random.default_rng(0), hasattr(policy, "fresh")
+    means = rng.uniform(0.5, 1.5, (arms, 2))
+    learner, waiting = Learner(policy, arms, 20.0 * arms + 3000.0), deque[int]()
+    times: tuple[list[float], list[float]] = [], []
+    learner.shuffle(Stream(0, ORDER))
+
+    def learn(arm: int) -> None:
+        cost, reward = (means[arm] + 0.2 * rng.standard_normal(2)).tolist()
+        learner.observe(arm, max(cost, 0.01), reward, Stream(0, 1))
+
+    for arm in range(0 if opening else 3 * arms):
+        learn(arm % arms)
+    for n in range(CHOICES):
+        counts = dict(Counter(waiting))
+        start = time.process_time()
+        waiting.append(learner.choose(range(arms), counts, 0.0, Stream(0, 1)))
+        times[0].append(1e6 * (time.process_time() - start))
+        if n % (CHOICES // 20) == 0:
+            start = time.process_time()
+            arm = (best_of_opened if opening else best_by_excess)(learner.policy, *learner._with(counts))
+            times[1].append(1e6 * (time.process_time() - start))
+            assert arm == waiting[-1]
+        if len(waiting) > under_way:
+            learn(waiting.popleft())
+    return times
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--events", type=int, default=1_000_000, help="of the long ledger")
-    options.add_argument("--only", choices=("speeds", "optuna", "growth"))
+    options.add_argument("--only", choices=("speeds", "optuna", "growth", "choices"))
     given = options.parse_args()
     console = Console(width=120, highlight=False)
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as name:
@@ -211,6 +260,8 @@ def main() -> None:
                 console.print(str(error), markup=False)
         if given.only in (None, "growth"):
             growth(folder, given.events, console)
+        if given.only in (None, "choices"):
+            choices(console)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from outlay.policies.protocol import as_data
 
 SECOND = 1_000_000
 START = 1_700_000_000 * SECOND
-EXACT = [policies.RoundRobin(), policies.Fieller(), policies.Frugal(), b.EpsilonFirst()]  # memories without a cache
+OPENING = [policies.Thrifty(), policies.Thrifty(horizon="unknown")]
+EXACT = [policies.RoundRobin(), policies.Fieller(), policies.Frugal(), *OPENING, b.EpsilonFirst()]  # without a cache
 KEEPING = [policies.MedianRate(0.5), policies.CatoniRate(0.5), policies.KLRate("one", "sample")]
 BY_CHANCE = [b.BTS(40.0, 2.0), b.GaussianThompson(), b.BGreedy(explore=3.0), b.KUBE(2.0)]
 ALL = [*EXACT, *KEEPING, *BY_CHANCE]

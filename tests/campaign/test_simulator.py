@@ -4,7 +4,7 @@ Costs and rewards are multiples of 1/512: whole units of 1e-9, and exact in floa
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
-from outlay.campaign.ledger.learner import Stream
+from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.engine import loop
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
-from outlay.policies.protocol import checked_policy, memory_of, with_budget
+from outlay.policies.protocol import Opens, checked_policy, memory_of, wants_budget, with_budget
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
@@ -40,6 +40,9 @@ CANDIDATES = [
     policies.KLRate("one", "sample", reward_bound=4.0),
     policies.Frugal(),
     policies.Frugal(slope=1.0, delay=2.0),
+    policies.Thrifty(),
+    policies.Thrifty(slope=1.0, horizon="unknown"),
+    policies.Wary(),
     b.BKLUCB([0.5, 0.75, 1.0, 1.5]),
 ]
 
@@ -104,6 +107,8 @@ def outcomes(kind: str) -> NDArray[np.float64]:
 def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
     policy, memory, run = with_budget(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    if isinstance(memory, Opens):
+        memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
     out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), np.array([budget])
     while not run.marks[loop.PASSED]:
         loop.advance(
@@ -113,9 +118,12 @@ def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
         memory = memory.grown() if memory.full() else memory
 
 
-def played(policy: Any, tape: Tape, budget: float) -> None:
-    """The same through a campaign."""
+def played(policy: Any, tape: Tape, budget: float, order: Any = None) -> None:
+    """The same through a campaign, which may be given the order in which arms are opened."""
     campaign = Campaign(arms=[str(arm) for arm in range(ARMS)], budget=budget, policy=policy, propensity_draws=0)
+    if order is not None:
+        memory = cast("Any", campaign)._ledger.state().learner.memory
+        memory.order[:], memory.place[:] = order, np.argsort(order)
     while (pull := campaign.ask()) is not None:
         campaign.tell(pull, *tape.pull(int(pull.arm), None))
 
@@ -167,13 +175,20 @@ def test_chance_comes_from_the_ledger_alone(policy: Any) -> None:
 @pytest.mark.soak  # every policy is compiled: seconds each
 @pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
 def test_a_campaign_pulls_what_compiled_code_pulls(policy: Any) -> None:
-    """A deterministic policy leaves the run's random numbers to the arms: one for each pull, the row of the log."""
+    """A deterministic policy leaves the run's random numbers to the arms: one for each pull, the row of the log.
+
+    Before them comes the order of the arms, where they are opened one by one.
+    """
     log, top = outcomes("wide"), 300.0
-    limits = [top] if "budget" in policy._fields else [25.0, 75.0, 150.0, 299.5, top]
+    limits = [top] if wants_budget(policy) else [25.0, 75.0, 150.0, 299.5, top]
     result = simulate(Problem([Empirical(*pairs.T) for pairs in log]), policy, limits, runs=1, seed=5)
-    uniforms = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(0,))).random(int(40 * top))
+    rng, memory, order = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(0,))), memory_of(policy, ARMS), None
+    if isinstance(memory, Opens):
+        memory.shuffle(rng)
+        order = cast("Any", memory).order
+    uniforms = rng.random(int(40 * top))
     tape = Tape(log, (uniforms * ROWS).astype(np.int64), [])
-    played(policy, tape, top)
+    played(policy, tape, top, order)
     spent = np.cumsum([log[arm, row, 0] for arm, row in zip(tape.pulled, tape.rows, strict=False)])
     for limit, pulls in zip(limits, result.pulls.reshape(len(limits), ARMS), strict=True):
         until = int(np.argmax(spent > limit)) + 1

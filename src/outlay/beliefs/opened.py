@@ -3,6 +3,7 @@
 The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,18 @@ from numpy.typing import NDArray
 
 from outlay.beliefs.belief import Belief, Sample
 from outlay.beliefs.pooled import Lead, lead_of, note_extremes
-from outlay.beliefs.sums import PULLS, belief_of, empty_rows, replace, take_in, take_in_many
+from outlay.beliefs.sums import (
+    FIRST_COST,
+    FIRST_REWARD,
+    MEAN_COST,
+    MEAN_REWARD,
+    PULLS,
+    belief_of,
+    empty_rows,
+    replace,
+    take_in,
+    take_in_many,
+)
 from outlay.checks import Vector
 
 COST, REWARD = range(2)  # entries of `Opened.usual`
@@ -118,6 +130,25 @@ class Opened(NamedTuple):
             np.append(self.order, arms),
             np.append(self.place, arms),
             self.marks.copy(),
+        )
+
+    def narrowed(self, arms: NDArray[np.int64]) -> "Opened":
+        """The same with some of the arms only, numbered anew; all pulls together and their extremes stay."""
+        stats = self.stats[np.append(arms, len(self.order))]
+        open_rows = stats[:-1][stats[:-1, PULLS] > 0.0]
+        number = np.full(len(self.order), -1)
+        number[arms] = np.arange(len(arms))
+        order = number[self.order]
+        order = order[order >= 0]
+        costs = (open_rows[:, FIRST_COST] + open_rows[:, MEAN_COST]).tolist()
+        rewards = (open_rows[:, FIRST_REWARD] + open_rows[:, MEAN_REWARD]).tolist()
+        return Opened(
+            stats,
+            self.extremes.copy(),
+            np.array([math.fsum(costs), math.fsum(rewards)]),  # exact: the same on every machine
+            order,
+            np.argsort(order),
+            np.array([len(open_rows), self.marks[ORDERED]]),
         )
 
     def deal_in(self, rng: np.random.Generator) -> None:

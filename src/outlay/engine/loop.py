@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.engine.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.engine.lazy import Phased, Race, forget_race, lazy_best
 from outlay.engine.streams import Words
+from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
 from outlay.policies.protocol import (
     Chooser,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, Moments, Sample
 from outlay.errors import BadParameter
@@ -133,6 +134,22 @@ class Widens(Protocol):
 
     def widened(self) -> "Memory":
         """A copy with one arm more."""
+
+
+@runtime_checkable
+class Narrows(Protocol):
+    """A memory of arms that are opened one by one which can leave some of them out: those that may not be pulled."""
+
+    def narrowed(self, arms: NDArray[np.int64], /) -> Opens:
+        """A copy with these arms only, numbered anew."""
+
+
+@runtime_checkable
+class Deals(Protocol):
+    """A memory that can give the arm that was added last a random place among those that are not open."""
+
+    def deal_in(self, rng: np.random.Generator, /) -> None:
+        """Draw that place."""
 
 
 @runtime_checkable

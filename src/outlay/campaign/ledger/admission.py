@@ -3,51 +3,55 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from outlay.campaign.ledger.learner import Learner, Stream
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.shortcut import UnderWay
 from outlay.campaign.ledger.state import Arm, State
+from outlay.campaign.ledger.stream import Stream
 from outlay.errors import OutlayError
 
 
 class Namer(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
-    def choose(self, open_arms: Sequence[int], in_flight: Sequence[int], spent: float, stream: Stream, /) -> int:
+    def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream, /) -> int:
         """One of the open arms."""
 
     def check_wider(self) -> None:
         """Refuse another arm where it cannot take one."""
 
 
-def propensity(state: State, arm: int, open_arms: list[int], seq: int) -> float | None:
+def propensity(state: State, arm: int, open_arms: Sequence[int], seq: int) -> float | None:
     """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
     draws, learner = state.terms.propensity_draws, state.learner
     if not draws or learner is None:
         return None
-    in_flight, spent = [each.in_flight for each in state.arms], state.unit.amount(state.spent)
+    under_way, spent = state.under_way, state.unit.amount(state.spent)
     streams = (Stream(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
-    agreed = sum(learner.choose(open_arms, in_flight, spent, stream) == arm for stream in streams)
+    agreed = sum(learner.choose(open_arms, under_way, spent, stream) == arm for stream in streams)
     return (1 + agreed) / (1 + draws)
 
 
-def choose(state: State, open_arms: list[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
+def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
     """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
     stream = Stream(state.terms.seed, seq)
-    in_flight = [arm.in_flight for arm in state.arms]
     chooser = by or learner_of(state)
-    return chooser.choose(open_arms, in_flight, state.unit.amount(state.spent), stream), stream.used
+    return chooser.choose(open_arms, state.under_way, state.unit.amount(state.spent), stream), stream.used
 
 
-def admissible(state: State) -> list[int]:
+def admissible(state: State) -> Sequence[int]:
     """The arms that may be named: enabled and, in hard mode, affordable at their dearest."""
+    if not state.disabled:
+        return affordable(state)
     return [i for i in affordable(state) if state.arms[i].enabled]
 
 
-def affordable(state: State) -> list[int]:
+def affordable(state: State) -> Sequence[int]:
     """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
     if state.terms.mode != "hard":
-        return list(range(len(state.arms)))
+        return range(len(state.arms))
     left = state.budget - state.spent - state.reserved
-    return [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
+    fit = [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
+    return fit if len(fit) < len(state.arms) else range(len(fit))
 
 
 def reservation(state: State, arm: Arm) -> int:
@@ -64,7 +68,7 @@ def reservation(state: State, arm: Arm) -> int:
         return state.terms.reservation
     if state.terms.mode == "hard":
         return max(1, state.budget - state.spent - state.reserved)
-    return max(other.dearest for other in state.arms)
+    return state.dearest
 
 
 def learner_of(state: State) -> Learner:

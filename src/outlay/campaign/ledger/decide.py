@@ -25,7 +25,7 @@ from outlay.errors import CampaignConflict, NotNow
 from outlay.policies.protocol import Policy
 
 A_WHILE = 1.0  # seconds after which to ask again, at most
-MOST_ARMS = 10_000
+MOST_ARMS = 100_000
 
 Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 

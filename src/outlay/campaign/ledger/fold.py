@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.learner import Learner, Stream
+from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State
+from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.policies import named
 from outlay.policies.protocol import Policy
 
@@ -37,7 +38,10 @@ def _opened(event: e.Opened, policy: Policy | None) -> State:
     arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
     policy = stored_policy(event.terms) if policy is None else policy
     budget = Unit.named(event.terms.unit).amount(event.budget)
-    return State(event, arms, None if policy is None else Learner(policy, len(arms), budget))
+    learner = None if policy is None else Learner(policy, len(arms), budget)
+    if learner:
+        learner.shuffle(Stream(event.terms.seed, ORDER))
+    return State(event, arms, learner)
 
 
 def _asked(state: State, event: e.Asked, record: e.Record) -> None:
@@ -48,11 +52,12 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     arm = state.arms[event.arm]
     arm.in_flight += 1
     arm.reserved += event.reserved
+    state.reserved += event.reserved
 
 
 def _told(state: State, event: e.Told, record: e.Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
-    _hear(state.arms[event.arm], event.cost)
+    _hear(state, event.arm, event.cost)
     _land(state, event.decision)
     decision = state.decisions.get(event.decision)
     if decision is not None:
@@ -83,7 +88,7 @@ def _extended(state: State, event: e.Extended, _: e.Record) -> None:
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
-    _hear(state.arms[event.arm], event.cost)
+    _hear(state, event.arm, event.cost)
     decision = state.decisions.get(event.decision)
     if decision is not None:
         decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
@@ -97,17 +102,19 @@ def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
     state.budget = event.budget
 
 
-def _added(state: State, event: e.Added, _: e.Record) -> None:
+def _added(state: State, event: e.Added, record: e.Record) -> None:
     if state.learner:
-        state.learner.widen()
-    state.arms.append(Arm(event.arm.name, event.arm.max_cost))
+        state.learner.widen(Stream(state.terms.seed, record.seq))
+    state.add(Arm(event.arm.name, event.arm.max_cost))
 
 
 def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
+    state.disabled += state.arms[event.arm].enabled
     state.arms[event.arm].enabled = False
 
 
 def _enabled(state: State, event: e.Enabled, _: e.Record) -> None:
+    state.disabled -= not state.arms[event.arm].enabled
     state.arms[event.arm].enabled = True
 
 
@@ -116,9 +123,8 @@ def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
         samples = zip(event.arms, event.costs, event.rewards, strict=True)
         state.learner.observe_all(samples, Stream(state.terms.seed, record.seq))
     for index, cost in zip(event.arms, event.costs, strict=True):
-        arm = state.arms[index]
-        arm.samples += 1
-        _hear(arm, state.unit.units("warm_start", "cost", cost))
+        state.arms[index].samples += 1
+        _hear(state, index, state.unit.units("warm_start", "cost", cost))
     state.warmed.append(event.key)
 
 
@@ -149,6 +155,7 @@ def _count(state: State, index: int, cost: int, reward: float, instead: e.Counte
             old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
             learner.revise(index, instead.place, old, new)
         arm.spent += cost - instead.cost
+        state.spent += cost - instead.cost
         arm.reward += reward - instead.reward
         return instead.place
     if learner:
@@ -156,14 +163,17 @@ def _count(state: State, index: int, cost: int, reward: float, instead: e.Counte
     arm.samples += 1
     arm.pulls += 1
     arm.spent += cost
+    state.spent += cost
     arm.reward += reward
     return arm.samples - 1
 
 
-def _hear(arm: Arm, cost: int) -> None:
+def _hear(state: State, index: int, cost: int) -> None:
     """Remember a cost that was told; what was charged for an expired pull is not such a cost."""
+    arm = state.arms[index]
     arm.heard += 1
     arm.dearest = max(arm.dearest, cost)
+    state.dearest = max(state.dearest, cost)
 
 
 def _land(state: State, number: int) -> None:
@@ -173,6 +183,7 @@ def _land(state: State, number: int) -> None:
         arm = state.arms[decision.arm]
         arm.in_flight -= 1
         arm.reserved -= decision.reserved
+        state.reserved -= decision.reserved
 
 
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {

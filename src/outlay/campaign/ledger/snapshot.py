@@ -29,6 +29,7 @@ class _Knowledge(msgspec.Struct):
     memory: list[_Array]
     pulls: list[int]
     totals: list[list[float]]
+    elsewhere: float
 
 
 class _Writer(msgspec.Struct):
@@ -60,7 +61,7 @@ def dump(state: State) -> bytes | None:
         _Snapshot(
             *(__version__, state.seq, state.at, state.budget, state.paused, state.ended, state.warmed),
             *(state.opened, state.arms, list(state.pending.values())),
-            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist()),
+            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
         )
     )
     return _sum(body) + body
@@ -97,11 +98,14 @@ def version_of(body: bytes) -> str | None:
 
 def _learner(policy: Policy, kept: _Snapshot, state: State) -> Learner:
     known = kept.knowledge
-    learner = Learner(policy, len(kept.arms), state.unit.amount(kept.budget))
+    budget = state.unit.amount(kept.budget)
+    learner = Learner(policy, len(kept.arms), budget)
     arrays = (np.frombuffer(array.data, array.dtype).reshape(array.shape).copy() for array in known.memory)
     learner.memory = tuple.__new__(type(learner.memory), arrays)
     learner.pulls = np.array(known.pulls, np.int64)
     learner.totals = np.array(known.totals).reshape(-1, 2)
+    learner.elsewhere = known.elsewhere
+    learner.set_budget(budget)
     return learner
 
 

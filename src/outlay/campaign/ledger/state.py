@@ -77,6 +77,13 @@ class State:
         self.decisions: dict[int, Decision] = {}
         self.pending: dict[int, Decision] = {}
         self.keys: dict[str, int] = {}
+        self.under_way: dict[int, int] = {}  # from an arm to its pending decisions, if it has any
+        # What follows from the arms, kept at hand: there may be many.
+        self.spent = sum(arm.spent for arm in arms)
+        self.reserved = sum(arm.reserved for arm in arms)  # for pulls under way
+        self.dearest = max(arm.dearest for arm in arms)
+        self.disabled = sum(not arm.enabled for arm in arms)
+        self.indices = {arm.name: i for i, arm in enumerate(arms)}
         self._deadlines: list[tuple[int, int]] = []  # a heap of (expires, decision); the first is always pending
 
     @property
@@ -85,28 +92,24 @@ class State:
         return self._deadlines[0][0] if self._deadlines else None
 
     @property
-    def spent(self) -> int:
-        """What all arms have cost."""
-        return sum(arm.spent for arm in self.arms)
-
-    @property
-    def reserved(self) -> int:
-        """What is set aside for pulls under way."""
-        return sum(arm.reserved for arm in self.arms)
-
-    @property
     def reward(self) -> float:
         """What all arms have given."""
         return sum(arm.reward for arm in self.arms)
 
     def index(self, name: str) -> int | None:
         """The arm of this name."""
-        return next((i for i, arm in enumerate(self.arms) if arm.name == name), None)
+        return self.indices.get(name)
+
+    def add(self, arm: Arm) -> None:
+        """Take another arm."""
+        self.indices[arm.name] = len(self.arms)
+        self.arms.append(arm)
 
     def launch(self, decision: Decision) -> None:
         """Take a decision as pending."""
         self.hold(decision)
         self.pending[decision.number] = decision
+        self.under_way[decision.arm] = self.under_way.get(decision.arm, 0) + 1
         self.expect(decision)
 
     def expect(self, decision: Decision) -> None:
@@ -118,6 +121,10 @@ class State:
     def land(self, number: int) -> Decision | None:
         """Take a decision as pending no longer; returns it, if it was."""
         decision = self.pending.pop(number, None)
+        if decision is not None:
+            self.under_way[decision.arm] -= 1
+            if not self.under_way[decision.arm]:
+                del self.under_way[decision.arm]
         self._drop_stale_deadlines()
         return decision
 

@@ -3,13 +3,12 @@
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from copy import copy
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from outlay.campaign.ledger.events import Record
-from outlay.campaign.ledger.state import Arm, State
+from outlay.campaign.ledger.state import State
 from outlay.campaign.stores import rows, tables
 from outlay.campaign.stores.database import connect, in_plain_words, where
 from outlay.errors import CampaignConflict
@@ -36,7 +35,6 @@ class Addition:
         self._connection = connection
         self._batch = f"import-{uuid.uuid4().hex[:20]}"
         self._number: int | None = None
-        self._written: list[Arm] = []  # what the arms' rows hold
 
     def recall(self, state: State, records: Iterable[Record]) -> None:
         """Have the state hold the decisions again that it let go and that events name."""
@@ -47,5 +45,4 @@ class Addition:
         """Write events, and the rows of the state that they led to."""
         if self._number is None:
             self._number = rows.make(self._connection, state)
-        rows.write(self._connection, self._number, state, records, self._written, self._batch)
-        self._written = [copy(arm) for arm in state.arms]
+        rows.write(self._connection, self._number, state, records, self._batch)

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.compiler import compiles
 
 from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, Void
-from outlay.campaign.ledger.events import Opened, Record, from_json, to_json
+from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
 from outlay.errors import StoreError
@@ -38,8 +38,8 @@ def make(connection: Connection, state: State) -> int:
     return int(key[0])
 
 
-def write(connection: Connection, number: int, state: State, records: list[Record], before: list[Arm], by: str) -> None:
-    """Write events and what they changed; `before` is what the arms' rows hold, `by` names the transaction."""
+def write(connection: Connection, number: int, state: State, records: list[Record], by: str) -> None:
+    """Write events and what they changed; `by` names the transaction."""
     touched = {decision for record in records if (decision := record.about()) is not None}
     if touched:
         rows = [{"campaign": number, **msgspec.structs.asdict(state.decisions[key])} for key in sorted(touched)]
@@ -52,9 +52,8 @@ def write(connection: Connection, number: int, state: State, records: list[Recor
         ],
     )
     changed = [
-        {"campaign": number, "number": i, **msgspec.structs.asdict(arm)}
-        for i, arm in enumerate(state.arms)
-        if i >= len(before) or arm != before[i]
+        {"campaign": number, "number": i, **msgspec.structs.asdict(state.arms[i])}
+        for i in sorted({arm for record in records for arm in _arms_of(state, record)})
     ]
     if changed:
         connection.execute(_upsert(tables.arm, connection.dialect.name), changed)
@@ -135,6 +134,20 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     """The name of the transaction that wrote an event."""
     table = tables.event
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
+
+
+def _arms_of(state: State, record: Record) -> Iterable[int]:
+    """The arms whose rows an event changes."""
+    event, decision = record.event, record.about()
+    if isinstance(event, Opened):
+        return range(len(event.arms))
+    if isinstance(event, Warmed):
+        return event.arms
+    if isinstance(event, Added):
+        return [state.indices[event.arm.name]]
+    if isinstance(event, (Disabled, Enabled)):
+        return [event.arm]
+    return [] if decision is None else [state.decisions[decision].arm]
 
 
 def _campaign(state: State) -> dict[str, Any]:

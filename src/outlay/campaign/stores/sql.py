@@ -9,7 +9,6 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from copy import copy
 from itertools import count
 
 import sqlalchemy as sa
@@ -21,7 +20,7 @@ from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.state import Arm, State
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores import rows, snapshots
 from outlay.campaign.stores.batch import Done, run
@@ -50,7 +49,6 @@ class SqlLedger:
         self._id: int | None = None
         self._server_time: int | None = None  # what the server's clock said, where it has one
         self._state: State | None = None
-        self._written: list[Arm] = []  # the arms' rows before the batch
         self._snapshot, self._every = 0, EVERY
         self._me, self._batches = uuid.uuid4().hex[:20], count()
         try:
@@ -158,18 +156,17 @@ class SqlLedger:
         now = self._clock.now(rows.clock(connection))
         self._state, records, _ = step(None, self._opening, now, self._policy)
         self._id = rows.make(connection, self._state)
-        rows.write(connection, self._id, self._state, records, [], f"{self._me}-open")
+        rows.write(connection, self._id, self._state, records, f"{self._me}-open")
 
     def _decide(self, connection: Connection, commands: list[Command]) -> Done:
         state = self._known()
-        self._written = [copy(arm) for arm in state.arms]
         for decision in rows.recalled(connection, self._number(), state, commands):
             state.hold(decision)
         return run(state, commands, self._clock.now(self._server_time, state.at))
 
     def _write(self, connection: Connection, batch: str, records: list[Record]) -> None:
         state = self._known()
-        rows.write(connection, self._number(), state, records, self._written, batch)
+        rows.write(connection, self._number(), state, records, batch)
         if state.seq - self._snapshot >= self._every:
             self._take_snapshot(connection, state)
 

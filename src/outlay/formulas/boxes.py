@@ -1,4 +1,4 @@
-"""Boxes around the lead, from wide to narrow, and which arms are certain in which: the memory of `engine.certificate`.
+"""Boxes around the lead, from wide to narrow, and which arms are certain in which: the memory of `certificate`.
 
 A box is two leads; an arm belongs to the widest in which its excess is surely positive. When the lead leaves a box,
 only its arms are asked anew: those far behind sit in wide boxes and are seldom asked, those close behind in narrow

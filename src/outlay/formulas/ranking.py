@@ -5,13 +5,13 @@ of those below. Everything here runs in the interpreter and compiled.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outlay.beliefs import Belief, PooledBelief
 from outlay.formulas.choose import Counts, leads
-from outlay.policies.protocol import Belief, Leads
 
 NOBODY = -1
 
@@ -29,7 +29,7 @@ class Ranking(NamedTuple):
         return Ranking(np.zeros(arms), np.zeros(arms), np.zeros(2 * arms, np.int64))
 
 
-def rank_all(ranking: Ranking, memory: Leads, pulls: Counts) -> bool:
+def rank_all(ranking: Ranking, memory: Any, pulls: Counts) -> bool:
     """Rank every arm that was pulled; False, and nothing is ranked, if one of them has cost nothing in all."""
     arms = len(pulls)
     for arm in range(arms):
@@ -45,7 +45,7 @@ def rank_all(ranking: Ranking, memory: Leads, pulls: Counts) -> bool:
     return True
 
 
-def note(ranking: Ranking, arm: int, belief: Belief) -> None:
+def note(ranking: Ranking, arm: int, belief: Belief | PooledBelief) -> None:
     """Write down what an arm's rate and spend are; the tree is as before."""
     ranking.rates[arm] = belief.mean_reward / belief.mean_cost
     ranking.spends[arm] = belief.pulls * belief.mean_cost

@@ -3,22 +3,22 @@
 Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
 `excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so an arm whose
 excess is positive between the edges of a box need not be compared while the lead stays in it. There are several boxes,
-from wide to narrow (`engine.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
+from wide to narrow (`formulas.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
 Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there
 are arms that are really close, whatever the number of arms.
 
-Who leads is known from the last pull alone, or found in a tree of winners (`engine.ranking`) where it fell behind.
+Who leads is known from the last pull alone, or found in a tree of winners (`formulas.ranking`) where it fell behind.
 Bounds carry a margin, since rounding may put an excess a little below where the formula has it. Everything here runs in
 the interpreter and compiled.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from outlay.beliefs import Lead, price_of
-from outlay.engine.boxes import (
+from outlay.formulas.boxes import (
     BOXES,
     DUE,
     LASTING,
@@ -34,9 +34,12 @@ from outlay.engine.boxes import (
     meet,
     within,
 )
-from outlay.engine.ranking import Ranking, note, rank, rank_all, runner_up
 from outlay.formulas.choose import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, leads, number
-from outlay.policies.protocol import Compared, Leads, Opening, Opens
+from outlay.formulas.ranking import Ranking, note, rank, rank_all, runner_up
+
+# `policies.protocol`, which may import this and not the other way round, says what these must be.
+Policy = Any  # with `excess`; for `lazy_among` with `fresh` too
+Memory = Any  # with `lead`; for `lazy_among` with `opened` and `unopened` too
 
 MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
 TAKEN = 4.0  # of an excess, by a box, as a multiple of its width, where little is taken
@@ -72,7 +75,7 @@ def forget_certificate(known: Certificate) -> None:
     known.marks[UNPULLED] = 0
 
 
-def lazy_against(policy: Compared, memory: Leads, pulls: Counts, known: Certificate) -> int:
+def lazy_against(policy: Policy, memory: Memory, pulls: Counts, known: Certificate) -> int:
     """`choose.best_by_excess`: the same arm."""
     arm = first_unpulled(pulls, known)
     if arm == len(pulls):
@@ -90,9 +93,9 @@ def lazy_against(policy: Compared, memory: Leads, pulls: Counts, known: Certific
     return arm
 
 
-def lazy_among(policy: Opening, memory: Opens, pulls: Counts, known: Certificate) -> int:
+def lazy_among(policy: Policy, memory: Memory, pulls: Counts, known: Certificate) -> int:
     """`choose.best_of_opened`: the same arm."""
-    arm = memory.unopened()
+    arm: int = memory.unopened()
     if arm == len(pulls) or memory.opened() >= AT_ONCE:
         leader = follow(memory, pulls, known)
         if leader < 0:
@@ -105,7 +108,7 @@ def lazy_among(policy: Opening, memory: Opens, pulls: Counts, known: Certificate
     return arm
 
 
-def opened_or_fresh(policy: Opening, memory: Opens, pulls: Counts, known: Certificate, leader: int, fresh: int) -> int:
+def opened_or_fresh(policy: Policy, memory: Memory, pulls: Counts, known: Certificate, leader: int, fresh: int) -> int:
     """The leader, its challenger, or the arm to be opened next, if there is one."""
     lead, wanted = memory.lead(leader), math.inf
     settle(policy, memory, pulls, known, leader, lead)
@@ -130,7 +133,7 @@ def first_unpulled(pulls: Counts, known: Certificate) -> int:
     return arm
 
 
-def follow(memory: Leads, pulls: Counts, known: Certificate) -> int:
+def follow(memory: Memory, pulls: Counts, known: Certificate) -> int:
     """Who leads, by what the last pull changed; −1 if every arm must be looked at.
 
     An arm that has cost nothing in all has no rate: while it is the only one it is noted as free.
@@ -161,7 +164,7 @@ def follow(memory: Leads, pulls: Counts, known: Certificate) -> int:
     return first
 
 
-def find_leader(memory: Leads, pulls: Counts, known: Certificate) -> int:
+def find_leader(memory: Memory, pulls: Counts, known: Certificate) -> int:
     """Who leads, by a look at every arm; −1 while one that was pulled has cost nothing in all."""
     ranking, boxes = known.ranking, known.boxes
     if not rank_all(ranking, memory, pulls):
@@ -194,7 +197,7 @@ def change_leader(known: Certificate, leader: int, pulls: int) -> None:
             arm = int(boxes.ahead[arm])
 
 
-def settle(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, leader: int, lead: Lead) -> None:
+def settle(policy: Policy, memory: Memory, pulls: Counts, known: Certificate, leader: int, lead: Lead) -> None:
     """Ask the arms of the boxes that the lead has left, and the arm that was pulled last."""
     boxes, last = known.boxes, int(known.marks[LAST])
     if not within(boxes, BOXES, lead):
@@ -213,7 +216,7 @@ def settle(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, l
         ask(policy, memory, boxes, last, 0, lead, pulls[leader])
 
 
-def ask_ring(policy: Compared, memory: Leads, boxes: Boxes, box: int, lead: Lead, pulls: int) -> None:
+def ask_ring(policy: Policy, memory: Memory, boxes: Boxes, box: int, lead: Lead, pulls: int) -> None:
     """Ask all arms of a box that is to be drawn anew."""
     head = len(boxes.ring) + box
     arm = boxes.ahead[head]
@@ -226,7 +229,7 @@ def ask_ring(policy: Compared, memory: Leads, boxes: Boxes, box: int, lead: Lead
         arm = after
 
 
-def ask(policy: Compared, memory: Leads, boxes: Boxes, arm: int, first: int, lead: Lead, pulls: int) -> None:
+def ask(policy: Policy, memory: Memory, boxes: Boxes, arm: int, first: int, lead: Lead, pulls: int) -> None:
     """Put an arm that is in no ring into the widest box, from the first on, in which it is certain, or among the due.
 
     `pulls` are the leader's: few, and a narrow box would be left at once.
@@ -246,7 +249,7 @@ def ask(policy: Compared, memory: Leads, boxes: Boxes, arm: int, first: int, lea
 
 
 def least_of_due(
-    policy: Compared, memory: Leads, pulls: Counts, boxes: Boxes, leader: int, lead: Lead
+    policy: Policy, memory: Memory, pulls: Counts, boxes: Boxes, leader: int, lead: Lead
 ) -> tuple[int, float]:
     """The arm with the least excess, if that is ≤ 0; otherwise some excess above 0."""
     arms = len(pulls)
@@ -285,7 +288,7 @@ def none_to_open(known: Certificate, lead: Lead) -> bool:
     return bool(known.levels[OPEN_FROM] <= lead.spent <= known.levels[OPEN_UNTIL])
 
 
-def certify_fresh(policy: Opening, known: Certificate, lead: Lead) -> None:
+def certify_fresh(policy: Policy, known: Certificate, lead: Lead) -> None:
     """Find a box, and how far the total spend may move, such that no arm need be opened while the lead is in it."""
     boxes, levels = known.boxes, known.levels
     levels[OPEN_FROM] = math.inf
