@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay import policies
+from outlay import Problem, arms, policies, simulate
+from outlay.beliefs import Belief, Lead, Opened, Pooled
+from outlay.errors import BadParameter
+from outlay.policies.protocol import Opening, Opens, way_of
 from outlay.testing import PolicyContract
 
 
@@ -212,6 +215,71 @@ class TestKLRate(PolicyContract):
 
 class TestKLRateOfSamples(PolicyContract):
     policy = policies.KLRate("half", "sample")
+
+
+class TestThrifty(PolicyContract):
+    policy = policies.Thrifty(horizon="unknown")
+
+
+class TestThriftyTold(PolicyContract):
+    policy = policies.Thrifty(budget=300.0)
+
+
+class TestWary(CompiledInSoak):
+    policy = policies.Wary(horizon="unknown")
+
+
+class TestWaryTold(CompiledInSoak):
+    policy = policies.Wary(budget=300.0)
+
+
+class InTurn(NamedTuple):
+    """The ten lines of a user: looks at each open arm now and then, and opens one for each so many mean costs."""
+
+    patience: float = 4.0
+
+    def memory(self, arms: int) -> Any:
+        return Opened.empty(arms)
+
+    def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
+        return float(belief.pulls) - math.log1p(high.spend / low.usual_price)
+
+    def fresh(self, low: Lead, high: Lead) -> float:
+        return low.opened - high.spent / (self.patience * low.usual_price)
+
+
+class TestInTurn(PolicyContract):
+    policy = InTurn()
+
+
+class Sealed(Opened):
+    """A memory that cannot say which arm to open next."""
+
+    __slots__ = ()
+    unopened: Any = None
+
+
+class Forgetful(InTurn):
+    """Opens arms without a memory for it: the one without `unopened`, or moments without any order."""
+
+    __slots__ = ()
+
+    def memory(self, arms: int) -> Any:
+        return Sealed(*Opened.empty(arms)) if self.patience > 1.0 else Pooled.empty(arms)
+
+
+def test_who_opens_arms_needs_a_memory_for_it() -> None:
+    problem = Problem([arms.Constant(1.0, 0.5 + 0.1 * k) for k in range(5)])
+    assert isinstance(InTurn(), Opening)
+    assert not isinstance(policies.Frugal(), Opening)
+    assert way_of(InTurn).name == way_of(policies.Wary).name == "opening"
+    assert isinstance(Opened.empty(2), Opens)
+    assert not isinstance(Pooled.empty(2), Opens)
+    for patience, lacking in ((4.0, "unopened"), (0.5, "opened")):
+        with pytest.raises(BadParameter) as caught:
+            simulate(problem, Forgetful(patience), budgets=[9.0], runs=1)
+        allowed = f"one with a method {lacking}, such as Opened, for a policy with fresh"
+        assert str(caught.value).startswith(f"memory of Forgetful must be {allowed}; got ")
 
 
 def test_every_policy_keeps_the_contract() -> None:

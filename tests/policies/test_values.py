@@ -34,6 +34,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "CatoniRate": {"alpha": 0.25, **MOMENTS},
     "KLRate": {"schedule": "half", "evidence": "sample", "reward_bound": 3.0},
     "Frugal": {"slope": 0.5, "delay": 3.0, "reward_bound": 3.0},
+    "Thrifty": {"slope": 0.5, "horizon": "unknown", "budget": 50.0},
+    "Wary": {"slope": 0.5, "horizon": "unknown", "budget": 50.0},
     "BKLUCB": {"costs": [0.5, 1.0], "reward_bound": 3.0, "loglog": 0.0},
     "BTS": BOUNDS,
     "CUCB": {"alpha": 1.0, **BOUNDS},

@@ -156,7 +156,9 @@ def shrunken(evidence: float, precision: float, least: float, most: float, low: 
 def weight(unknown: float, gap: float, precision: float, variance: float) -> float:
     """The weight w = p/(p + q) with p = 2E₀/gap² and q = precision/variance."""
     prior = 2.0 * unknown * variance
-    return prior / (prior + precision * gap * gap) if prior > 0.0 else 0.0
+    if not prior > 0.0:
+        return 0.0
+    return prior / (prior + precision * gap * gap) if prior < math.inf else 1.0
 
 
 def mixed(weight: float, unknown: float, evidence: float) -> float:
@@ -169,6 +171,11 @@ class Wary(Thrifty):
 
     On the problems of docs/leaderboard.md its mean regret is larger, and fewer of its runs are far worse than its
     median one.
+
+    Args:
+        slope: of the evidence that is asked for.
+        horizon: "told" or "unknown", as for `Thrifty`.
+        budget: what may be spent in all; whoever plays it fills it in.
 
     >>> Wary()
     Wary(slope=0.7, horizon='told', budget=None)

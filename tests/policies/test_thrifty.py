@@ -1,0 +1,205 @@
+"""Thrifty and Wary: the whole choice against a slow twin, compiled and in a box of leads; their parameters."""
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.beliefs.compiled import compiled
+from tests.policies import slow_thrifty as slow
+from tests.policies.slow_kl_rate import Pairs
+from tests.policies.tapes import TAPES, Tape, constants, gaussian, nothing
+from tests.policies.test_kl_rate import between, box, edge, edge_belief, edge_lead, extremes_of, random_lead
+
+from outlay.beliefs import Belief, Lead, Opened
+from outlay.errors import BadParameter
+from outlay.formulas.choose import best_of_opened
+from outlay.policies import BY_NAME, Thrifty, Wary
+from outlay.policies.protocol import as_data, wants_budget, with_budget
+
+ALL: list[Any] = [
+    Thrifty(),
+    Thrifty(0.05, horizon="unknown"),
+    Thrifty(budget=60),
+    Wary(budget=400.0),
+    Wary(horizon="unknown"),
+]
+
+
+def played(policy: Any, tape: Tape, arms: int, seed: int, slack: float, steps: list[int]) -> tuple[int, int]:
+    """Play a run, compare it with the twin at some steps, and count how many: where rounding decides nothing, and all.
+
+    More arms than a tape has are of its laws in turn.
+    """
+    rng, memory, pulls = np.random.default_rng(seed), policy.memory(arms), np.zeros(arms, np.int64)
+    samples: list[Pairs] = [[] for _ in range(arms)]
+    spent, compared, of = 0.0, 0, 0
+    memory.shuffle(rng)
+    order = memory.order.tolist()
+    for n in range(steps[-1] + 1):
+        arm = best_of_opened(policy, memory, pulls)
+        if n in steps:
+            expected = slow.choose(samples, order, policy.slope, policy.budget, slack)
+            of, compared = of + 1, compared + expected.clear
+            if expected.clear:
+                assert arm == expected.arm, (policy, n)
+                assert_excess(policy, memory, expected, (policy, n))
+        cost, reward = tape(rng, arm % 4)
+        memory.observe(arm, cost, reward)
+        samples[arm].append((cost, reward))
+        pulls[arm] += 1
+        spent += cost
+        if spent > policy.known_budget:
+            break
+    return compared, of
+
+
+def assert_excess(policy: Any, memory: Opened, expected: slow.Choice, where: tuple[Any, ...]) -> None:
+    if expected.leader < 0:
+        return
+    lead = memory.lead(expected.leader)
+    if expected.fresh == expected.fresh and memory.unopened() < len(memory.order):
+        assert policy.fresh(lead, lead) == pytest.approx(expected.fresh, rel=1e-9, abs=1e-9), (*where, "fresh")
+    for arm, value in expected.excess.items():
+        found = policy.excess(memory.belief(arm), lead, lead)
+        assert found == pytest.approx(value, rel=1e-9, abs=1e-9), (*where, arm)
+
+
+@pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.__name__)
+def test_choices_and_excess_equal_the_slow_twin(tape: Tape) -> None:
+    """Step by step along the run of each policy; rounding may decide only where the twin says that it could."""
+    slack = 0.0 if tape in (constants, nothing) else 1e-9  # all ties are exact there
+    steps = [n for n in range(160) if n < 40 or n % 8 == 0]
+    counts = [played(policy, tape, 4 + 10 * (seed % 2), seed, slack, steps) for seed, policy in enumerate(ALL)]
+    compared, of = np.sum(counts, axis=0)
+    assert compared > 0.6 * of
+
+
+def test_a_long_run_equals_the_slow_twin() -> None:
+    """So much spend that the slope grows with it, and many arms, so that it grows less."""
+    steps = [*range(200, 1200, 50)]
+    for arms, budget in ((14, None), (40, 1100.0)):
+        compared, of = played(Thrifty(budget=budget), gaussian, arms, 3, 1e-9, steps)
+        assert compared == of > 10
+
+
+def test_what_is_enough() -> None:
+    """Nothing speaks against an arm of the leader's rate: its excess is what would be enough, less than 0."""
+    memory = Opened.empty(2)
+    memory.observe(0, 1.0, 1.0)
+    belief = memory.belief(0)
+    for ahead, spent, opened, price in (
+        (3.0, 50.0, 2, 1.0),
+        (9.0, 1e4, 5, 2.0),
+        (9.0, 1e4, 40, 0.5),
+        (2.0, 1e9, 2, 1.0),
+    ):
+        horizon = math.log(spent / price) - 0.5 * max(0.0, math.log(opened / 10)) - 6.0
+        lead = memory.lead(0)._replace(spend=math.exp(ahead), spent=spent, opened=float(opened), usual_price=price)
+        for policy, slope in ((Thrifty(), 0.35), (Wary(), 0.7), (Thrifty(0.05, budget=2e9), 0.05)):
+            enough = min(1.0, slope + 0.05 * max(0.0, horizon))
+            assert policy.excess(belief, lead, lead) == pytest.approx(-enough * ahead, rel=1e-12)
+            dearer = lead._replace(price=math.exp(-2.0), spend=math.exp(ahead - 1.5))
+            assert policy.excess(belief, dearer, dearer) == pytest.approx(-enough * ahead, rel=1e-12)
+        left = Thrifty(1.0, budget=spent + 2.0)  # which is less than the leader's spend, and counts in its place
+        assert left.excess(belief, lead, lead) == pytest.approx(-math.log(2.0), rel=1e-6)
+
+
+def edge_moments(rng: np.random.Generator) -> Belief:
+    return Belief(*edge_belief(rng)[:7])
+
+
+@pytest.mark.parametrize("function", [Thrifty.excess, Thrifty.fresh], ids=lambda function: function.__name__)
+def test_compiled_equals_interpreted_and_never_nan(function: Any) -> None:
+    """For beliefs and leads of every size and sign, whether samples could give them or not; one lead, or a box."""
+    rng, fast, finite = np.random.default_rng(7), compiled(function), 0
+    for n in range(6000):
+        policy = Thrifty(rng.uniform(0.01, 1.0), budget=None if n % 2 else abs(edge(rng)) or 1.0)
+        extremes = extremes_of(edge(rng), edge(rng), edge(rng))
+        low = high = edge_lead(rng, extremes)
+        if n % 3 == 0:
+            low, high = box(low, edge_lead(rng, extremes))
+        given = (edge_moments(rng), low, high) if function is Thrifty.excess else (low, high)
+        one, other = function(policy, *given), fast(policy, *given)
+        assert not math.isnan(one), (policy, *given)
+        assert np.float64(one).tobytes() == np.float64(other).tobytes(), (policy, *given)
+        finite += math.isfinite(one)
+    assert finite > 500
+
+
+def test_the_excess_of_a_box_is_a_lower_bound() -> None:
+    """For all leads in it, of arms that are open and of those that are not, the budget told or not."""
+    rng, tight, wanted = np.random.default_rng(11), 0, 0
+    for n in range(1500):
+        count = int(rng.choice([1, 2, 5, 40]))
+        pairs = np.where(rng.random() < 0.3, 1.0, rng.normal(size=(count, 2))) * rng.uniform(0, 1, 2)
+        pairs += rng.uniform((-0.2, -1), (2, 1))
+        policy = Thrifty(rng.uniform(0.01, 1.0), budget=rng.exponential(300.0) if n % 2 else None)
+        memory = policy.memory(1)
+        for cost, reward in pairs.tolist():
+            memory.observe(0, cost, reward)
+        belief = memory.belief(0)
+        low, high = random_box(rng)
+        bound, opening = policy.excess(belief, low, high), policy.fresh(low, high)
+        for _ in range(6):
+            lead = between(low, high, rng.choice([0.0, 1.0, rng.random()], len(low)))
+            value, fresh = policy.excess(belief, lead, lead), policy.fresh(lead, lead)
+            assert bound <= value + 1e-9, (policy, belief, low, high, lead)
+            assert opening <= fresh + 1e-9, (policy, low, high, lead)
+            tight += math.isfinite(value) and value - bound < 0.1
+            wanted += math.isfinite(fresh) and fresh - opening < 0.1
+    assert tight > 500  # a bound of −∞ would not do
+    assert wanted > 500
+
+
+def random_box(rng: np.random.Generator) -> tuple[Lead, Lead]:
+    """Two leads, far apart or close in each number, some with slopes that grow, some with a rate like the usual one."""
+    extremes = extremes_of(rng.uniform(-1, 2), *rng.uniform(-1, 3, 2).tolist())
+    one, other = random_lead(rng, extremes), random_lead(rng, extremes)
+    if rng.random() < 0.5:
+        one = one._replace(spent=one.spent * 1e3, usual_rate=one.rate - rng.choice([0.0, 0.1, 1.0]))
+    return box(one, between(one, other, rng.choice([0.0, 0.01, 1.0], len(one))))
+
+
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    (Thrifty, {"slope": 0.0}, "slope of Thrifty must be > 0 and ≤ 1; got 0.0"),
+    (Wary, {"slope": 1.5}, "slope of Wary must be > 0 and ≤ 1; got 1.5"),
+    (Thrifty, {"slope": "1"}, "slope of Thrifty must be a finite number > 0 and ≤ 1; got '1'"),
+    (Thrifty, {"horizon": "known"}, "horizon of Thrifty must be one of told, unknown; got 'known'"),
+    (Wary, {"horizon": None}, "horizon of Wary must be one of told, unknown; got None"),
+    (Thrifty, {"budget": 0}, "budget of Thrifty must be > 0; got 0"),
+    (Wary, {"budget": math.inf}, "budget of Wary must be a finite number > 0; got inf"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "message"), REFUSED, ids=[message for *_, message in REFUSED])
+def test_one_sentence_for_a_bad_parameter(kind: Any, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        kind(**given)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("policy", ALL, ids=repr)
+def test_policies_are_values(policy: Any) -> None:
+    data = as_data(policy)
+    remade = BY_NAME[data["name"]](**data["parameters"])
+    for twin in (remade, pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy), policy._replace()):
+        assert twin == policy
+        assert type(twin) is type(policy)
+        assert hash(twin) == hash(policy)
+        assert repr(twin) == repr(policy)
+    assert [other for other in ALL if other == policy] == [policy]
+    assert Thrifty(0.7) != Wary()
+
+
+def test_the_budget_is_told_unless_the_horizon_is_unknown() -> None:
+    for kind in (Thrifty, Wary):
+        assert wants_budget(kind())
+        assert with_budget(kind(), 50) == kind(budget=50.0)
+        assert with_budget(kind(budget=9.0), 50) == kind(budget=50.0)
+        assert not wants_budget(kind(horizon="unknown"))
+        assert with_budget(kind(horizon="unknown"), 50) == kind(horizon="unknown")
+        assert kind().known_budget == math.inf
+        assert kind(budget=7).known_budget == 7.0

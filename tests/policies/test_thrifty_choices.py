@@ -1,0 +1,120 @@
+"""What Thrifty and Wary choose: at the edges, in other units, under other labels, with a budget nearly spent."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.policies.slow_kl_rate import Pairs
+from tests.policies.tapes import gaussian
+
+from outlay.formulas.choose import best_of_opened
+from outlay.policies import Thrifty, Wary
+
+Law = Callable[[int, int], tuple[float, float]]
+
+
+class Run:
+    """A run of a policy, in the interpreter: law(arm, k) is the arm's k-th sample."""
+
+    def __init__(self, policy: Any, law: Law, arms: int, end: int, order: list[int] | None = None) -> None:
+        self.memory, self.pulls, self.chosen = policy.memory(arms), np.zeros(arms, np.int64), []
+        if order is not None:
+            self.memory.order[:] = order
+            self.memory.place[order] = np.arange(arms)
+        for _ in range(end):
+            arm = best_of_opened(policy, self.memory, self.pulls)
+            self.memory.observe(arm, *law(arm, int(self.pulls[arm])))
+            self.pulls[arm] += 1
+            self.chosen.append(arm)
+
+
+EACH = pytest.mark.parametrize("policy", [Thrifty(), Wary(budget=1e9), Thrifty(budget=100.0)], ids=repr)
+
+
+@EACH
+def test_edges(policy: Any) -> None:
+    assert Run(policy, lambda arm, k: (1.0, 0.5), 1, 20).pulls.tolist() == [20]
+    two = Run(policy, lambda arm, k: (1.0, 1.0 + arm), 2, 90)  # constant: 1 and 2 for the same cost
+    assert two.chosen[:2] == [0, 1]
+    assert two.pulls[1] > 80
+    assert Run(policy, lambda arm, k: (1.0, 1.0 + arm), 2, 90, order=[1, 0]).chosen[:2] == [1, 0]
+    assert Run(policy, lambda arm, k: (-1.0, 0.1 * k), 2, 60).pulls.tolist() == [30, 30]
+    free = Run(policy, lambda arm, k: (0.0, 0.0), 3, 90)
+    assert free.chosen[:60] == [0, 1] * 30  # arms that have cost nothing come before a third is opened
+    assert free.memory.opened() == 3
+    dead = Run(policy, lambda arm, k: (1.0, float(arm)), 2, 90)  # the first pays nothing
+    assert dead.pulls[0] < 20
+    alike = Run(policy, lambda arm, k: (1.0, 0.7), 2, 60)
+    assert alike.chosen == [0, 1] * 30  # ties to the least spend, then index
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.7, -0.7])
+def test_while_all_rates_are_equal_arms_are_opened(reward: float) -> None:
+    """Nothing speaks against the next: also where nothing has ever paid. Told the budget, while what is left allows."""
+    assert Run(Thrifty(), lambda arm, k: (2.0, reward), 30, 30).chosen == [*range(30)]
+    prices = np.arange(1.0, 31.0).tolist()  # dearer and dearer, at one rate but for rounding
+    assert Run(Thrifty(), lambda arm, k: (prices[arm], reward * prices[arm]), 30, 30).chosen == [*range(30)]
+    told = Run(Thrifty(budget=100.0), lambda arm, k: (2.0, reward), 30, 50)
+    opened = next(m for m in range(2, 30) if 100.0 - 2.0 * m < 4.0 * (m + 1) * math.log(m + 1))
+    assert told.chosen[: opened + 1] == [*range(opened), 0]
+    assert told.memory.opened() == opened
+
+
+def test_nothing_is_explored_with_a_budget_nearly_spent() -> None:
+    """Two pulls of each of two arms and the rest on the better: with less left than was spent on the other, no more."""
+    noisy = Run(Thrifty(), lambda arm, k: (1.0, 0.3 * arm + 0.2 * (-1.0) ** k), 2, 40)
+    memory, pulls = noisy.memory, noisy.pulls
+    other = int(np.argmin(pulls))
+    lead = memory.lead(1 - other)
+    assert lead.spent == 40.0
+    for left, explored in ((float(pulls[other]) - 0.5, False), (float(pulls[other]) * 50.0, True)):
+        policy = Wary(1.0, budget=40.0 + left)
+        excess = policy.excess(memory.belief(other), lead._replace(spend=1e9), lead._replace(spend=1e9))
+        assert (excess == math.inf) is not explored
+    for left in (1e-9, 0.5):
+        assert best_of_opened(Wary(1.0, budget=40.0 + left), memory, pulls) == 1 - other
+    wide = Run(Thrifty(budget=40.0), lambda arm, k: (1.0, 0.1 * arm), 50, 40)
+    assert wide.memory.opened() < 10
+    assert len(set(wide.chosen[-5:])) == 1
+
+
+@pytest.mark.parametrize("free", [(0.0, 0.0), (-0.5, 0.1)])
+def test_a_free_arm_is_not_pulled_for_ever(free: tuple[float, float]) -> None:
+    pulls = Run(Thrifty(), lambda arm, k: free if arm else (1.0, 0.5 + k % 2), 2, 600).pulls
+    assert 30 <= pulls[1] < 200
+
+
+def taped(seed: int, arms: int) -> list[Pairs]:
+    rng = np.random.default_rng(seed)
+    return [[gaussian(rng, arm % 4) for _ in range(150)] for arm in range(arms)]
+
+
+def reader(samples: list[Pairs]) -> Law:
+    return lambda arm, k: samples[arm][k]
+
+
+@pytest.mark.parametrize("budget", [None, 110.0])
+def test_units_change_no_choice(budget: float | None) -> None:
+    """By powers of two none at all, so that rounding is the same, from 1e-15 to 1e15; the budget is a cost."""
+    samples = taped(8, 12)
+    path = Run(Thrifty(budget=budget), reader(samples), 12, 100).chosen
+    assert len(set(path)) > 6
+    for cost, reward in ((2.0**10, 1.0), (1.0, 2.0**10), (2.0**50, 2.0**-50), (2.0**-50, 2.0**50)):
+        policy = Thrifty(budget=budget and budget * cost)
+        scaled = [[(cost * x, reward * r) for x, r in pairs] for pairs in samples]
+        assert Run(policy, reader(scaled), 12, 100).chosen == path
+
+
+@pytest.mark.parametrize("budget", [None, 110.0])
+def test_other_labels_in_the_same_order_change_the_labels_alone(budget: float | None) -> None:
+    samples, rng = taped(9, 12), np.random.default_rng(1)
+    order, label = rng.permutation(12).tolist(), rng.permutation(12).tolist()
+    back = np.argsort(label).tolist()
+    policy = Thrifty(budget=budget)
+    path = Run(policy, reader(samples), 12, 100, order).chosen
+    assert path[:2] == order[:2]
+    assert len(set(path)) > 6
+    other = Run(policy, lambda arm, k: samples[back[arm]][k], 12, 100, [label[arm] for arm in order])
+    assert other.chosen == [label[arm] for arm in path]
