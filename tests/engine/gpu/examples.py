@@ -139,6 +139,9 @@ BUILT_IN = {
     "UCBB2": policies.UCBB2(1.5, 1.5),
     "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
     "Frugal": policies.Frugal(),
+    "KLRate": policies.KLRate(),
+    "Thrifty": policies.Thrifty(),
+    "Thrifty, told": policies.Thrifty(budget=200.0),
     "Fixed": policies.Fixed(1),
     "RoundRobin": policies.RoundRobin(),
 }

@@ -1,7 +1,11 @@
-"""Which arm to pull next, on the GPU: the counterpart of `loop.decide`, where every arm is asked about."""
+"""Which arm to pull next, on the GPU: the counterpart of `loop.decide`.
+
+`decide` asks about every arm; it serves policies that promise nothing, and is the slow twin of the others' kernels.
+"""
 
 from collections.abc import Callable
 
+from outlay.engine.certificate import Certificate, lazy_against, lazy_among
 from outlay.engine.gpu.random import Philox
 from outlay.engine.loop import Drawing
 from outlay.formulas.choose import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
@@ -9,7 +13,7 @@ from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Opening, 
 
 
 def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, rng: Philox) -> int:
-    """The arm to pull next: one of the four below, by the way of the policy."""
+    """The arm to pull next: one of the five below, by the way of the policy."""
     raise NotImplementedError("only compiled code decides on the device")
 
 
@@ -40,7 +44,24 @@ def decide_by_choose(policy: Chooser, memory: Memory, pulls: Counts, spent: floa
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
 
 
-# For each way of `protocol.WAYS`; laziness is the business of another kernel.
+def look(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, n: int, rng: Philox) -> int:
+    """`decide` for a policy that compares every arm with the leader, where few need be: one of the two below."""
+    raise NotImplementedError("only compiled code decides on the device")
+
+
+def look_at_all(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, n: int, rng: Philox) -> int:  # noqa: ARG001
+    """`look` for a policy with `excess`."""
+    return lazy_against(policy, memory, pulls, known)
+
+
+def look_at_opened(policy: Opening, memory: Opens, pulls: Counts, known: Certificate, n: int, rng: Drawing) -> int:
+    """`look` for a policy with `excess` and `fresh`."""
+    if n == 0:
+        memory.shuffle(rng)
+    return lazy_among(policy, memory, pulls, known)
+
+
+# For each way of `protocol.WAYS`; laziness is the business of other kernels.
 DECIDE: dict[WayName, Callable[..., int]] = {
     "lazy score": decide_by_score,
     "score": decide_by_score,
@@ -49,3 +70,4 @@ DECIDE: dict[WayName, Callable[..., int]] = {
     "opening": decide_by_opening,
     "choose": decide_by_choose,
 }
+LOOK: dict[WayName, Callable[..., int]] = {"excess": look_at_all, "opening": look_at_opened}
