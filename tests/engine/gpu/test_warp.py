@@ -114,13 +114,11 @@ class Warp:
                     patch.setattr(module, "known_of", held.known_of_there)
                 patch.setattr(self.kernel, "take_in", held.take_in_there)
             if not isinstance(chunk.memories, Opened):
-                patch.setattr(hand, "pick_up_usual", hand.nothing_usual)
-                patch.setattr(hand, "put_down_usual", hand.nothing_usual)
-                patch.setattr(hand, "limit_spend", hand.no_limit)
+                for name in ("pick_up_usual", "put_down_usual", "as_usual"):
+                    patch.setattr(hand, name, hand.nothing_usual)
             if not isinstance(chunk.memories, (Pooled, Opened)):
-                patch.setattr(self.compare, "pick_up_lead", hand.leave_lead)
-                patch.setattr(self.compare, "put_down_lead", hand.leave_lead)
-                patch.setattr(self.compare, "lead_on", hand.lead_on_there)
+                for name in ("pick_up_lead", "put_down_lead", "lead_on"):
+                    patch.setattr(self.compare, name, hand.never_held)
             lazily = self.compare.play_comparing if chunk.plan.compares else self.kernel.play_lazily
             kernel = lazily if lazy else self.kernel.play_plainly
             chunk.plan.world = Laws(tuple(task.problem.arms))

@@ -257,19 +257,17 @@ for _held, _there, *_ours in (
     (memory.put_down, memory.leave, Moments),
     (memory.take_in, memory.take_in_there, Moments),
     (memory.known_of, memory.known_of_there, Moments),
-    (hand.pick_up_lead, hand.leave_lead, Pooled, Opened),
-    (hand.put_down_lead, hand.leave_lead, Pooled, Opened),
-    (hand.lead_on, hand.lead_on_there, Pooled, Opened),
+    (hand.pick_up_lead, hand.never_held, Pooled, Opened),
+    (hand.put_down_lead, hand.never_held, Pooled, Opened),
+    (hand.lead_on, hand.never_held, Pooled, Opened),
     (hand.pick_up_usual, hand.nothing_usual, Opened),
     (hand.put_down_usual, hand.nothing_usual, Opened),
+    (hand.as_usual, hand.nothing_usual, Opened),
 ):
     overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, *_ours))
     _learnt.add(_held)
-overload(hand.limit_spend, strict=False, jit_options=OPTIONS)(
-    lambda memory, *_: hand.limit_spend if hasattr(memory.instance_class, "unopened") else hand.no_limit
-)
 _learnt |= {
-    decide.decide, decide.look, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, hand.limit_spend, turn,
+    decide.decide, decide.look, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn,
 }  # fmt: skip
 for _function in Reach(
     kernel.play_plainly, kernel.play_lazily, compare.play_comparing, *decide.DECIDE.values(), *decide.LOOK.values(),

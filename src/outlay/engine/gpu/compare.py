@@ -8,10 +8,9 @@ thread that needs a look pauses until the pulls that paused threads of its warp 
 import numpy as np
 from numba import cuda, float64, uint64
 
-from outlay.engine.boxes import NUMBERS
 from outlay.engine.certificate import LEADER, forget_certificate
 from outlay.engine.gpu.decide import look
-from outlay.engine.gpu.hand import Hand, at_rest, lead_on, pick_up_lead, put_down_lead, see_box
+from outlay.engine.gpu.hand import SIDES, Hand, at_rest, lead_on, pick_up_lead, put_down_lead
 from outlay.engine.gpu.kernel import WARP, Standings, added, close_stream, count_in, note, open_stream
 from outlay.engine.gpu.memory import of_run
 from outlay.engine.gpu.random import Philox
@@ -33,8 +32,7 @@ def play_comparing(
         cuda.local.array(3, float64),
         cuda.local.array(2, float64),
     )
-    box, runner_up = cuda.local.array((2, NUMBERS), float64), cuda.local.array(1, float64)
-    rng, hand = Philox(words, normals), Hand(rows, extremes, usual, box, runner_up)
+    rng, hand = Philox(words, normals), Hand(rows, extremes, usual, cuda.local.array((2, SIDES), float64))
     open_stream(rng, state, run, key, first)
     memory, pulls, known = of_run(memories, run), state.pulls[:, run], of_run(state.known, run)
     n, passed = state.marks[PULLS, run], state.marks[PASSED, run]
@@ -53,8 +51,7 @@ def play_comparing(
             arm = look(policy, memory, pulls, known, n, rng)
             count, sure, held = pulls[arm], True, arm == known.marks[LEADER] and at_rest(known)
             if held:
-                pick_up_lead(memory, hand, arm)
-                see_box(memory, hand, known)
+                held = pick_up_lead(memory, hand, arm, known)
         missed = 0
         while missed < PATIENCE:
             if going and sure:

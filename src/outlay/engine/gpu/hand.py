@@ -1,20 +1,25 @@
 """What a thread of the GPU holds in hand of the leader, and how long it may go on pulling it.
 
 A policy that compares every arm with the leader (`engine.certificate`) need not do so while the lead stays in a box. As
-long, a pull of the leader changes its own sums and those of all pulls, and the rest of the memory is not looked at: the
-two rows lie in registers, and the box beside them. Other memories than `Pooled` and `Opened` stay where they are, and
-the functions `…_there` serve those; `gpu.code` picks when it compiles, by the class of the memory.
+long, a pull of the leader changes its own sums and those of all pulls and reads nothing else: the two rows lie in
+registers, and the box beside them. That is so for the memories `Pooled` and `Opened`; others are never held, and then
+the certificate is asked at every pull. `gpu.code` tells them apart when it compiles, by the class.
 """
 
 from typing import NamedTuple
 
-from outlay.beliefs import Belief, Lead
-from outlay.engine.boxes import BOXES, DUE, NUMBERS, SPENT
+from outlay.beliefs import Lead
+from outlay.beliefs.pooled import COST_MAX, COST_MIN, REWARD_MAX
+from outlay.engine.boxes import BOXES, DUE
 from outlay.engine.certificate import OPEN_FROM, OPEN_UNTIL, RUNNER_UP, Certificate
 from outlay.engine.loop import Floats
-from outlay.policies.protocol import Leads, MemoryTuple, Opens
+from outlay.policies.protocol import MemoryTuple
 
-ARMS = Lead._fields.index("arms")  # of which a memory in hand has one
+# The numbers of a lead that a pull of the leader may change, but for the extremes: the rate first, then those that are
+# of interest only where arms are opened one by one, of these what was spent in all last.
+MOVING = tuple(map(Lead._fields.index, ("rate", "spend", "price", "spread", "size")))
+USUAL = tuple(map(Lead._fields.index, ("usual_price", "usual_rate", "spent")))
+SIDES = len(MOVING) + len(USUAL)
 LOW, HIGH = 0, 1
 
 
@@ -23,9 +28,8 @@ class Hand(NamedTuple):
 
     rows: Floats  # [2, 8]: the leader's, and those of all pulls
     extremes: Floats  # [3]
-    usual: Floats  # [2], of a memory that opens arms one by one
-    box: Floats  # [low or high, number of a lead]
-    runner_up: Floats  # [1]: the largest rate that another arm may have
+    usual: Floats  # [2], where arms are opened one by one
+    box: Floats  # [low or high, one of MOVING or USUAL]
 
 
 def at_rest(known: Certificate) -> bool:
@@ -34,46 +38,33 @@ def at_rest(known: Certificate) -> bool:
     return bool(known.boxes.ahead[due] == due)
 
 
-def see_box(memory: MemoryTuple, hand: Hand, known: Certificate) -> None:
-    """Take in hand where all boxes meet."""
-    for i in range(NUMBERS):
-        hand.box[LOW, i] = known.boxes.edges[BOXES, LOW, i]
-        hand.box[HIGH, i] = known.boxes.edges[BOXES, HIGH, i]
-    hand.runner_up[0] = known.levels[RUNNER_UP]
-    limit_spend(memory, hand, known)
-
-
-def limit_spend(memory: Opens, hand: Hand, known: Certificate) -> None:
-    """Let the box of a memory that opens arms one by one end where the next may have to be opened."""
-    if memory.unopened() < len(known.boxes.ring):
-        hand.box[LOW, SPENT], hand.box[HIGH, SPENT] = known.levels[OPEN_FROM], known.levels[OPEN_UNTIL]
-
-
-def no_limit(memory: Leads, hand: Hand, known: Certificate) -> None:
-    """`limit_spend` where all arms are open from the start: nothing."""
-
-
-def still_leads(hand: Hand, belief: Belief, lead: Lead) -> bool:
-    """Whether the leader, of which this is the belief, is to be pulled again, and nobody need be asked."""
-    leads = belief.mean_cost > 0.0 and lead.rate > hand.runner_up[0]
-    for i in range(NUMBERS):
-        leads = leads and (i == ARMS or hand.box[LOW, i] <= lead[i] <= hand.box[HIGH, i])
-    return leads
-
-
-def pick_up_lead(memory: MemoryTuple, hand: Hand, leader: int) -> None:
-    """Copy what a pull of the leader changes into the hand."""
-    everything = len(memory.stats) - 1
+def pick_up_lead(memory: MemoryTuple, hand: Hand, leader: int, known: Certificate) -> bool:
+    """Take in hand what a pull of the leader changes and where all boxes meet; whether this can be held at all."""
+    everything, edges = len(memory.stats) - 1, known.boxes.edges
     for i in range(8):
         hand.rows[0, i] = memory.stats[leader, i]
         hand.rows[1, i] = memory.stats[everything, i]
     for i in range(3):
         hand.extremes[i] = memory.extremes[i]
-    pick_up_usual(memory, hand)
+    for i in range(len(MOVING)):
+        hand.box[LOW, i], hand.box[HIGH, i] = edges[BOXES, LOW, MOVING[i]], edges[BOXES, HIGH, MOVING[i]]
+    hand.box[LOW, 0] = max(float(hand.box[LOW, 0]), float(known.levels[RUNNER_UP]))
+    pick_up_usual(memory, hand, known)
+    return True
+
+
+def pick_up_usual(memory: MemoryTuple, hand: Hand, known: Certificate) -> None:
+    """Likewise where arms are opened one by one; the box ends where the next may have to be opened."""
+    edges, first = known.boxes.edges, len(MOVING)
+    hand.usual[0], hand.usual[1] = memory.usual[0], memory.usual[1]
+    for i in range(len(USUAL)):
+        hand.box[LOW, first + i], hand.box[HIGH, first + i] = edges[BOXES, LOW, USUAL[i]], edges[BOXES, HIGH, USUAL[i]]
+    if memory.unopened() < len(known.boxes.ring):
+        hand.box[LOW, SIDES - 1], hand.box[HIGH, SIDES - 1] = known.levels[OPEN_FROM], known.levels[OPEN_UNTIL]
 
 
 def put_down_lead(memory: MemoryTuple, hand: Hand, leader: int) -> None:
-    """Copy it back."""
+    """Copy what was held back into the memory."""
     everything = len(memory.stats) - 1
     for i in range(8):
         memory.stats[leader, i] = hand.rows[0, i]
@@ -83,25 +74,32 @@ def put_down_lead(memory: MemoryTuple, hand: Hand, leader: int) -> None:
     put_down_usual(memory, hand)
 
 
-def pick_up_usual(memory: MemoryTuple, hand: Hand) -> None:
-    """Of a memory that opens arms one by one, copy what all of them are like."""
-    hand.usual[0], hand.usual[1] = memory.usual[0], memory.usual[1]
-
-
 def put_down_usual(memory: MemoryTuple, hand: Hand) -> None:
-    """Copy it back."""
+    """Likewise where arms are opened one by one."""
     memory.usual[0], memory.usual[1] = hand.usual[0], hand.usual[1]
 
 
-def nothing_usual(memory: MemoryTuple, hand: Hand) -> None:
-    """The last two for a memory that knows no such thing."""
-
-
 def lead_on(memory: MemoryTuple, hand: Hand, leader: int, cost: float, reward: float) -> bool:
-    """Take in a pull of the leader; whether it is to be pulled again for certain."""
-    held = of_hand(memory, hand, leader)
+    """Take in a pull of the leader; whether it is certain that it is to be pulled again.
+
+    A box has room for no other extremes than those that it was drawn with.
+    """
+    held, extremes = of_hand(memory, hand, leader), hand.extremes
+    leads = reward <= extremes[REWARD_MAX] and extremes[COST_MIN] <= cost <= extremes[COST_MAX]
     held.observe(0, cost, reward)
-    return still_leads(hand, held.belief(0), held.lead(0))
+    lead = held.lead(0)
+    leads = leads and held.belief(0).mean_cost > 0.0 and lead[MOVING[0]] > hand.box[LOW, 0]
+    for i in range(len(MOVING)):
+        leads = leads and hand.box[LOW, i] <= lead[MOVING[i]] <= hand.box[HIGH, i]
+    return bool(leads and as_usual(memory, hand, lead))
+
+
+def as_usual(memory: MemoryTuple, hand: Hand, lead: Lead) -> bool:  # noqa: ARG001
+    """Whether the lead is in the box as to what is of interest where arms are opened one by one."""
+    inside, first = True, len(MOVING)
+    for i in range(len(USUAL)):
+        inside = inside and hand.box[LOW, first + i] <= lead[USUAL[i]] <= hand.box[HIGH, first + i]
+    return bool(inside)
 
 
 def of_hand(memory: MemoryTuple, hand: Hand, leader: int) -> MemoryTuple:
@@ -109,11 +107,11 @@ def of_hand(memory: MemoryTuple, hand: Hand, leader: int) -> MemoryTuple:
     raise NotImplementedError("only compiled code holds a lead in registers")
 
 
-def leave_lead(memory: MemoryTuple, hand: Hand, leader: int) -> None:
-    """`pick_up_lead` and `put_down_lead` of a memory that stays where it is: nothing."""
+def nothing_usual(memory: MemoryTuple, hand: Hand, *_: object) -> bool:  # noqa: ARG001
+    """The functions `…_usual` where all arms are open from the start."""
+    return True
 
 
-def lead_on_there(memory: Leads, hand: Hand, leader: int, cost: float, reward: float) -> bool:
-    """`lead_on` of such a memory."""
-    memory.observe(leader, cost, reward)
-    return still_leads(hand, memory.belief(leader), memory.lead(leader))
+def never_held(memory: MemoryTuple, hand: Hand, *_: object) -> bool:  # noqa: ARG001
+    """`pick_up_lead`, and what follows from it, for a memory that is not held in hand."""
+    return False
