@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.beliefs import Belief, Moments
+from outlay.beliefs import Belief, Lead, Moments, Pooled
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.loop import Passages
 from outlay.engine.task import Task
@@ -81,6 +81,42 @@ class Remembering(NamedTuple):
 
     def score(self, belief: Belief, log_n: float) -> float:
         return belief.mean_reward + self.x
+
+
+class Noted(NamedTuple):
+    """A memory of a user's that knows who leads."""
+
+    pooled: Pooled
+    last: NDArray[np.float64]
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.pooled.observe(arm, cost, reward)
+        self.last[arm] = reward
+
+    def belief(self, arm: int) -> Any:
+        return self.pooled.belief(arm)
+
+    def lead(self, leader: int) -> Lead:
+        return self.pooled.lead(leader)
+
+    def full(self) -> bool:
+        return False
+
+
+class Wary(NamedTuple):
+    """A policy of a user's that compares arms with the leader, with such a memory."""
+
+    slope: float
+
+    def memory(self, arms: int) -> Noted:
+        return Noted(Pooled.empty(arms), np.zeros(arms))
+
+    def excess(self, belief: Any, low: Lead, high: Lead) -> float:
+        if not high.spend > belief.pulls * low.cost_min:
+            return math.inf
+        gap = max(0.0, low.rate - belief.mean_reward / belief.mean_cost)
+        ahead = math.log(high.spend / (belief.pulls * belief.mean_cost))
+        return float(belief.pulls * gap * gap - self.slope * ahead)
 
 
 class Toll(NamedTuple):

@@ -27,6 +27,7 @@ from tests.engine.gpu.examples import (
     Raising,
     Remembering,
     Unsteady,
+    Wary,
     gaussians,
     host,
     needs_compiler,
@@ -140,7 +141,7 @@ class TestWarp:
             (2, "UCBM1", 50, 420.0),  # whose memory grows
             (1, "Frugal", 7, 50.0),
             (3, "Frugal", 1, 50.0),
-            (3, "Frugal", 1000, 2000.0),
+            (3, "Frugal", 1000, 700.0),
             (20, "Frugal", 100, 500.0),
             (3, "KLRate", 100, 500.0),
             (20, "Thrifty", 100, 500.0),
@@ -154,6 +155,13 @@ class TestWarp:
         warp.play(plain, False, 10**6)
         assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
         assert (lazy.passages.cost > budgets).all()
+
+    def test_a_memory_that_is_never_held(self, monkeypatch):
+        warp = Warp(monkeypatch)
+        lazy, plain = (
+            warp.play(task_of(gaussians(4), Wary(0.05), [20.0, 300.0], runs=3), lazily, 40) for lazily in (True, False)
+        )
+        assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
 
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(
