@@ -9,8 +9,8 @@ import pytest
 
 from outlay import policies
 from outlay.engine.backends import cuda as backend
-from outlay.engine.certificate import Certificate
 from outlay.engine.gpu.chunk import THREADS, Chunk
+from outlay.engine.gpu.look import blank_certificate
 from outlay.engine.gpu.plan import Plan, arrays_in
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import BUILT_IN, Greedy, Remembering, gaussians, has_gpu, host, needs_compiler, task_of
@@ -59,7 +59,7 @@ class TestPlan:
         assert Chunk(lazy, task).state.known.boxes.ring.shape == (3, 384)
         assert Chunk(plain, task).state.known.boxes.ring.shape == (1, 384)
         held = [sum(array.nbytes for array in arrays_in(plan.known)) for plan in (lazy, plain)]
-        assert held[0] == sum(array.nbytes for array in arrays_in(Certificate.start(3)))
+        assert held[0] == sum(array.nbytes for array in arrays_in(blank_certificate(3)))
         assert lazy.bytes_per_run - plain.bytes_per_run == held[0] - held[1]
 
     def test_too_little_memory_is_one_sentence(self):

@@ -14,8 +14,9 @@ from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu import chunk as chunks
 from outlay.engine.gpu import contest as contests
 from outlay.engine.gpu import hand
+from outlay.engine.gpu import look as looks
 from outlay.engine.gpu import memory as held
-from outlay.engine.gpu.decide import DECIDE, LOOK
+from outlay.engine.gpu.decide import DECIDE
 from outlay.engine.gpu.plan import Plan, each
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.task import Task
@@ -72,7 +73,7 @@ class Warp:
             *((module, "uint64", np.uint64) for module in (self.kernel, self.compare)),
             *((module, "of_run", part_of) for module in (self.kernel, self.compare)),
             (self.kernel, "decide", lambda policy, *rest: DECIDE[way_of(type(policy)).name](policy, *rest)),
-            (self.compare, "look", lambda policy, *rest: LOOK[way_of(type(policy)).name](policy, *rest)),
+            (looks, "begin", lambda policy, *rest: looks.BEGIN_WITH[way_of(type(policy)).name](policy, *rest)),
             (hand, "of_hand", of_hand),
             (held, "of_row", lambda memory, row: type(memory)(row)),
             (held, "of_arm", lambda belief, arm: belief._replace(arm=int(arm))),
@@ -117,6 +118,7 @@ class Warp:
             if not isinstance(chunk.memories, Opened):
                 for name in ("pick_up_usual", "put_down_usual", "as_usual"):
                     patch.setattr(hand, name, hand.nothing_usual)
+                patch.setattr(looks, "excess_of_fresh", looks.none_is_fresh)
             if not isinstance(chunk.memories, (Pooled, Opened)):
                 for name in ("pick_up_lead", "put_down_lead", "lead_on"):
                     patch.setattr(self.compare, name, hand.never_held)

@@ -24,7 +24,7 @@ from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import compare, decide, hand, kernel, memory
+from outlay.engine.gpu import compare, decide, hand, kernel, look, memory
 from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.parameters import is_record
 from outlay.policies.protocol import way_of
@@ -63,7 +63,7 @@ def _made_for(arguments: tuple[object, ...], lazy: bool, reach: Reach) -> Kernel
         learn(function)
     play: Function = kernel.play_plainly
     if lazy:
-        play = compare.play_comparing if way_of(type(arguments[1])).name in decide.LOOK else kernel.play_lazily
+        play = compare.play_comparing if way_of(type(arguments[1])).name in look.BEGIN_WITH else kernel.play_lazily
     registers = REGISTERS if lazy and fits_in_registers(type(arguments[2])) else None
     return _compile(play, signature(arguments, copies.of), registers)
 
@@ -156,10 +156,18 @@ def _decide(
     return decide.DECIDE[way_of(policy.instance_class).name]
 
 
-def _look(
+def _begin(
     policy: NumbaType, memory: NumbaType, pulls: NumbaType, known: NumbaType, n: NumbaType, rng: NumbaType  # noqa: ARG001
 ) -> Found:  # fmt: skip
-    return decide.LOOK[way_of(policy.instance_class).name]
+    return look.BEGIN_WITH[way_of(policy.instance_class).name]
+
+
+def _excess_of_fresh(policy: NumbaType, *_: NumbaType) -> Found:
+    return look.excess_of_fresh if hasattr(policy.instance_class, "fresh") else look.none_is_fresh
+
+
+def _next_to_open(memory: NumbaType) -> Found:
+    return look.next_to_open if hasattr(memory.instance_class, "unopened") else look.none_to_be_opened
 
 
 def _made(expression: str, arguments: str) -> Function:
@@ -250,7 +258,9 @@ overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
 overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
 overload(memory.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
 overload(turn, strict=False, jit_options=OPTIONS)(_turns)
-overload(decide.look, strict=False, jit_options=OPTIONS)(_look)
+overload(look.begin, strict=False, jit_options=OPTIONS)(_begin)
+overload(look.excess_of_fresh, strict=False, jit_options=OPTIONS)(_excess_of_fresh)
+overload(look.next_to_open, strict=False, jit_options=OPTIONS)(_next_to_open)
 overload(hand.of_hand, strict=False, jit_options=OPTIONS)(_of_hand)
 for _held, _there, *_ours in (
     (memory.pick_up, memory.leave, Moments),
@@ -266,11 +276,10 @@ for _held, _there, *_ours in (
 ):
     overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, *_ours))
     _learnt.add(_held)
-_learnt |= {
-    decide.decide, decide.look, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn,
-}  # fmt: skip
+_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn}
+_learnt |= {look.begin, look.excess_of_fresh, look.next_to_open}
 for _function in Reach(
-    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, *decide.DECIDE.values(), *decide.LOOK.values(),
+    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, *decide.DECIDE.values(), *look.BEGIN_WITH.values(),
     Philox.standard_normal, Philox.random,
 ).functions:  # fmt: skip
     learn(_function)

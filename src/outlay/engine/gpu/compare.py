@@ -1,23 +1,23 @@
 """The loop on the GPU for policies that compare every arm with the leader: one thread per run, like `gpu.kernel`.
 
 While it is certain that the leader is to be pulled, it lies in hand (`gpu.hand`), and a pull touches little else.
-Otherwise the run's certificate is asked, as on the CPU (`engine.certificate`): a look, which may compare some arms. A
-thread that needs a look pauses until the pulls that paused threads of its warp have missed are worth one.
+Otherwise it takes a look at the others (`gpu.look`), one comparison at a time. As in `gpu.kernel`, a thread that needs
+one pauses until the pulls that paused threads of its warp have missed are worth it.
 """
 
 import numpy as np
 from numba import cuda, float64, uint64
 
 from outlay.engine.certificate import LEADER, forget_certificate
-from outlay.engine.gpu.decide import look
 from outlay.engine.gpu.hand import SIDES, Hand, at_rest, lead_on, pick_up_lead, put_down_lead
 from outlay.engine.gpu.kernel import WARP, Standings, added, close_stream, count_in, note, open_stream
+from outlay.engine.gpu.look import BEGIN, DECIDED, Look, step
 from outlay.engine.gpu.memory import of_run
 from outlay.engine.gpu.random import Philox
 from outlay.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Counts, Floats, Passages
 from outlay.policies.protocol import Compared, MemoryTuple
 
-PATIENCE = 32  # missed pulls in a warp that are worth a look
+PATIENCE = 32  # missed pulls in a warp that are worth a comparison
 
 
 def play_comparing(
@@ -44,14 +44,18 @@ def play_comparing(
     going = passed < len(budgets) and n < stop and not memory.full()
     budget = budgets[min(passed, len(budgets) - 1)]
     arm, count, sure, held = 0, 0, False, False  # sure: it is known that the arm is to be pulled; held: it is in hand
+    stage, best, least, on_best, fresh = BEGIN, 0, 0.0, 0.0, 0.0
     while cuda.any_sync(WARP, going):
         if going and not sure:
             if held:
                 put_down_lead(memory, hand, arm)
-            arm = look(policy, memory, pulls, known, n, rng)
-            count, sure, held = pulls[arm], True, arm == known.marks[LEADER] and at_rest(known)
-            if held:
-                held = pick_up_lead(memory, hand, arm, known)
+                held = False
+            look = step(policy, memory, pulls, known, Look(stage, arm, best, least, on_best, fresh), n, rng)
+            stage, arm, best, least, on_best, fresh = look
+            if stage == DECIDED:
+                stage, sure, count = BEGIN, True, pulls[arm]
+                if arm == known.marks[LEADER] and at_rest(known):
+                    held = pick_up_lead(memory, hand, arm, known)
         missed = 0
         while missed < PATIENCE:
             if going and sure:

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 
-from outlay.engine.certificate import Certificate, lazy_against, lazy_among
 from outlay.engine.gpu.random import Philox
 from outlay.engine.loop import Drawing
 from outlay.formulas.choose import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
@@ -44,23 +43,6 @@ def decide_by_choose(policy: Chooser, memory: Memory, pulls: Counts, spent: floa
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
 
 
-def look(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, n: int, rng: Philox) -> int:
-    """`decide` for a policy that compares every arm with the leader, where few need be: one of the two below."""
-    raise NotImplementedError("only compiled code decides on the device")
-
-
-def look_at_all(policy: Compared, memory: Leads, pulls: Counts, known: Certificate, n: int, rng: Philox) -> int:  # noqa: ARG001
-    """`look` for a policy with `excess`."""
-    return lazy_against(policy, memory, pulls, known)
-
-
-def look_at_opened(policy: Opening, memory: Opens, pulls: Counts, known: Certificate, n: int, rng: Drawing) -> int:
-    """`look` for a policy with `excess` and `fresh`."""
-    if n == 0:
-        memory.shuffle(rng)
-    return lazy_among(policy, memory, pulls, known)
-
-
 # For each way of `protocol.WAYS`; laziness is the business of other kernels.
 DECIDE: dict[WayName, Callable[..., int]] = {
     "lazy score": decide_by_score,
@@ -70,4 +52,3 @@ DECIDE: dict[WayName, Callable[..., int]] = {
     "opening": decide_by_opening,
     "choose": decide_by_choose,
 }
-LOOK: dict[WayName, Callable[..., int]] = {"excess": look_at_all, "opening": look_at_opened}

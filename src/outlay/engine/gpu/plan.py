@@ -12,6 +12,7 @@ from outlay.engine.certificate import Certificate
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.contest import group_size
+from outlay.engine.gpu.look import blank_certificate
 from outlay.engine.gpu.random import key_of
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
@@ -53,7 +54,7 @@ class Plan:
     @property
     def known(self) -> Certificate:
         """What a run knows of its leader at first; one number stands for each array that is not needed."""
-        known = Certificate.start(len(self.task.problem))
+        known = blank_certificate(len(self.task.problem))
         if not (self.lazy and self.compares):
             known = each(lambda array: np.zeros([1] * array.ndim, array.dtype), known)
         return known
