@@ -17,7 +17,7 @@ from outlay.engine.gpu.random import Philox
 from outlay.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Counts, Floats, Passages
 from outlay.policies.protocol import Compared, MemoryTuple
 
-PATIENCE = 32  # missed pulls in a warp that are worth a comparison
+PATIENCE = 16  # missed pulls in a warp that are worth a comparison
 
 
 def play_comparing(
