@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.beliefs import Belief, Lead, Moments, Pooled
+from outlay.beliefs import Belief, Lead, Moments, Opened, Pooled
+from outlay.engine.gpu.hand import Hand
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.loop import Passages
 from outlay.engine.task import Task
@@ -188,6 +189,13 @@ def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), 
     passages = Passages.blank(runs, len(limits), len(problem))
     rest = {"seed": 0, "max_pulls": 10**9, **rest}
     return Task(problem, type(policy).__name__, policy, limits, passages=passages, **rest)
+
+
+def of_hand(memory: Any, hand: Hand, leader: int) -> Any:
+    """As `gpu.code` has it."""
+    if isinstance(memory, Opened):
+        return Opened(hand.rows, hand.extremes, hand.usual, memory.order, memory.place, memory.marks)
+    return Pooled(hand.rows, hand.extremes, memory.pairs[leader : leader + 1])
 
 
 class OnHost(np.ndarray):

@@ -32,19 +32,13 @@ from tests.engine.gpu.examples import (
     gaussians,
     host,
     needs_compiler,
+    of_hand,
     task_of,
 )
 
 
 def part_of(memories: Any, run: int) -> Any:
     return each(lambda array: array[..., run], memories)
-
-
-def of_hand(memory: Any, hand: hand.Hand, leader: int) -> Any:
-    """As `gpu.code` has it."""
-    if isinstance(memory, Opened):
-        return Opened(hand.rows, hand.extremes, hand.usual, memory.order, memory.place, memory.marks)
-    return Pooled(hand.rows, hand.extremes, memory.pairs[leader : leader + 1])
 
 
 class Warp:
