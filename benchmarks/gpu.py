@@ -23,7 +23,7 @@ from outlay.engine.gpu import plan
 from outlay.engine.gpu.toolkit import toolkit
 from outlay.engine.loop import Passages
 from outlay.engine.task import Task
-from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, RoundRobin
+from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Frugal, KLRate, RoundRobin, Thrifty
 
 ALARM = 1e-3  # how often the agreement tests, all together, raise a false alarm
 # Policy, arms, budget, runs.
@@ -38,7 +38,14 @@ CASES = [
     ("UCBB1", 100, 1e4, 135_168),  # as many as the card plays at a time, twice
     ("UCBB1", 100, 1e4, 1_000_000),
     ("UCBB1", 1000, 1e4, 100_000),
+    ("Frugal", 10, 1e5, 100_000),
+    ("Frugal", 10, 1e5, 1_000_000),
+    ("Frugal", 100, 1e5, 135_168),
+    ("KLRate", 10, 1e5, 100_000),
+    ("Thrifty", 10, 1e5, 100_000),
+    ("Thrifty", 100, 1e5, 135_168),
 ]
+MOST_PLAIN = 1e11  # scores or comparisons where every arm is looked at: fewer runs, if need be
 
 
 def problem_of(arms: int) -> Problem:
@@ -49,8 +56,11 @@ def problem_of(arms: int) -> Problem:
 def policy_of(name: str, problem: Problem) -> Any:
     if name in ("UCBB1", "UCBM1"):
         return {"UCBB1": UCBB1, "UCBM1": UCBM1}[name](**problem.second_moments())
-    made = {"UCBB2": UCBB2(1.5, 1.5), "UCBB2C": UCBB2C(1.5, 1.5, 1.0), "Fixed": Fixed(problem.best)}
-    return made.get(name, RoundRobin())
+    made = {
+        "UCBB2": UCBB2(1.5, 1.5), "UCBB2C": UCBB2C(1.5, 1.5, 1.0), "Fixed": Fixed(problem.best), "Frugal": Frugal(),
+        "KLRate": KLRate(), "Thrifty": Thrifty(), "RoundRobin": RoundRobin(),
+    }  # fmt: skip
+    return made[name]
 
 
 def task_of(name: str, arms: int, budget: float, runs: int) -> Task:
@@ -81,11 +91,14 @@ def columns(first: str, *rest: str) -> Table:
     return table
 
 
-def speeds(cuda: Any, share: float) -> Table:
+def speeds(cuda: Any, share: float, only: list[str]) -> Table:
     table = columns("policy", "arms", "budget", "runs", "pulls/s", "plain", "same pulls", "GiB")
     for name, arms, budget, runs in CASES:
+        if only and name not in only:
+            continue
         runs = int(runs * share)
-        task, slow = task_of(name, arms, budget, runs), task_of(name, arms, budget, min(runs, 100_000))
+        few = min(runs, 100_000, int(share * MOST_PLAIN / (arms * budget)))
+        task, slow = task_of(name, arms, budget, runs), task_of(name, arms, budget, few)
         row = [f"{clock(backend.run, task):.2e}", "", ""]
         if plan.may_be_lazy(task.policy):
             row[1] = f"{clock(plainly, slow):.2e}"
@@ -96,11 +109,11 @@ def speeds(cuda: Any, share: float) -> Table:
     return table
 
 
-def agreement(runs: int) -> Table:
+def agreement(runs: int, only: list[str]) -> Table:
     """Two-sample Kolmogorov-Smirnov tests of the final cost, reward and pulls of each arm, GPU against CPU."""
     table = columns("policy", "tests", "smallest p", "alarm below", "agrees", "CPU pulls/s")
-    names = ("UCBB1", "UCBB2", "UCBB2C", "RoundRobin")
-    for name in names:
+    names = ("UCBB1", "UCBB2", "UCBB2C", "RoundRobin", "Frugal", "Thrifty")
+    for name in [name for name in names if name in only or not only]:
         device, host = task_of(name, 10, 1e4, runs), task_of(name, 10, 1e4, runs)
         clock(backend.run, device)
         speed = clock(threads.run, host)
@@ -119,14 +132,16 @@ def agreement(runs: int) -> Table:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
-    share = 0.1 if parser.parse_args().quick else 1.0
+    parser.add_argument("--only", nargs="*", default=[], help="of these policies, such as Frugal", metavar="policy")
+    given = parser.parse_args()
+    share = 0.1 if given.quick else 1.0
     cuda = toolkit()
     console = Console(width=100, highlight=False)
     card = cuda.get_current_device().name
     console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, played copied back")
-    console.print(speeds(cuda, share))
+    console.print(speeds(cuda, share, given.only))
     console.print(f"Agreement with {os.cpu_count()} cores, K = 10, budget 10 000, {100_000 * share:,.0f} runs of each")
-    console.print(agreement(int(100_000 * share)))
+    console.print(agreement(int(100_000 * share), given.only))
 
 
 if __name__ == "__main__":

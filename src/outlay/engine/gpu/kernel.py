@@ -19,6 +19,7 @@ import numpy as np
 from numba import cuda, float64, uint64
 from numpy.typing import NDArray
 
+from outlay.engine.certificate import Certificate
 from outlay.engine.gpu.contest import Contest, line_up, step
 from outlay.engine.gpu.decide import decide
 from outlay.engine.gpu.memory import known_of, of_run, pick_up, put_down, take_in
@@ -57,6 +58,7 @@ class Standings(NamedTuple):
     normals: NDArray[np.float64]  # [2, run]
     bounds: NDArray[np.float32]  # [arm, then group if many, run]: upper bounds of scores, the leader's aside
     dues: NDArray[np.int32]  # likewise: the pull at which a bound runs out
+    known: Certificate  # what is certain about each run's leader, where a policy compares arms with it
 
 
 def play_plainly(
