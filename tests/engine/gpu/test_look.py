@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outlay.engine.certificate import LEADER, forget_certificate
 from outlay.engine.gpu import hand as hands
 from outlay.engine.gpu import look as looks
+from outlay.formulas.certificate import LEADER, forget_certificate
 from outlay.formulas.choose import best_by_excess, best_of_opened
 from outlay.policies.protocol import memory_of, way_of
 from tests.engine.gpu.examples import of_hand

@@ -8,13 +8,13 @@ one pauses until the pulls that paused threads of its warp have missed are worth
 import numpy as np
 from numba import cuda, float64, uint64
 
-from outlay.engine.certificate import LEADER, forget_certificate
 from outlay.engine.gpu.hand import SIDES, Hand, at_rest, lead_on, pick_up_lead, put_down_lead
 from outlay.engine.gpu.kernel import WARP, Standings, added, close_stream, count_in, note, open_stream
 from outlay.engine.gpu.look import BEGIN, DECIDED, Look, step
 from outlay.engine.gpu.memory import of_run
 from outlay.engine.gpu.random import Philox
 from outlay.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Counts, Floats, Passages
+from outlay.formulas.certificate import LEADER, forget_certificate
 from outlay.policies.protocol import Compared, MemoryTuple
 
 PATIENCE = 16  # missed pulls in a warp that are worth a comparison

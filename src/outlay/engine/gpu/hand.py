@@ -1,7 +1,7 @@
 """What a thread of the GPU holds in hand of the leader, and how long it may go on pulling it.
 
-A policy that compares every arm with the leader (`engine.certificate`) need not do so while the lead stays in a box. As
-long, a pull of the leader changes its own sums and those of all pulls and reads nothing else: the two rows lie in
+A policy that compares every arm with the leader (`formulas.certificate`) need not do so while the lead stays in a box.
+As long, a pull of the leader changes its own sums and those of all pulls and reads nothing else: the two rows lie in
 registers, and the box beside them. That is so for the memories `Pooled` and `Opened`; others are never held, and then
 the certificate is asked at every pull. `gpu.code` tells them apart when it compiles, by the class.
 """
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from outlay.beliefs import Lead
 from outlay.beliefs.pooled import COST_MAX, COST_MIN, REWARD_MAX
-from outlay.engine.boxes import BOXES, DUE
-from outlay.engine.certificate import OPEN_FROM, OPEN_UNTIL, RUNNER_UP, Certificate
 from outlay.engine.loop import Floats
+from outlay.formulas.boxes import BOXES, DUE
+from outlay.formulas.certificate import OPEN_FROM, OPEN_UNTIL, RUNNER_UP, Certificate
 from outlay.policies.protocol import MemoryTuple
 
 # The numbers of a lead that a pull of the leader may change, but for the extremes: the rate first, then those that are
@@ -60,7 +60,8 @@ def pick_up_usual(memory: MemoryTuple, hand: Hand, known: Certificate) -> None:
     for i in range(len(USUAL)):
         hand.box[LOW, first + i], hand.box[HIGH, first + i] = edges[BOXES, LOW, USUAL[i]], edges[BOXES, HIGH, USUAL[i]]
     if memory.unopened() < len(known.boxes.ring):
-        hand.box[LOW, SIDES - 1], hand.box[HIGH, SIDES - 1] = known.levels[OPEN_FROM], known.levels[OPEN_UNTIL]
+        hand.box[LOW, SIDES - 1] = max(float(hand.box[LOW, SIDES - 1]), float(known.levels[OPEN_FROM]))
+        hand.box[HIGH, SIDES - 1] = min(float(hand.box[HIGH, SIDES - 1]), float(known.levels[OPEN_UNTIL]))
 
 
 def put_down_lead(memory: MemoryTuple, hand: Hand, leader: int) -> None:

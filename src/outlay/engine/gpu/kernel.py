@@ -19,7 +19,6 @@ import numpy as np
 from numba import cuda, float64, uint64
 from numpy.typing import NDArray
 
-from outlay.engine.certificate import Certificate
 from outlay.engine.gpu.contest import Contest, line_up, step
 from outlay.engine.gpu.decide import decide
 from outlay.engine.gpu.memory import known_of, of_run, pick_up, put_down, take_in
@@ -38,6 +37,7 @@ from outlay.engine.loop import (
     Floats,
     Passages,
 )  # fmt: skip
+from outlay.formulas.certificate import Certificate
 from outlay.policies.protocol import MemoryTuple, Policy
 
 LEADER = 3  # a row of Standings.marks beside those of the loop

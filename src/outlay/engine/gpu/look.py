@@ -1,4 +1,4 @@
-"""A look at the others on the GPU: who is to be pulled, by the certificate of `engine.certificate`.
+"""A look at the others on the GPU: who is to be pulled, by the certificate of `formulas.certificate`.
 
 The counterpart of `lazy_against` and `lazy_among`, cut into steps of one comparison each: threads of a warp wait for
 each other, and one that must compare many arms may not hold up the others. Arms that are to be asked for a box wait in
@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from outlay.beliefs import Lead, price_of
-from outlay.engine.boxes import BOXES, DUE, LASTING, WIDTHS, Boxes, draw_box, edge, join, leave, meet, within
-from outlay.engine.certificate import (
+from outlay.formulas.boxes import BOXES, DUE, LASTING, WIDTHS, Boxes, draw_box, edge, join, leave, meet, within
+from outlay.formulas.certificate import (
     FADING,
+    FREE,
     FRESH_BOX,
     HOPELESS,
     LAST,
@@ -138,7 +139,7 @@ def settle(pulls: Counts, known: Certificate, leader: int, lead: Lead) -> None:
 
 def have_wait(boxes: Boxes, arm: int, box: int, doubt: float, pulls: int) -> None:
     """Let an arm that is in no ring wait to be asked for a box; where none would last, it is due, with this doubt."""
-    lasts = box < BOXES and WIDTHS[min(box, BOXES - 1)] * pulls >= LASTING
+    lasts = box == 0 or (box < BOXES and WIDTHS[min(box, BOXES - 1)] * pulls >= LASTING)
     join(boxes, arm, WAITING if lasts else DUE)
     boxes.doubt[arm] = float(box) if lasts else doubt
 
@@ -173,7 +174,9 @@ def begin_with_all(policy: Compared, memory: Leads, pulls: Counts, known: Certif
     arm = first_unpulled(pulls, known)
     if arm < len(pulls):
         return arm
-    return -1 if follow(memory, pulls, known) >= 0 else best_by_excess(policy, memory, pulls)
+    if follow(memory, pulls, known) < 0:
+        return best_by_excess(policy, memory, pulls)
+    return int(known.marks[FREE])
 
 
 def begin_with_opened(policy: Opening, memory: Opens, pulls: Counts, known: Certificate, n: int, rng: Drawing) -> int:
@@ -183,7 +186,9 @@ def begin_with_opened(policy: Opening, memory: Opens, pulls: Counts, known: Cert
     arm = memory.unopened()
     if arm < len(pulls) and memory.opened() < AT_ONCE:
         return arm
-    return -1 if follow(memory, pulls, known) >= 0 else best_of_opened(policy, memory, pulls)
+    if follow(memory, pulls, known) < 0:
+        return best_of_opened(policy, memory, pulls)
+    return int(known.marks[FREE])
 
 
 def excess_of_fresh(policy: Any, memory: Opens, pulls: Counts, known: Certificate, lead: Lead) -> float:

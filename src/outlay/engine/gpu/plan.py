@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from outlay.engine.certificate import Certificate
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.contest import group_size
@@ -17,6 +16,7 @@ from outlay.engine.gpu.random import key_of
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
+from outlay.formulas.certificate import Certificate
 from outlay.policies.protocol import Grows, Policy, kind_of, way_of
 
 ROOM_TO_GROW = 4  # memories that grow are planned with this part of the free memory
