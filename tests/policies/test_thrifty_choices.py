@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from tests.policies.slow_kl_rate import Pairs
 from tests.policies.tapes import gaussian
 
+from outlay import Problem, simulate
+from outlay.arms import Gaussian
 from outlay.formulas.choose import best_of_opened
 from outlay.policies import Thrifty, Wary
 
+HORIZONS: tuple[Literal["told", "unknown"], ...] = ("told", "unknown")
 Law = Callable[[int, int], tuple[float, float]]
 
 
@@ -118,3 +121,17 @@ def test_other_labels_in_the_same_order_change_the_labels_alone(budget: float | 
     assert len(set(path)) > 6
     other = Run(policy, lambda arm, k: samples[back[arm]][k], 12, 100, [label[arm] for arm in order])
     assert other.chosen == [label[arm] for arm in path]
+
+
+def test_one_run_serves_all_budgets_where_the_horizon_is_unknown_and_else_one_each() -> None:
+    problem = Problem([Gaussian(1.0, 0.5 + 0.1 * k, 0.3, 0.3) for k in range(10)])
+    budgets, runs = [40.0, 200.0], 20
+    told, unknown = (simulate(problem, Thrifty(horizon=h), budgets, runs=runs).pulls[0] for h in HORIZONS)
+    for j, budget in enumerate(budgets):
+        filled_in = Thrifty(horizon="unknown", budget=budget)
+        assert np.array_equal(told[:, j], simulate(problem, filled_in, [budget], runs=runs).pulls[0, :, 0])
+    assert np.array_equal(
+        unknown[:, 0], simulate(problem, Thrifty(horizon="unknown"), [40.0], runs=runs).pulls[0, :, 0]
+    )
+    assert (unknown[:, 1] >= unknown[:, 0]).all()
+    assert (told[:, 1] < told[:, 0]).any()  # another run, which spends more on opening arms
