@@ -97,7 +97,7 @@ def test_links_lead_somewhere(site: Path, pages: dict[Path, Html]):
 
 
 def test_formulas_are_typeset(site: Path):
-    for page in ("theory", "optimum", "lower-bounds", "test-inversion", "kl-rate"):
+    for page in ("theory", "optimum", "lower-bounds", "test-inversion", "kl-rate", "many-arms"):
         text = (site / f"{page}.html").read_text(encoding="utf-8")
         assert text.count("<math") > 5
         assert "arithmatex" not in text

@@ -19,7 +19,10 @@ Known = dict[str, Any]  # arguments of a policy's constructor, by name
 
 
 def usual_policies(problem: Problem) -> dict[str, BuiltIn]:
-    """What is played where no policy is named: the paper's that `problem` admits, the default, and RoundRobin."""
+    """What is played where no policy is named: the paper's that `problem` admits, the default, and RoundRobin.
+
+    The default is played as people run it, told the budget: a run for each budget.
+    """
     chosen = policies.default()
     return paper_policies(problem) | {type(chosen).__name__: chosen, "RoundRobin": policies.RoundRobin()}
 

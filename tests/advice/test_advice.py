@@ -33,7 +33,7 @@ def test_a_plain_log(log, stand_in):
     assert found.reason == "good is the only arm left, so any policy will do"
     assert answer(found)[-1] == "Spend it all on good: no other arm is left."
     assert [one.label for one in found.rehearsal.candidates] == [
-        "Frugal", "Frugal, rewards ≤ 1", "KLRate", "Fieller", "UCBB1", "RoundRobin",
+        "Thrifty", "Frugal, rewards ≤ 1", "KLRate", "Fieller", "UCBB1", "RoundRobin",
     ]  # fmt: skip
     assert found.rehearsal.runs == 200
     assert all(one.in_turn for one in found.rehearsal.candidates)  # one pull of each arm
@@ -88,7 +88,7 @@ def test_json(close, stand_in):
     found = advise(close, 1000)
     text = json.dumps(data_of(found), allow_nan=False)
     data = json.loads(text)
-    assert data["policy"]["name"] == "Frugal"
+    assert data["policy"]["name"] == "Thrifty"
     assert data["remaining"] == ["fair", "good"]
     assert data["arms"][0]["belief"]["pulls"] == found.arms[0].rows
     assert data["answer"] == answer(found)

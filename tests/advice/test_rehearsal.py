@@ -9,6 +9,7 @@ from outlay.advice.choice import Known, contenders
 from outlay.advice.telling.answer import answer
 from outlay.errors import RunTooLong
 from outlay.policies import Fixed
+from outlay.policies.protocol import wants_budget
 
 from .reading import advise, said
 
@@ -17,6 +18,8 @@ def test_what_the_policies_are_told(log):
     found = advise(log, 1000, rehearse=False)
     told = contenders(found.arms, Known.of(found.arms, None, 2.0))
     assert told["Frugal, rewards ≤ 2"] == policies.Frugal(reward_bound=2.0)
+    first = next(iter(told))
+    assert (first, told[first], wants_budget(told[first])) == ("Thrifty", policies.default(), True)
     paper = told["UCBB1"]
     assert isinstance(paper, policies.UCBB1)
     assert paper.cost_bound == log["cost"].max()
@@ -30,7 +33,9 @@ def test_the_default_unless_another_clearly_earned_more(close, stand_in):
     found = advise(close, 1000)
     assert found.remaining == ["fair", "good"]
     assert found.policy == policies.default()
-    assert found.reason.startswith("nothing clearly earned more in the rehearsal, and of the policies that need")
+    assert found.reason.startswith(
+        "nothing clearly earned more in the rehearsal, and it needs to know nothing but the budget"
+    )
     stand_in["Fieller"] = 0.504
     assert advise(close, 1000).policy == policies.default()
     stand_in["Fieller"] = 0.6

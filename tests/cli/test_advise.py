@@ -41,12 +41,12 @@ def ask(tmp_path, monkeypatch):
 @pytest.fixture
 def played(monkeypatch):
     """A rehearsal without a simulation."""
-    table = [("Frugal", 90.0, 0.9), ("UCBB1", 50.0, 0.5), ("RoundRobin", 50.0, 0.5)]
+    table = [("Thrifty", 90.0, 0.9), ("UCBB1", 50.0, 0.5), ("RoundRobin", 50.0, 0.5)]
 
     def rehearse(problem, contenders, budget, *, runs, seed, workers):
         found = [
             rehearsal.Candidate(name, contenders.get(name, contenders[next(iter(contenders))]), reward, 1.0, share,
-                                100.0 - reward, 0.5, 60.0, reward - 90.0, 0.7, name != "Frugal")
+                                100.0 - reward, 0.5, 60.0, reward - 90.0, 0.7, name != "Thrifty")
             for name, reward, share in table
         ]  # fmt: skip
         return rehearsal.Rehearsal(budget, 20, seed, problem.names[problem.best], 100.0, 1.5, 95.0, 105.0, found)
@@ -60,7 +60,7 @@ def test_tables_sentences_and_code(ask, played):
     text = done.stdout
     assert text.startswith("log.csv: 900 rows, 3 arms; 10,000 to spend")
     assert re.search(r"large +\d+ +1\.[45]\d* .* best so far", text)
-    assert re.search(r"Frugal +90\.0 ± 1\.0 +90\.0% +10\.00 ± 0\.50 +60", text)
+    assert re.search(r"Thrifty +90\.0 ± 1\.0 +90\.0% +10\.00 ± 0\.50 +60", text)
     assert "; UCBB1 was still trying every arm in turn at this budget, as RoundRobin does\n" in text
     assert "8 runs in 10 earned between 95 and 105." in text
     assert "Ruled out with 95% confidence for all arms together (Bonferroni): small." in text

@@ -79,7 +79,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     result = ask("compare", "G", *QUICK, "--save", "x.parquet")
     assert result.exit_code == 0, result.output
     assert "Regret at budget 300, 4 runs, seed 0" in result.stdout
-    for policy in ("UCBB1", "UCBM1", "Frugal", "RoundRobin"):
+    for policy in ("UCBB1", "UCBM1", "Thrifty", "RoundRobin"):
         assert policy in result.stdout
     assert "UCBB2" not in result.stdout
     assert "lower bound as B grows: " in result.stdout
@@ -87,7 +87,7 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     saved = outlay.load("x.parquet")
     assert (tmp_path / "outlay-report" / "report.html").read_text() == repr(saved)
     assert saved.runs == 4
-    assert saved.labels == ["UCBB1", "UCBM1", "Frugal", "RoundRobin"]
+    assert saved.labels == ["UCBB1", "UCBM1", "Thrifty", "RoundRobin"]
     assert saved.problem == catalogue.load("G")
     assert all("\x1b" not in line for line in result.stdout.splitlines())
 
@@ -244,7 +244,7 @@ def test_paper_policies_know_what_they_may():
     assert gaussian["UCBB1"].chosen_factor == 0.5
     wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
     assert knowledge.paper_policies(wild) == {}
-    assert knowledge.usual_policies(wild) == {"Frugal": policies.default(), "RoundRobin": policies.RoundRobin()}
+    assert knowledge.usual_policies(wild) == {"Thrifty": policies.default(), "RoundRobin": policies.RoundRobin()}
 
 
 def test_bounded_policies_are_for_what_is_never_negative():

@@ -221,4 +221,4 @@ def test_the_example_of_the_docs_prints_what_they_say(write, reports):
     done = ask("experiment.toml", "--out", "results", "--workers", "2")
     assert done.exit_code == 0, done.output
     assert Path("results/sweep.txt").read_text(encoding="utf-8") == table
-    assert outlay.load("results/correlation=0.5/result.parquet").labels == ["UCB-B1", "Frugal"]
+    assert outlay.load("results/correlation=0.5/result.parquet").labels == ["UCB-B1", "Thrifty"]

@@ -27,7 +27,7 @@ def test_what_is_left_out_has_a_default(write):
     experiment = load(write('\ufeffformat = 1\n[experiment]\nproblem = "G"\nbudget = 1e4', "mine.toml"))
     assert experiment.title == "mine"
     assert experiment.problem == catalogue.load("G")
-    assert [one.label for one in experiment.players] == ["UCBB1", "UCBM1", "Frugal", "RoundRobin"]
+    assert [one.label for one in experiment.players] == ["UCBB1", "UCBM1", "Thrifty", "RoundRobin"]
     assert experiment.budgets == tuple(np.geomspace(10.0, 1e4, 25).tolist())
     assert (experiment.runs, experiment.seed) == (100, 0)
 

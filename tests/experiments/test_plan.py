@@ -95,6 +95,13 @@ def test_how_much_is_to_be_played(write):
     assert point.cells["EpsilonFirst"].pulls == pytest.approx(4 * 70 / 2), "it is told the budget: a run for each"
 
 
+def test_the_default_plays_every_budget_unless_its_horizon_is_unknown(write):
+    head = 'format = 1\n[experiment]\nproblem = "G"\nbudget = 1e4\n'
+    assert points_of(load(write(head)))[0].cells["Thrifty"].spending == pytest.approx(39_953, abs=1)
+    [point] = points_of(load(write(f'{head}[[policies]]\nname = "Thrifty"\nhorizon = "unknown"')))
+    assert point.cells["Thrifty"].spending == pytest.approx(1e4)
+
+
 def test_budgets_are_those_of_simulate(write):
     [point] = points_of(load(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
     assert point.cells["RoundRobin"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())

@@ -13,18 +13,18 @@ SEEN = Belief(0, 10, 0.5, 0.8, 0.1, 0.1, 0.0)
 
 
 def test_the_default_needs_nothing() -> None:
-    assert policies.default() == policies.Frugal() == policies.recommend().policy
+    assert policies.default() == policies.Thrifty() == policies.recommend().policy
 
 
 @pytest.mark.parametrize(
     ("known", "policy"),
     [
-        ({}, policies.Frugal()),
-        ({"reward_bound": 1.0, "cost_bound": 2.0}, policies.Frugal()),
-        ({"tails": "heavy"}, policies.Frugal()),
+        ({}, policies.Thrifty()),
+        ({"reward_bound": 1.0, "cost_bound": 2.0}, policies.Thrifty()),
+        ({"tails": "heavy"}, policies.Thrifty()),
         ({"second_moments": MOMENTS, "tails": "light"}, policies.FiellerKnown(**MOMENTS)),
-        ({"second_moments": MOMENTS, "tails": "heavy"}, policies.Frugal()),
-        ({"guarantee": True}, policies.Frugal()),
+        ({"second_moments": MOMENTS, "tails": "heavy"}, policies.Thrifty()),
+        ({"guarantee": True}, policies.Thrifty()),
         ({"guarantee": True, "reward_bound": 2.0}, policies.Frugal(reward_bound=2.0)),
         ({"guarantee": True, "second_moments": MOMENTS}, policies.CatoniRate(**MOMENTS)),
         ({"guarantee": True, "second_moments": MOMENTS, "tails": "light"}, policies.CatoniRate(**MOMENTS)),
@@ -32,7 +32,7 @@ def test_the_default_needs_nothing() -> None:
             {"guarantee": True, "reward_bound": 2.0, "cost_bound": 3.0, "costs_can_be_negative": True},
             policies.BernsteinRate(6.0, 4.0),
         ),
-        ({"guarantee": True, "reward_bound": 2.0, "costs_can_be_negative": True}, policies.Frugal()),
+        ({"guarantee": True, "reward_bound": 2.0, "costs_can_be_negative": True}, policies.Thrifty()),
     ],
     ids=str,
 )

@@ -32,11 +32,13 @@ class Known(NamedTuple):
 
 
 def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Policy]:
-    """The policies to compare, the default first, which is told nothing; RoundRobin shows what learning is worth.
+    """The policies to compare, the default first; RoundRobin shows what learning is worth.
 
-    UCBB1, the paper's, is told the log's second moments, the bounds, and b = half of the smallest mean cost.
+    The default is told nothing but the budget, by `simulate`. UCBB1, the paper's, is told the log's second moments, the
+    bounds, and b = half of the smallest mean cost.
     """
-    found: dict[str, Policy] = {"Frugal": policies.default()}
+    default = policies.default()
+    found: dict[str, Policy] = {type(default).__name__: default}
     if known.reward_bound > 0.0 and not known.negative_costs:
         found[f"Frugal, rewards ≤ {number(known.reward_bound)}"] = policies.Frugal(reward_bound=known.reward_bound)
     found |= {"KLRate": policies.KLRate(), "Fieller": policies.Fieller()}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = listing(
     "Examples:",
     "outlay compare                                   the built-in problem G",
-    "outlay compare heavy-tails --budget 1e4 --policy Frugal --policy ucb-m1",
+    "outlay compare heavy-tails --budget 1e4 --policy Thrifty --policy ucb-m1",
     "outlay compare my-problem.toml --out report",
     "outlay compare experiment.toml --dry-run         what would run, how long",
     "outlay compare experiment.toml --out results     run, or resume",
@@ -73,6 +73,8 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
     """Compare policies on PROBLEM: a name from the catalogue, a TOML file with arms, or an experiment file.
 
     Without --policy, it plays the policies of the paper that apply to the problem, the default policy, and RoundRobin.
+    The default, Thrifty, is told the budget, so it plays a run for each of the 25: four times the pulls of one run for
+    all of them.
 
     An experiment file (TOML with an [experiment] table, see docs/experiments.md) gives the problem, the policies, the
     budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file per policy

@@ -10,10 +10,11 @@ from outlay.policies.bernstein_rate import BernsteinRate
 from outlay.policies.catoni_rate import CatoniRate
 from outlay.policies.fieller_known import FiellerKnown
 from outlay.policies.frugal import Frugal
+from outlay.policies.thrifty import Thrifty
 
 Tails = Literal["light", "heavy"]
 
-_FIRST = "of the policies that need to be told nothing it leads the leaderboard"
+_FIRST = "it needs to know nothing but the budget, for two arms or a hundred thousand"
 
 
 class Recommendation(NamedTuple):
@@ -23,13 +24,15 @@ class Recommendation(NamedTuple):
     reason: str
 
 
-def default() -> Frugal:
+def default() -> Thrifty:
     """The policy to run when nothing is known: it has no parameter that must be chosen.
 
+    `simulate`, campaigns and `advise` tell it the budget.
+
     >>> default()
-    Frugal(slope=0.3, delay=7.0, reward_bound=None)
+    Thrifty(slope=0.35, horizon='told', budget=None)
     """
-    return Frugal()
+    return Thrifty()
 
 
 def recommend(
@@ -54,7 +57,7 @@ def recommend(
         tails: "light" for costs and rewards close to Gaussian, "heavy" where a few pulls carry most of the sum.
 
     >>> recommend().policy
-    Frugal(slope=0.3, delay=7.0, reward_bound=None)
+    Thrifty(slope=0.35, horizon='told', budget=None)
     >>> print(recommend(guarantee=True, reward_bound=1.0).reason)
     rewards are at most 1 and no cost is negative: its bound then holds for costs of any size and tail
     """

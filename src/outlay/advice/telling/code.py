@@ -17,7 +17,7 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
     import outlay
     from outlay import policies
     <BLANKLINE>
-    campaign = outlay.Campaign(["small", "large"], budget=50.0, policy=policies.Frugal())
+    campaign = outlay.Campaign(["small", "large"], budget=50.0, policy=policies.Thrifty())
     while (pull := campaign.ask()) is not None:
         campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
     """
