@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.beliefs import Belief, Lead, Moments, Opened, Pooled
-from outlay.engine.gpu.hand import Hand
+from outlay.beliefs import Belief, Moments
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.loop import Passages
 from outlay.engine.task import Task
@@ -84,42 +83,6 @@ class Remembering(NamedTuple):
         return belief.mean_reward + self.x
 
 
-class Noted(NamedTuple):
-    """A memory of a user's that knows who leads."""
-
-    pooled: Pooled
-    last: NDArray[np.float64]
-
-    def observe(self, arm: int, cost: float, reward: float) -> None:
-        self.pooled.observe(arm, cost, reward)
-        self.last[arm] = reward
-
-    def belief(self, arm: int) -> Any:
-        return self.pooled.belief(arm)
-
-    def lead(self, leader: int) -> Lead:
-        return self.pooled.lead(leader)
-
-    def full(self) -> bool:
-        return False
-
-
-class Wary(NamedTuple):
-    """A policy of a user's that compares arms with the leader, with such a memory."""
-
-    slope: float
-
-    def memory(self, arms: int) -> Noted:
-        return Noted(Pooled.empty(arms), np.zeros(arms))
-
-    def excess(self, belief: Any, low: Lead, high: Lead) -> float:
-        if not high.spend > belief.pulls * low.cost_min:
-            return math.inf
-        gap = max(0.0, low.rate - belief.mean_reward / belief.mean_cost)
-        ahead = math.log(high.spend / (belief.pulls * belief.mean_cost))
-        return float(belief.pulls * gap * gap - self.slope * ahead)
-
-
 class Toll(NamedTuple):
     """A user's law."""
 
@@ -176,9 +139,6 @@ BUILT_IN = {
     "UCBB2": policies.UCBB2(1.5, 1.5),
     "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
     "Frugal": policies.Frugal(),
-    "KLRate": policies.KLRate(),
-    "Thrifty": policies.Thrifty(),
-    "Thrifty, told": policies.Thrifty(budget=200.0),
     "Fixed": policies.Fixed(1),
     "RoundRobin": policies.RoundRobin(),
 }
@@ -189,13 +149,6 @@ def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), 
     passages = Passages.blank(runs, len(limits), len(problem))
     rest = {"seed": 0, "max_pulls": 10**9, **rest}
     return Task(problem, type(policy).__name__, policy, limits, passages=passages, **rest)
-
-
-def of_hand(memory: Any, hand: Hand, leader: int) -> Any:
-    """As `gpu.code` has it."""
-    if isinstance(memory, Opened):
-        return Opened(hand.rows, hand.extremes, hand.usual, memory.order, memory.place, memory.marks)
-    return Pooled(hand.rows, hand.extremes, memory.pairs[leader : leader + 1])
 
 
 class OnHost(np.ndarray):

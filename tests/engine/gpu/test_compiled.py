@@ -22,7 +22,6 @@ from tests.engine.gpu.examples import (
     Remembering,
     Thompson,
     Toll,
-    Wary,
     gaussians,
     host,
     needs_compiler,
@@ -133,7 +132,6 @@ class TestCompiled:
             pytest.param(gaussians(2), Thompson(0.5), id="randomised"),
             pytest.param(outlay.Problem([Toll(1.0, 1.0)]), Discounted(0.5, 1, 2), id="user's own, names of verbs"),
             pytest.param(gaussians(2), Remembering(0.5), id="nested memory"),
-            pytest.param(gaussians(2), Wary(0.1), id="compared, nested memory", marks=pytest.mark.soak),
         ],
     )
     def test_to_ptx_that_calls_nothing_from_outside(self, ptx, problem, policy):
@@ -141,16 +139,9 @@ class TestCompiled:
         assert code.count(".visible .entry") == 1
         assert not re.search(r"\.extern\s+\.func", code)
 
-    @pytest.mark.soak
-    @pytest.mark.parametrize("name", ["UCBB1", "Frugal", "Thrifty"])
-    def test_plain_play_to_ptx(self, ptx, name):
-        assert ptx(task_of(gaussians(3), BUILT_IN[name]), lazy=False).count(".visible .entry") == 1
-
     def test_a_policy_without_a_promise_is_played_plainly(self, compiled_for):
         assert compiled_for(task_of(gaussians(2), Greedy(0.2)))[0] == "play_plainly"
         assert compiled_for(task_of(gaussians(2), BUILT_IN["UCBB1"]))[0] == "play_lazily"
-        for name in ("Frugal", "KLRate", "Thrifty"):
-            assert compiled_for(task_of(gaussians(2), BUILT_IN[name]))[0] == "play_comparing"
 
     def test_redefined_code_is_compiled_anew(self, compiled_for):
         def double(x: float) -> float:

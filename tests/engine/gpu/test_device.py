@@ -12,18 +12,7 @@ from outlay.engine.backends import threads
 from outlay.engine.gpu import chunk, plan
 from outlay.engine.task import Task
 from outlay.errors import BadParameter, OutlayError, RunTooLong
-from tests.engine.gpu.examples import (
-    BUILT_IN,
-    MIXED,
-    Greedy,
-    Raising,
-    Thompson,
-    Unsteady,
-    Wary,
-    gaussians,
-    has_gpu,
-    task_of,
-)
+from tests.engine.gpu.examples import BUILT_IN, MIXED, Greedy, Raising, Thompson, Unsteady, gaussians, has_gpu, task_of
 
 needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU: runs on the device are not compared with the CPU's")
 
@@ -47,8 +36,7 @@ class TestOnTheDevice:
     def test_lazy_and_plain_play_make_the_same_choices(self, monkeypatch):
         for problem, policy in [
             (gaussians(5), BUILT_IN["UCBB1"]), (gaussians(40), BUILT_IN["UCBB1"]), (gaussians(4), BUILT_IN["UCBB2"]),
-            (gaussians(3), BUILT_IN["UCBM1"]), (gaussians(5), BUILT_IN["Frugal"]), (gaussians(40), BUILT_IN["Frugal"]),
-            (gaussians(40), BUILT_IN["Thrifty"]), (gaussians(5), BUILT_IN["KLRate"]), (gaussians(5), Wary(0.05)),
+            (gaussians(3), BUILT_IN["UCBM1"]),
         ]:  # fmt: skip
             lazy = played(task_of(problem, policy, budgets=[3000.0]))
             with monkeypatch.context() as patch:
@@ -57,12 +45,11 @@ class TestOnTheDevice:
             same = (lazy.passages.pulls == plain.passages.pulls).all(axis=(1, 2))
             assert same.mean() > 0.99  # all of them, but for scores that differ in their last digit
 
-    @pytest.mark.parametrize("name", ["UCBB1", "Frugal"])
-    def test_runs_do_not_depend_on_chunks_slices_or_their_number(self, monkeypatch, name):
-        whole = played(task_of(gaussians(3), BUILT_IN[name]))
+    def test_runs_do_not_depend_on_chunks_slices_or_their_number(self, monkeypatch):
+        whole = played(task_of(gaussians(3), BUILT_IN["UCBB1"]))
         monkeypatch.setattr(backend, "chunks", lambda runs, *_: [(0, 128), (128, runs)])
         monkeypatch.setattr(chunk, "_FIRST_SLICE", 7)
-        part = played(task_of(gaussians(3), BUILT_IN[name], runs=200))
+        part = played(task_of(gaussians(3), BUILT_IN["UCBB1"], runs=200))
         assert (whole.passages.pulls[:200] == part.passages.pulls).all()
         assert (whole.passages.cost[:200] == part.passages.cost).all()
 

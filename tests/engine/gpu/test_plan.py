@@ -10,8 +10,7 @@ import pytest
 from outlay import policies
 from outlay.engine.backends import cuda as backend
 from outlay.engine.gpu.chunk import THREADS, Chunk
-from outlay.engine.gpu.look import blank_certificate
-from outlay.engine.gpu.plan import Plan, arrays_in
+from outlay.engine.gpu.plan import Plan
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import BUILT_IN, Greedy, Remembering, gaussians, has_gpu, host, needs_compiler, task_of
 
@@ -51,16 +50,6 @@ class TestPlan:
         assert (memories.moments.stats.shape, memories.seen.shape) == ((3, 8, 384), (3, 384))
         flat = Plan(host(), task_of(gaussians(3), Greedy(0.1)))
         assert plan.bytes_per_run == flat.bytes_per_run + 3 * 8
-
-    @needs_compiler
-    def test_a_certificate_is_each_runs_own_where_arms_are_compared(self):
-        task = task_of(gaussians(3), BUILT_IN["Frugal"])
-        lazy, plain = Plan(host(), task), Plan(host(), task, lazy=False)
-        assert Chunk(lazy, task).state.known.boxes.ring.shape == (3, 384)
-        assert Chunk(plain, task).state.known.boxes.ring.shape == (1, 384)
-        held = [sum(array.nbytes for array in arrays_in(plan.known)) for plan in (lazy, plain)]
-        assert held[0] == sum(array.nbytes for array in arrays_in(blank_certificate(3)))
-        assert lazy.bytes_per_run - plain.bytes_per_run == held[0] - held[1]
 
     def test_too_little_memory_is_one_sentence(self):
         with pytest.raises(OutlayError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):

@@ -9,36 +9,27 @@ import numpy as np
 import pytest
 
 import outlay
-from outlay.beliefs import Moments, Opened, Pooled
+from outlay.beliefs import Moments
 from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu import chunk as chunks
 from outlay.engine.gpu import contest as contests
-from outlay.engine.gpu import hand
-from outlay.engine.gpu import look as looks
 from outlay.engine.gpu import memory as held
-from outlay.engine.gpu.decide import DECIDE
+from outlay.engine.gpu.decide import decide_by_score
 from outlay.engine.gpu.plan import Plan, each
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
-from outlay.policies.protocol import way_of
 from tests.engine.gpu.examples import (
     BUILT_IN,
     Greedy,
     Raising,
     Remembering,
     Unsteady,
-    Wary,
     gaussians,
     host,
     needs_compiler,
-    of_hand,
     task_of,
 )
-
-
-def part_of(memories: Any, run: int) -> Any:
-    return each(lambda array: array[..., run], memories)
 
 
 class Warp:
@@ -48,7 +39,6 @@ class Warp:
 
     def __init__(self, monkeypatch: Any) -> None:
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
-        self.compare: Any = imported("outlay.engine.gpu.compare")
         self.local, self.lock = threading.local(), threading.Lock()
         self.barrier, self.votes = threading.Barrier(self.LANES, timeout=20), [False] * self.LANES
         self.monkeypatch = monkeypatch
@@ -63,12 +53,10 @@ class Warp:
             atomic=SimpleNamespace(add=self.add),
         )
         for module, name, value in (
-            *((module, "cuda", stub) for module in (self.kernel, self.compare)),
-            *((module, "uint64", np.uint64) for module in (self.kernel, self.compare)),
-            *((module, "of_run", part_of) for module in (self.kernel, self.compare)),
-            (self.kernel, "decide", lambda policy, *rest: DECIDE[way_of(type(policy)).name](policy, *rest)),
-            (looks, "begin", lambda policy, *rest: looks.BEGIN_WITH[way_of(type(policy)).name](policy, *rest)),
-            (hand, "of_hand", of_hand),
+            (self.kernel, "cuda", stub),
+            (self.kernel, "uint64", np.uint64),
+            (self.kernel, "of_run", lambda memories, run: each(lambda array: array[..., run], memories)),
+            (self.kernel, "decide", decide_by_score),
             (held, "of_row", lambda memory, row: type(memory)(row)),
             (held, "of_arm", lambda belief, arm: belief._replace(arm=int(arm))),
         ):
@@ -109,15 +97,7 @@ class Warp:
                         patch.setattr(module, name, held.leave)
                     patch.setattr(module, "known_of", held.known_of_there)
                 patch.setattr(self.kernel, "take_in", held.take_in_there)
-            if not isinstance(chunk.memories, Opened):
-                for name in ("pick_up_usual", "put_down_usual", "as_usual"):
-                    patch.setattr(hand, name, hand.nothing_usual)
-                patch.setattr(looks, "excess_of_fresh", looks.none_is_fresh)
-            if not isinstance(chunk.memories, (Pooled, Opened)):
-                for name in ("pick_up_lead", "put_down_lead", "lead_on"):
-                    patch.setattr(self.compare, name, hand.never_held)
-            lazily = self.compare.play_comparing if chunk.plan.compares else self.kernel.play_lazily
-            kernel = lazily if lazy else self.kernel.play_plainly
+            kernel = self.kernel.play_lazily if lazy else self.kernel.play_plainly
             chunk.plan.world = Laws(tuple(task.problem.arms))
             chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
             chunk.play(lambda share: None)
@@ -135,13 +115,6 @@ class TestWarp:
             (17, "UCBB1", 13, 50.0),
             (4, "UCBB2", 30, 80.0),
             (2, "UCBM1", 50, 420.0),  # whose memory grows
-            (1, "Frugal", 7, 50.0),
-            (3, "Frugal", 1, 50.0),
-            (3, "Frugal", 1000, 700.0),
-            (20, "Frugal", 100, 500.0),
-            (3, "KLRate", 100, 500.0),
-            (20, "Thrifty", 100, 500.0),
-            (20, "Thrifty, told", 1000, 500.0),
         ],
     )
     def test_lazy_and_plain_play_give_the_same_numbers(self, monkeypatch, arms, policy, limit, budget):
@@ -151,13 +124,6 @@ class TestWarp:
         warp.play(plain, False, 10**6)
         assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
         assert (lazy.passages.cost > budgets).all()
-
-    def test_a_memory_that_is_never_held(self, monkeypatch):
-        warp = Warp(monkeypatch)
-        lazy, plain = (
-            warp.play(task_of(gaussians(4), Wary(0.05), [20.0, 300.0], runs=3), lazily, 40) for lazily in (True, False)
-        )
-        assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
 
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(

@@ -43,7 +43,6 @@ class Chunk:
             zeros(2, lanes),
             zeros(plan.bounds, lanes, dtype=np.float32),
             zeros(plan.bounds, lanes, dtype=np.int32),
-            self._spread([plan.known]),
         )
         self.passages: Any = Passages(
             zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)

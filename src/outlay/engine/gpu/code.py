@@ -18,13 +18,13 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.beliefs import Moments, Opened, Pooled
+from outlay.beliefs import Moments
 from outlay.engine.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import compare, decide, hand, kernel, look, memory
+from outlay.engine.gpu import decide, kernel, memory
 from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.parameters import is_record
 from outlay.policies.protocol import way_of
@@ -61,10 +61,8 @@ def _made_for(arguments: tuple[object, ...], lazy: bool, reach: Reach) -> Kernel
     copies = StandIns(reach)
     for function in copies.functions:
         learn(function)
-    play: Function = kernel.play_plainly
-    if lazy:
-        play = compare.play_comparing if way_of(type(arguments[1])).name in look.BEGIN_WITH else kernel.play_lazily
-    registers = REGISTERS if lazy and fits_in_registers(type(arguments[2])) else None
+    play = kernel.play_lazily if lazy else kernel.play_plainly
+    registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
     return _compile(play, signature(arguments, copies.of), registers)
 
 
@@ -156,20 +154,6 @@ def _decide(
     return decide.DECIDE[way_of(policy.instance_class).name]
 
 
-def _begin(
-    policy: NumbaType, memory: NumbaType, pulls: NumbaType, known: NumbaType, n: NumbaType, rng: NumbaType  # noqa: ARG001
-) -> Found:  # fmt: skip
-    return look.BEGIN_WITH[way_of(policy.instance_class).name]
-
-
-def _excess_of_fresh(policy: NumbaType, *_: NumbaType) -> Found:
-    return look.excess_of_fresh if hasattr(policy.instance_class, "fresh") else look.none_is_fresh
-
-
-def _next_to_open(memory: NumbaType) -> Found:
-    return look.next_to_open if hasattr(memory.instance_class, "unopened") else look.none_to_be_opened
-
-
 def _made(expression: str, arguments: str) -> Function:
     space: dict[str, Any] = {"rebuilt": _rebuilt}
     exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
@@ -212,29 +196,15 @@ def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
 
 
-def _of_hand(memory: NumbaType, hand: NumbaType, leader: NumbaType) -> Found:  # noqa: ARG001
-    fields = "hand.rows, hand.extremes, memory.pairs[leader : leader + 1]"
-    if is_like(memory.instance_class, Opened):
-        fields = "hand.rows, hand.extremes, hand.usual, memory.order, memory.place, memory.marks"
-    return _made(f"rebuilt(memory, ({fields}))", "memory, hand, leader")
+def has_moments(cls: type) -> bool:
+    """Whether a memory is `Moments`, or something that differs from it in name alone."""
+    ours = [getattr(Moments, name).__code__ for name in ("observe", "belief", "full")]
+    theirs = [getattr(getattr(cls, name, None), "__code__", None) for name in ("observe", "belief", "full")]
+    return ours == theirs and issubclass(cls, Moments)
 
 
-def is_like(cls: type, *ours: type) -> bool:
-    """Whether a memory is one of ours, or something that differs from it in name alone."""
-
-    def code(cls: type) -> list[Any]:
-        return [getattr(getattr(cls, name, None), "__code__", None) for name in ("observe", "belief", "lead", "full")]
-
-    return any(code(cls) == code(our) and issubclass(cls, our) for our in ours)
-
-
-def fits_in_registers(cls: type) -> bool:
-    """Whether what a pull of the leader changes of a memory is held in registers."""
-    return is_like(cls, Moments, Pooled, Opened)
-
-
-def _by_memory(held: Function, there: Function, *ours: type) -> Callable[..., Function]:
-    return lambda memory, *_: held if is_like(memory.instance_class, *ours) else there
+def _by_memory(held: Function, there: Function) -> Callable[..., Function]:
+    return lambda memory, *_: held if has_moments(memory.instance_class) else there
 
 
 def _turns(half_turns: NumbaType) -> Found:  # noqa: ARG001
@@ -258,28 +228,16 @@ overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
 overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
 overload(memory.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
 overload(turn, strict=False, jit_options=OPTIONS)(_turns)
-overload(look.begin, strict=False, jit_options=OPTIONS)(_begin)
-overload(look.excess_of_fresh, strict=False, jit_options=OPTIONS)(_excess_of_fresh)
-overload(look.next_to_open, strict=False, jit_options=OPTIONS)(_next_to_open)
-overload(hand.of_hand, strict=False, jit_options=OPTIONS)(_of_hand)
-for _held, _there, *_ours in (
-    (memory.pick_up, memory.leave, Moments),
-    (memory.put_down, memory.leave, Moments),
-    (memory.take_in, memory.take_in_there, Moments),
-    (memory.known_of, memory.known_of_there, Moments),
-    (hand.pick_up_lead, hand.never_held, Pooled, Opened),
-    (hand.put_down_lead, hand.never_held, Pooled, Opened),
-    (hand.lead_on, hand.never_held, Pooled, Opened),
-    (hand.pick_up_usual, hand.nothing_usual, Opened),
-    (hand.put_down_usual, hand.nothing_usual, Opened),
-    (hand.as_usual, hand.nothing_usual, Opened),
+for _held, _there in (
+    (memory.pick_up, memory.leave),
+    (memory.put_down, memory.leave),
+    (memory.take_in, memory.take_in_there),
+    (memory.known_of, memory.known_of_there),
 ):
-    overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, *_ours))
+    overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there))
     _learnt.add(_held)
-_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn}
-_learnt |= {look.begin, look.excess_of_fresh, look.next_to_open}
+_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, turn}
 for _function in Reach(
-    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, *decide.DECIDE.values(), *look.BEGIN_WITH.values(),
-    Philox.standard_normal, Philox.random,
-).functions:  # fmt: skip
+    kernel.play_plainly, kernel.play_lazily, *decide.DECIDE.values(), Philox.standard_normal, Philox.random
+).functions:
     learn(_function)

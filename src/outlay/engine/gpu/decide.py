@@ -1,7 +1,4 @@
-"""Which arm to pull next, on the GPU: the counterpart of `loop.decide`.
-
-`decide` asks about every arm; it serves policies that promise nothing, and is the slow twin of the others' kernels.
-"""
+"""Which arm to pull next, on the GPU: the counterpart of `loop.decide`, where every arm is asked about."""
 
 from collections.abc import Callable
 
@@ -12,7 +9,7 @@ from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Opening, 
 
 
 def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, rng: Philox) -> int:
-    """The arm to pull next: one of the five below, by the way of the policy."""
+    """The arm to pull next: one of the four below, by the way of the policy."""
     raise NotImplementedError("only compiled code decides on the device")
 
 
@@ -43,7 +40,7 @@ def decide_by_choose(policy: Chooser, memory: Memory, pulls: Counts, spent: floa
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
 
 
-# For each way of `protocol.WAYS`; laziness is the business of other kernels.
+# For each way of `protocol.WAYS`; laziness is the business of another kernel.
 DECIDE: dict[WayName, Callable[..., int]] = {
     "lazy score": decide_by_score,
     "score": decide_by_score,

@@ -37,7 +37,6 @@ from outlay.engine.loop import (
     Floats,
     Passages,
 )  # fmt: skip
-from outlay.formulas.certificate import Certificate
 from outlay.policies.protocol import MemoryTuple, Policy
 
 LEADER = 3  # a row of Standings.marks beside those of the loop
@@ -58,7 +57,6 @@ class Standings(NamedTuple):
     normals: NDArray[np.float64]  # [2, run]
     bounds: NDArray[np.float32]  # [arm, then group if many, run]: upper bounds of scores, the leader's aside
     dues: NDArray[np.int32]  # likewise: the pull at which a bound runs out
-    known: Certificate  # what is certain about each run's leader, where a policy compares arms with it
 
 
 def play_plainly(

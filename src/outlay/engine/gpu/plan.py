@@ -11,13 +11,11 @@ from numpy.typing import DTypeLike
 from outlay.engine.compiler.records import coerced
 from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.contest import group_size
-from outlay.engine.gpu.look import blank_certificate
 from outlay.engine.gpu.random import key_of
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
-from outlay.formulas.certificate import Certificate
-from outlay.policies.protocol import Grows, Policy, kind_of, way_of
+from outlay.policies.protocol import Grows, Policy, way_of
 
 ROOM_TO_GROW = 4  # memories that grow are planned with this part of the free memory
 MOST_LAZY_PULLS = 2**31 - 2  # beyond which the pulls of a bound do not fit into its 32 bits
@@ -33,7 +31,7 @@ class Plan:
         self.code: Any = imported("outlay.engine.gpu.code")
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
         self.first = task.memory()()
-        self.lazy = lazy and may_be_lazy(task.policy) and (self.compares or task.max_pulls <= MOST_LAZY_PULLS)
+        self.lazy = lazy and task.max_pulls <= MOST_LAZY_PULLS and may_be_lazy(task.policy)
         policy = coerced(task.policy)
         if any(array.size == 0 for array in arrays_in(policy)):
             raise OutlayError(refusal(task.label, "it holds an empty array"))
@@ -46,29 +44,16 @@ class Plan:
 
     @property
     def bounds(self) -> int:
-        """How many bounds of scores a run keeps: one per arm and one per group, if it is played lazily."""
+        """How many bounds a run keeps: one per arm and one per group, if it is played lazily."""
         arms = len(self.task.problem)
         groups = math.ceil(arms / int(group_size(arms)))
-        return (arms + groups if groups > 1 else arms) if self.lazy and not self.compares else 1
-
-    @property
-    def known(self) -> Certificate:
-        """What a run knows of its leader at first; one number stands for each array that is not needed."""
-        known = blank_certificate(len(self.task.problem))
-        if not (self.lazy and self.compares):
-            known = each(lambda array: np.zeros([1] * array.ndim, array.dtype), known)
-        return known
-
-    @property
-    def compares(self) -> bool:
-        """Whether the policy compares arms with the leader."""
-        return kind_of(self.task.policy) == "excess"
+        return (arms + groups if groups > 1 else arms) if self.lazy else 1
 
     @property
     def bytes_per_run(self) -> int:
         """What a run takes of the device's memory."""
         _, budgets, arms = self.task.passages.pulls.shape
-        held = sum(array.nbytes for array in arrays_in((self.first, self.known)))
+        held = sum(array.nbytes for array in arrays_in(self.first))
         return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + budgets * (arms + 2)))
 
     @property
@@ -100,8 +85,8 @@ class Plan:
 
 
 def may_be_lazy(policy: Policy) -> bool:
-    """Whether there is a kernel that need not ask about every arm for it."""
-    return way_of(type(policy)).lazy
+    """Whether there is a kernel that need not score every arm for it."""
+    return way_of(type(policy)).name == "lazy score"
 
 
 def refusal(label: str, reason: str) -> str:
