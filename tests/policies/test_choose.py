@@ -9,9 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
-from outlay.beliefs import Belief, Moments
+from outlay.beliefs import Belief, Lead, Moments, Opened
+from outlay.engine.certificate import Certificate, forget_certificate, lazy_among
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.vocabulary import learn
+from outlay.formulas.choose import best_of_opened
 from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan
@@ -35,6 +37,19 @@ class Shaken(NamedTuple):
 
     def sample(self, belief: Belief, log_n: float, rng: np.random.Generator) -> float:
         return self.spread * rng.standard_normal() + belief.arm
+
+
+class Offered(NamedTuple):
+    """The excess of each open arm read from a list, and that of a fresh one."""
+
+    values: tuple[float, ...]
+    wanted: float
+
+    def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
+        return self.values[belief.arm]
+
+    def fresh(self, low: Lead, high: Lead) -> float:
+        return self.wanted
 
 
 def best(scores: list[float], pulls: list[int], function: Any = best_by_score) -> int:
@@ -91,3 +106,21 @@ def test_fixed_and_in_turn() -> None:
         now = Now(pulls, math.log(max(pulls, 1)), 0.5 * pulls)
         assert Fixed(2).choose(memory, now, rng) == 2 == compiled(Fixed.choose)(Fixed(2), memory, now, rng)
         assert RoundRobin().choose(memory, now, rng) == pulls % 3
+
+
+def test_a_fresh_arm_comes_before_others_of_its_excess() -> None:
+    """Arm 0 leads, arms 1 and 2 are open, arm 3 is next: every small case against the rule, NaN counting as +∞."""
+    memory, pulls = Opened.empty(4), np.array([1, 1, 1, 0])
+    for arm, reward in ((0, 2.0), (1, 1.0), (2, 0.5)):
+        memory.observe(arm, 1.0, reward)
+    for values in itertools.product([-INF, -1.0, 0.0, 1.0, INF, NAN], repeat=3):
+        one, other, wanted = (INF if math.isnan(value) else value for value in values)
+        expected = 0
+        if wanted <= 0.0 and wanted <= min(one, other):
+            expected = 3
+        elif min(one, other) <= 0.0:
+            expected = 1 if one <= other else 2
+        policy, known = Offered((0.0, *values[:2]), values[2]), Certificate.start(4)
+        forget_certificate(known)
+        assert best_of_opened(policy, memory, pulls) == expected, values
+        assert lazy_among(policy, memory, pulls, known) == expected, values

@@ -93,7 +93,7 @@ def test_what_is_enough() -> None:
     for ahead, spent, opened, price in (
         (3.0, 50.0, 2, 1.0),
         (9.0, 1e4, 5, 2.0),
-        (9.0, 1e4, 40, 0.5),
+        (9.0, 1e4, 14, 0.5),
         (2.0, 1e9, 2, 1.0),
     ):
         horizon = math.log(spent / price) - 0.5 * max(0.0, math.log(opened / 10)) - 6.0
@@ -105,6 +105,17 @@ def test_what_is_enough() -> None:
             assert policy.excess(belief, dearer, dearer) == pytest.approx(-enough * ahead, rel=1e-12)
         left = Thrifty(1.0, budget=spent + 2.0)  # which is less than the leader's spend, and counts in its place
         assert left.excess(belief, lead, lead) == pytest.approx(-math.log(2.0), rel=1e-6)
+
+
+def test_one_sample_is_not_proof() -> None:
+    """Where nothing varies at all, two samples that fall short are."""
+    memory = Opened.empty(2)
+    memory.observe(0, 1.0, 1.0)
+    lead = memory.lead(0)._replace(rate=2.0, spend=math.exp(3.0))
+    assert lead.spread == 0.0
+    assert Thrifty(1.0).excess(memory.belief(0), lead, lead) == pytest.approx(-3.0, rel=1e-12)
+    memory.observe(0, 1.0, 1.0)
+    assert Thrifty(1.0).excess(memory.belief(0), lead, lead) == math.inf
 
 
 def edge_moments(rng: np.random.Generator) -> Belief:
@@ -136,6 +147,7 @@ def test_the_excess_of_a_box_is_a_lower_bound() -> None:
         count = int(rng.choice([1, 2, 5, 40]))
         pairs = np.where(rng.random() < 0.3, 1.0, rng.normal(size=(count, 2))) * rng.uniform(0, 1, 2)
         pairs += rng.uniform((-0.2, -1), (2, 1))
+        pairs[:, 1] *= rng.random() < 0.7  # else it has paid nothing
         policy = Thrifty(rng.uniform(0.01, 1.0), budget=rng.exponential(300.0) if n % 2 else None)
         tight += bounded(rng, policy, pairs, *random_box(rng))
     assert tight.min() > 500  # a bound of −∞ would not do
