@@ -113,10 +113,10 @@ def test_the_script_of_the_guide(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     printed = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(line["decision"], line["arm"], line["cost"], line["overrun"]) for line in printed[1:]] == [
-        (2, "small", 2.0, False),
-        (4, "large", 2.0, False),
+        (2, "large", 2.0, False),
+        (4, "small", 2.0, False),
     ]
-    assert (tmp_path / "used").read_text().split() == ["small", "large"]
+    assert (tmp_path / "used").read_text().split() == ["large", "small"]
     store = f"sqlite:///{tmp_path}/spend.db"
     assert verify(store).ok
     with Campaign.open(store) as campaign:

@@ -79,6 +79,7 @@ BY_MEMORY: dict[str, tuple[Any, float]] = {
     "Blocks": (policies.UCBM1(**KNOWN), 450.0),  # it grows
     "Samples": (policies.CatoniRate(), 60.0),
     "Pooled": (policies.KLRate(evidence="sample", reward_bound=1.0), 60.0),
+    "Opened": (policies.Thrifty(budget=60.0), 60.0),
     "Coins": (baselines.BTS(cost_bound=1.5, reward_bound=1.0), 60.0),
     "Truncated": (baselines.RobustUCBTruncated(cost_moment=2.0, reward_moment=2.0), 60.0),
     "Stretching": (BySize(), 40.0),
@@ -108,7 +109,12 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
 
 
-@pytest.mark.parametrize("name", BY_MEMORY)
+EVERY_DAY = ("Opened", "Stretching")  # each is a compilation; what is copied is tested below, for all of them
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.soak) for name in BY_MEMORY]
+)
 def test_every_memory_is_as_good_as_new_in_every_run(name: str, interpreted: Callable[[], None]) -> None:
     policy, budget = BY_MEMORY[name]
     assert type(memory_of(policy, 2)).__name__ == name
@@ -124,7 +130,7 @@ def test_every_memory_is_as_good_as_new_in_every_run(name: str, interpreted: Cal
 
 def test_every_policy_of_outlay_has_such_a_memory() -> None:
     kinds = set()
-    for policy in PLAYERS.values():
+    for policy in (*PLAYERS.values(), policies.Thrifty()):
         one, other = memory_of(policy, 3), memory_of(policy, 3)
         assert can_be_packed(one, other)
         kinds.add(type(one).__name__)

@@ -60,14 +60,14 @@ def test_a_campaign():
     assert pull is not None
     campaign.tell(pull, cost=2.0, reward=1.0)
     status = campaign.status()
-    assert table(status._repr_html_())[1:] == [["a", "1", "0", "2", "1", "0.5"], ["<b>", "0", "0", "0", "0", "–"]]
+    assert table(status._repr_html_())[1:] == [["a", "0", "0", "0", "0", "–"], ["<b>", "1", "0", "2", "1", "0.5"]]
     assert "spent 2, reserved 0, left 8 of 10" in status._repr_html_()
     assert campaign._repr_html_() == status._repr_html_()
     second = campaign.ask()
     assert second is not None
     campaign.tell(second, cost=2.5, reward=0.25)
     sums = [row[3:] for row in table(campaign.status()._repr_html_())[1:]]
-    assert sums == [["2.0", "1.00", "0.5"], ["2.5", "0.25", "0.1"]]
+    assert sums == [["2.5", "0.25", "0.1"], ["2.0", "1.00", "0.5"]]
 
 
 def test_a_campaign_whose_store_is_gone(monkeypatch):

@@ -35,13 +35,13 @@ class Opened(NamedTuple):
     An arm is open once it has a sample. The first `opened()` places of the order are open; the next one is opened next.
 
     >>> memory = Opened.empty(3)
-    >>> memory.shuffle(np.random.default_rng(4))
+    >>> memory.shuffle(np.random.default_rng(2))
     >>> memory.order.tolist(), memory.unopened()
-    ([1, 0, 2], 1)
+    ([1, 2, 0], 1)
     >>> memory.observe(1, cost=2.0, reward=1.0)
-    >>> memory.observe(2, cost=4.0, reward=5.0)
-    >>> memory.order.tolist(), memory.unopened(), memory.lead(2).usual_rate
-    ([1, 2, 0], 0, 1.0)
+    >>> memory.observe(0, cost=4.0, reward=5.0)
+    >>> memory.order.tolist(), memory.unopened(), memory.lead(0).usual_rate
+    ([1, 0, 2], 2, 1.0)
     """
 
     stats: Vector  # a row of sums per arm, and one of all pulls
