@@ -104,11 +104,12 @@ def fresh(at: Standing, usual: Usual, budget: float | None) -> float:
     return usual.rarity - 0.45 * math.log(usual.spent / (2 * usual.price)) if usual.spent > 0 else math.inf
 
 
-def enough_per_unit(slope: float, usual: Usual) -> float:
-    if usual.spent <= 0:
+def enough_per_unit(slope: float, usual: Usual, budget: float | None) -> float:
+    horizon = usual.spent if budget is None else budget
+    if horizon <= 0:
         return slope
-    horizon = math.log(usual.spent / usual.price) - 0.5 * max(0, math.log(usual.opened / 10))
-    return min(1, slope + 0.05 * max(0, horizon - 6))
+    length = math.log(horizon / usual.price) - 0.5 * max(0, math.log(usual.opened / 10))
+    return min(1, slope + 0.04 * max(0, length - 6))
 
 
 def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | None) -> float:
@@ -117,7 +118,7 @@ def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | N
     ahead = math.log(least / at.spend(arm)) + 0.75 * max(0, math.log(dearer)) if least > 0 else 0.0
     if ahead <= 0:
         return math.inf
-    g = enough_per_unit(slope, usual) * ahead
+    g = enough_per_unit(slope, usual, budget) * ahead
     m = r * at.prices[arm] - mean_reward(at.arms[arm])
     if m <= 0:
         return -g

@@ -96,10 +96,14 @@ def test_what_is_enough() -> None:
         (9.0, 1e4, 14, 0.5),
         (2.0, 1e9, 2, 1.0),
     ):
-        horizon = math.log(spent / price) - 0.5 * max(0.0, math.log(opened / 10)) - 6.0
         lead = memory.lead(0)._replace(spend=math.exp(ahead), spent=spent, opened=float(opened), usual_price=price)
-        for policy, slope in ((Thrifty(), 0.35), (Wary(), 0.7), (Thrifty(0.05, budget=2e9), 0.05)):
-            enough = min(1.0, slope + 0.05 * max(0.0, horizon))
+        for policy, slope, horizon in (
+            (Thrifty(), 0.33, spent),
+            (Wary(), 0.7, spent),
+            (Thrifty(0.05, budget=2e9), 0.05, 2e9),
+        ):
+            length = math.log(horizon / price) - 0.5 * max(0.0, math.log(opened / 10))
+            enough = min(1.0, slope + 0.04 * max(0.0, length - 6.0))
             assert policy.excess(belief, lead, lead) == pytest.approx(-enough * ahead, rel=1e-12)
             dearer = lead._replace(price=math.exp(-2.0), spend=math.exp(ahead - 1.5))
             assert policy.excess(belief, dearer, dearer) == pytest.approx(-enough * ahead, rel=1e-12)

@@ -30,7 +30,7 @@ def default() -> Thrifty:
     `simulate`, campaigns and `advise` tell it the budget.
 
     >>> default()
-    Thrifty(slope=0.35, horizon='told', budget=None)
+    Thrifty(slope=0.33, horizon='told', budget=None)
     """
     return Thrifty()
 
@@ -57,7 +57,7 @@ def recommend(
         tails: "light" for costs and rewards close to Gaussian, "heavy" where a few pulls carry most of the sum.
 
     >>> recommend().policy
-    Thrifty(slope=0.35, horizon='told', budget=None)
+    Thrifty(slope=0.33, horizon='told', budget=None)
     >>> print(recommend(guarantee=True, reward_bound=1.0).reason)
     rewards are at most 1 and no cost is negative: its bound then holds for costs of any size and tail
     """

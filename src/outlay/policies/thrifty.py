@@ -20,7 +20,7 @@ from outlay.policies.baselines.told_budget import budget_or_infinity
 RARE = 10.0  # arms among which one as good as the leader is looked for at first
 COSTLY = 2.0  # mean costs that opening one more arm must leave for each arm and each unit of the logarithm of them
 OPENING = 0.45  # the slope at which arms are opened where the budget is not known
-GROWTH, SHORT = 0.05, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
+GROWTH, SHORT = 0.04, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
 NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
 
 
@@ -38,7 +38,7 @@ class Thrifty(Parameters):
     - **Opening.** Two arms are opened at first, the others one by one, in an order drawn at random for each run. Told
       the budget, it opens while what is left would buy 2(m + 1)·ln(m + 1) pulls at the usual price x̄. Not told, the
       next arm is a challenger with the evidence E₀ against it and l = ln(spent/(2x̄)), at the slope 0.45.
-    - **Horizon.** The longer it is, the more a mistake costs: g = slope + 0.05·(ln(B/x̄) − ½·ln⁺(m/10) − 6)⁺, at most
+    - **Horizon.** The longer it is, the more a mistake costs: g = slope + 0.04·(ln(B/x̄) − ½·ln⁺(m/10) − 6)⁺, at most
       1, with what was spent so far in place of B where that is not known. And what is left is all that a discovery can
       pay back: told the budget, what is left stands for S_L in l where it is less.
 
@@ -52,12 +52,12 @@ class Thrifty(Parameters):
         budget: what may be spent in all; whoever plays it fills it in. While it is None, the horizon counts as unknown.
 
     >>> Thrifty()
-    Thrifty(slope=0.35, horizon='told', budget=None)
+    Thrifty(slope=0.33, horizon='told', budget=None)
 
     Reference: docs/many-arms.md.
     """
 
-    slope: float = number(default=0.35, above=0, at_most=1)
+    slope: float = number(default=0.33, above=0, at_most=1)
     horizon: Literal["told", "unknown"] = choice("told", "unknown", default="told")
     budget: float | None = number(default=None, above=0)
 
@@ -87,7 +87,8 @@ class Thrifty(Parameters):
             ratio *= math.sqrt(dearer * math.sqrt(dearer))
         if not ratio > 1.0:
             return math.inf
-        enough = slope_at(self.slope, min(high.spent, self.known_budget), low) * math.log(ratio)
+        horizon = self.known_budget if self.known_budget < math.inf else high.spent
+        enough = slope_at(self.slope, horizon, low) * math.log(ratio)
         shortfall = low.rate * price - belief.mean_reward
         if not shortfall > 0.0:
             return -enough
