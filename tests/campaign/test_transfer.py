@@ -11,7 +11,7 @@ import pytest
 from outlay import Campaign, __version__
 from outlay.campaign import backup, campaigns, export_ledger, import_ledger, transfer, verify
 from outlay.errors import BadFile, BadParameter, CampaignConflict, OutlayError, StoreError
-from tests.campaign.busy import exported, forged
+from tests.campaign.busy import exported, forged, head_of
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def test_the_format(content: bytes) -> None:
     assert json.loads(lines[-1]) == {
         "events": len(lines) - 2,
         "sha256": hashlib.sha256(b"".join(lines[:-1])).hexdigest(),
+        "head": head_of([json.loads(line) for line in lines[1:-1]]),
     }
     assert forged(content, lambda lines: None).getvalue() == content
 

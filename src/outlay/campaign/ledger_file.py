@@ -1,7 +1,8 @@
 """A ledger as lines of JSON, which any program can read.
 
-The first line says what the file is, one line per event follows, and the last line holds the number of events and the
-SHA-256 of all lines before it, so that a file that was cut or damaged is not taken for whole.
+The first line says what the file is, one line per event follows, and the last line holds the number of events, the
+SHA-256 of all lines before it, so that a file that was cut or damaged is not taken for whole, and the head of the chain
+of events, by which the ledger is known wherever it goes.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from outlay._version import __version__
+from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.campaign.ledger.events import Record, from_json, to_json
 from outlay.errors import BadFile
 
@@ -31,14 +33,15 @@ class _Event(msgspec.Struct):
     event: msgspec.Raw
 
 
-class _End(msgspec.Struct):
+class _End(msgspec.Struct, omit_defaults=True):
     events: int
     sha256: str
+    head: str | None = None  # the hash of the last event; None in files of 0.1.0
 
 
 def write(file: BinaryIO, campaign: str, events: Iterable[tuple[int, int, str]]) -> int:
     """Write the number, time and text of each event; return how many there were."""
-    digest, count = hashlib.sha256(), 0
+    digest, count, head = hashlib.sha256(), 0, NOTHING
 
     def put(line: msgspec.Struct) -> None:
         text = msgspec.json.encode(line) + b"\n"
@@ -48,8 +51,8 @@ def write(file: BinaryIO, campaign: str, events: Iterable[tuple[int, int, str]])
     put(_Header(outlay="ledger", format=FORMAT, version=__version__, campaign=campaign))
     for seq, at, body in events:
         put(_Event(seq, at, msgspec.Raw(body.encode())))
-        count += 1
-    put(_End(count, digest.hexdigest()))
+        count, head = count + 1, link(head, seq, at, body)
+    put(_End(count, digest.hexdigest(), head))
     return count
 
 
@@ -60,6 +63,7 @@ class LedgerFile:
         self._file, self._title = file, title
         self._digest = hashlib.sha256()
         self._line = 0
+        self._head = NOTHING
         header = self._decoded(self._next(), _Header, "this is no ledger of outlay")
         if "ledger" not in (header.outlay, header.bursar):
             raise self.bad("this is no ledger of outlay")
@@ -78,7 +82,9 @@ class LedgerFile:
             if not line.startswith(b'{"seq":'):
                 self._check_end(line, count)
                 return
-            yield self._record(line)
+            record = self._record(line)
+            self._head = link(self._head, record.seq, record.at, to_json(record.event))
+            yield record
             count += 1
         raise self.bad("it was cut: its last line is missing")
 
@@ -109,7 +115,7 @@ class LedgerFile:
     def _check_end(self, line: bytes, count: int) -> None:
         whole = self._before.hexdigest()
         end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
-        if end.sha256 != whole or end.events != count:
+        if end.sha256 != whole or end.events != count or end.head not in (None, self._head):
             raise self.bad("it is damaged: its lines are not those that its last line was written for")
         if self._next():
             raise self.bad("there is more after its last line")

@@ -12,6 +12,7 @@ import msgspec
 
 from outlay._version import __version__
 from outlay.campaign.ledger import snapshot
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
@@ -72,6 +73,7 @@ class _Check:
         self._unsaid = 0
         self._others: dict[str, list[int]] = {}  # events that differ, by the version that wrote them
         self._whole = True  # so far every event could be folded
+        self._chained = self._broken = False  # the chain of events has begun; it was broken
         self._snapshots = stored.snapshots()
 
     def walk(self) -> None:
@@ -124,9 +126,9 @@ class _Check:
                 state.let_go(number)
 
     def _read(self, chunk: list[Line]) -> Iterator[Record]:
-        for seq, at, body in chunk:
+        for seq, at, body, before in chunk:
             try:
-                yield Record(seq, at, from_json(body))
+                yield Record(seq, at, from_json(body), before)
             except (msgspec.DecodeError, UnicodeError) as error:
                 self._say(f"event {seq} cannot be read: {error}")
                 self._whole = False
@@ -135,6 +137,7 @@ class _Check:
     def _step(self, record: Record) -> bool:
         """Fold one event in; False where that cannot be done."""
         event = record.event
+        self._check_chain(record)
         try:
             state, doubt = self._replay.fold(self._state, record, self._policy)
         except ValueError as error:
@@ -154,6 +157,16 @@ class _Check:
         if record.seq in self._snapshots:
             self._compare_snapshot(state)
         return True
+
+    def _check_chain(self, record: Record) -> None:
+        """See that the event carries the hash of the one before; what older versions wrote may have none."""
+        head, title = self._state.head if self._state else NOTHING, f"event {record.seq}"
+        if record.before is None and self._chained and not self._broken:
+            self._say(f"{title} carries no hash of the one before it")
+        elif record.before not in (None, head) and not self._broken:
+            self._say(f"{title} carries another hash than that of the one before it: an event was changed")
+            self._broken = True  # as all that follow will
+        self._chained |= record.before is not None
 
     def _differing(self, decisions: Mapping[int, Decision]) -> dict[int, str]:
         """Of some decisions, those that are not what their rows say, with the difference."""
@@ -183,7 +196,8 @@ class _Check:
     def _compare_the_rest(self, state: State) -> None:
         for seq in sorted(self._snapshots):
             self._say(f"there is a snapshot at event {seq}, and {state.seq} events")
-        ours = {name: getattr(state, name) for name in self._stored.row if name not in ("id", "name")}
+        unsaid = ("id", "name") if self._chained else ("id", "name", "head")
+        ours = {name: getattr(state, name) for name in self._stored.row if name not in unsaid}
         if said := _difference(ours, self._stored.row):
             self._say(f"the campaign's row: {said}")
         there = self._stored.arms()

@@ -18,6 +18,7 @@ from outlay.campaign.ledger.admission import (
     propensity,
     reservation,
 )
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
@@ -80,7 +81,8 @@ def step(
     events, reply = decide(state, command, now)
     records = []
     for event in events:
-        records.append(e.Record(1 if state is None else state.seq + 1, now, event))
+        seq, before = (1, NOTHING) if state is None else (state.seq + 1, state.head)
+        records.append(e.Record(seq, now, event, before))
         state = apply(state, records[-1], policy)
     assert state is not None  # noqa: S101 (the first command opens)
     return state, records, reply

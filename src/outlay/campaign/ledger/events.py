@@ -186,6 +186,7 @@ class Record(msgspec.Struct, frozen=True):
     seq: int
     at: int
     event: AnyEvent
+    before: str | None = None  # the hash of the event before it; None where an older version wrote it, without
 
     def about(self) -> int | None:
         """The decision that the event makes or is about.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.chain import link
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State
@@ -24,6 +25,7 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
         raise ValueError("the first event of a campaign opens it")
     else:
         _RULES[type(event)](state, event, record)
+    state.head = link(state.head, record.seq, record.at, e.to_json(event))
     state.seq, state.at = record.seq, record.at
     return state
 

@@ -40,6 +40,7 @@ class _Snapshot(msgspec.Struct):
     version: str
     seq: int
     at: int
+    head: str
     budget: int
     paused: bool
     ended: Ending | None
@@ -59,8 +60,8 @@ def dump(state: State) -> bytes | None:
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in known]
     body = msgspec.msgpack.encode(
         _Snapshot(
-            *(__version__, state.seq, state.at, state.budget, state.paused, state.ended, state.warmed),
-            *(state.opened, state.arms, list(state.pending.values())),
+            *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
+            *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
             _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
         )
     )
@@ -79,7 +80,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     policy = stored_policy(kept.opened.terms) if policy is None else policy
     state = State(kept.opened, kept.arms, None)
-    state.seq, state.at, state.budget = kept.seq, kept.at, kept.budget
+    state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
     for decision in kept.pending:
         state.launch(decision)

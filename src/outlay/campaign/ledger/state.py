@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import ArmTerms, Opened
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
@@ -71,6 +72,7 @@ class State:
         self.unit = Unit.named(opened.terms.unit)
         self.seq = 0
         self.at = 0
+        self.head = NOTHING  # the hash of the last event
         self.paused = False
         self.ended: Ending | None = None
         self.warmed: list[str] = []
