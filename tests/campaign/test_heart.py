@@ -56,7 +56,8 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         decision = twin.decisions[command.decision]
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
         assert isinstance(reply, Receipt)
-        assert (reply.cost, reply.reward, *reply[4:]) == (decision["cost"], decision["reward"], *flags)
+        told = reply.cost, reply.reward, reply.duplicate, reply.late, reply.overrun
+        assert told == (decision["cost"], decision["reward"], *flags)
     elif isinstance(command, c.Warm):
         assert reply == (len(command.arms) if answer == slow.DONE else 0)
     else:

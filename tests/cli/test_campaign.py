@@ -22,6 +22,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity"]
     assert pull["expires"].endswith("+00:00")
     receipt = line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))
+    assert len(receipt.pop("head")) == 64
     assert receipt == {
         "decision": 2,
         "arm": pull["arm"],
@@ -43,7 +44,8 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert (status["phase"], status["spent"], status["pulls"]) == ("closed", 1.1, 3)
     for arguments in (["ask"], ["ask", "--n", "3"]):
         assert line(outlay(*arguments), code=3) is None
-    assert line(outlay("verify")) == {
+    verdict = line(outlay("verify"))
+    assert {key: value for key, value in verdict.items() if key != "head"} == {
         "name": "default",
         "events": status["events"],
         "decisions": 4,
@@ -51,6 +53,11 @@ def test_from_beginning_to_end(outlay: Run) -> None:
         "notes": [],
         "choices_checked": True,
     }
+    assert line(outlay("verify", "--expected-head", verdict["head"])) == verdict
+    rewritten = line(outlay("verify", "--expected-head", "0" * 64), code=1)
+    assert rewritten["problems"] == [
+        f"no event has the hash {'0' * 64}: the ledger was rewritten or cut, or is another"
+    ]
 
 
 def test_all_terms(outlay: Run) -> None:

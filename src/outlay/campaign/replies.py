@@ -24,7 +24,8 @@ class Receipt(NamedTuple):
     """A tell as it was recorded.
 
     `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
-    set aside for it.
+    set aside for it. `head` is the hash of the ledger's last event when this was answered: who keeps it can see later
+    that nothing up to there was changed (`verify(expected_head=…)`).
     """
 
     decision: int
@@ -34,6 +35,7 @@ class Receipt(NamedTuple):
     duplicate: bool
     late: bool
     overrun: bool
+    head: str = ""
 
 
 Answer = Pull | Receipt | int | None  # what a command comes to: a pull, a receipt, a count, the end, or nothing to say
@@ -106,7 +108,8 @@ def receipt_of(state: State, number: int, duplicate: bool) -> Receipt:
     decision = state.decisions[number]
     cost = state.unit.amount(decision.cost or 0)
     name = state.arms[decision.arm].name
-    return Receipt(number, name, cost, decision.reward or 0.0, duplicate, decision.late, decision.overrun)
+    flags = duplicate, decision.late, decision.overrun
+    return Receipt(number, name, cost, decision.reward or 0.0, *flags, state.head)
 
 
 def status_of(state: State) -> Status:

@@ -145,7 +145,7 @@ def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | Non
 def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal | None, reward: float | None) -> None:
     """Record what the pull DECISION cost and earned; if DECISION is -, lines of JSON on stdin name the pulls.
 
-    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun"}. Repeating a tell changes
+    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun", "head"}. Repeating a tell changes
     nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2 if a line
     was malformed.
     """
