@@ -9,7 +9,7 @@ from typing import Any
 
 from outlay.campaign.ledger import commands as c
 
-NEW, SAME, END, EXHAUSTED, NOT_NOW = "new", "same", "end", "exhausted", "not now"
+NEW, SAME, OVER, END, EXHAUSTED, NOT_NOW = "new", "same", "over", "end", "exhausted", "not now"
 DONE, DUPLICATE, CONFLICT, UNKNOWN, BAD = "done", "duplicate", "conflict", "unknown", "bad"
 MOST_SPENT = 2**62
 
@@ -79,8 +79,10 @@ class Twin:
     def _ask(self, command: c.Ask, now: int, named: tuple[int, int] | None) -> Any:
         if command.key is not None:
             for number, decision in self.decisions.items():
+                if decision["key"] == command.key and decision["asked_ttl"] != command.ttl:
+                    return CONFLICT
                 if decision["key"] == command.key:
-                    return (SAME, number) if decision["asked_ttl"] == command.ttl else CONFLICT
+                    return (SAME if decision["standing"] == "pending" else OVER), number
         if self.ended:
             return END
         most = self.terms.max_in_flight

@@ -11,7 +11,7 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
-from outlay.errors import BadParameter, CampaignConflict, NotNow, OutlayError, UnknownDecision
+from outlay.errors import BadParameter, CampaignConflict, NotNow, OutlayError, PullOver, UnknownDecision
 from outlay.policies.protocol import Bares
 from tests.campaign import slow
 from tests.campaign.stories import (
@@ -45,6 +45,12 @@ ANSWERS = {
 def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin: slow.Twin) -> None:
     if answer in ANSWERS:
         assert isinstance(reply, ANSWERS[answer])
+    elif answer == slow.OVER:
+        assert isinstance(reply, PullOver)
+        standing = {"voided": "void"}.get(
+            twin.decisions[number or 0]["standing"], twin.decisions[number or 0]["standing"]
+        )
+        assert (reply.pull.decision, reply.pull.standing) == (number, standing)
     elif answer in (slow.END, slow.EXHAUSTED):
         assert reply is None
     elif isinstance(command, c.Ask):
@@ -106,6 +112,9 @@ def test_every_reply_and_every_sum_is_that_of_the_twin(opening: c.Open, story: l
         check_reply(reply, command, answer, which, twin)
         check_state(state, twin)
         check_cap(twin)
+        if isinstance(reply, Pull):  # who pulls has money set aside for it
+            assert reply.decision in state.pending
+            assert reply.standing == "open"
         assert [record.seq for record in done.records] == list(range(number + 1, state.seq + 1))
 
 

@@ -16,7 +16,7 @@ from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed
-from outlay.errors import BadParameter, CampaignConflict, NotNow
+from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver
 from outlay.policies import RoundRobin
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
@@ -267,3 +267,27 @@ def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
     assert belief.pulls == 200
     assert 60 < belief.costs < 140  # half of them; the seed is fixed, and chance alone: below 1e-7
     assert 60 < belief.rewards < 140
+
+
+def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
+    """A voided pull has nothing set aside: given out again it was told past the cap, 15 of 10."""
+    opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
+    state, replies = after(opening, (0, c.Ask("j")), (0, c.Ask("j")), (0, c.Void(2)), (0, c.Ask("j")))
+    assert replies[0] == replies[1]
+    over = replies[3]
+    assert isinstance(over, PullOver)
+    assert isinstance(over, CampaignConflict)
+    assert (over.key, over.pull, over.pull.standing) == ("j", replies[0]._replace(standing="void"), "void")
+    more = run(state, [c.Ask("k"), c.Tell(4, 5, 1.0), c.Ask("k"), c.Ask(), c.Ask()], START).replies
+    assert isinstance(more[2], PullOver)
+    assert more[2].pull.standing == "told"
+    assert isinstance(more[4], NotNow)
+    assert (state.spent, state.reserved) == (5, 5)
+
+
+def test_an_expired_pull_is_over_for_ask_and_not_for_tell() -> None:
+    opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard", ttl=SECOND))
+    _, replies = after(opening, (0, c.Ask("j")), (2, c.Ask("j")), (2, c.Tell(2, 3, 1.0)))
+    assert isinstance(replies[1], PullOver)
+    assert replies[1].pull.standing == "expired"
+    assert replies[2].late

@@ -12,7 +12,7 @@ from outlay.campaign.settings import Amount
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label, micros
 from outlay.checks import whole
-from outlay.errors import BadParameter, NotNow
+from outlay.errors import BadParameter, NotNow, PullOver
 
 MOST_AT_ONCE = 10_000  # asks or tells in one call
 
@@ -28,7 +28,7 @@ class Asking:
 
         Args:
             key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
-                lost.
+                lost, and raises `PullOver` once that pull is over.
             ttl: seconds after which the pull expires, instead of the campaign's.
 
         Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment.
@@ -62,7 +62,7 @@ class Asking:
         """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
 
         Raises NotNow if there is none although the campaign has not ended; CampaignConflict for a key that was used
-        with another ttl.
+        with another ttl. Asking again with the same key leaves out those that are over; `PullOver` if all are.
         """
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
@@ -71,7 +71,7 @@ class Asking:
         replies = self._ledger.transact(asks)
         pulls = [reply for reply in replies if isinstance(reply, Pull)]
         for reply in replies:
-            if isinstance(reply, Exception) and not (pulls and isinstance(reply, NotNow)):
+            if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
                 raise reply
         return pulls
 

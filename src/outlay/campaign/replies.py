@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from outlay.campaign.ledger.state import Arm, Ending, State
+from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode
 from outlay.markup import aligned, html_table
 
@@ -11,13 +11,17 @@ Phase = Literal["open", "paused", "draining", "closed"]
 
 
 class Pull(NamedTuple):
-    """An arm to use now; pass it back to `tell` with what it cost and earned."""
+    """An arm to use now; pass it back to `tell` with what it cost and earned.
+
+    `standing` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "void".
+    """
 
     decision: int
     arm: str
     reserved: float
     expires: datetime | None
     propensity: float | None
+    standing: Said = "open"
 
 
 class Receipt(NamedTuple):
@@ -100,6 +104,7 @@ def pull_of(state: State, number: int) -> Pull:
         state.unit.amount(decision.reserved),
         when(decision.expires),
         decision.propensity,
+        said(decision.standing),
     )
 
 

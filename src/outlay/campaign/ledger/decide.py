@@ -21,8 +21,8 @@ from outlay.campaign.ledger.admission import (
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
-from outlay.campaign.ledger.state import Decision, State
-from outlay.errors import CampaignConflict, NotNow
+from outlay.campaign.ledger.state import Decision, State, said
+from outlay.errors import CampaignConflict, NotNow, PullOver
 from outlay.policies.protocol import Policy
 
 A_WHILE = 1.0  # seconds after which to ask again, at most
@@ -99,6 +99,8 @@ def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
             raise CampaignConflict(f"key {command.key!r} was used with another ttl, for decision {decision.number}")
+        if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
+            raise PullOver(command.key, decision.number, said(decision.standing))
         return [], decision.number
     if state.ended:
         return [], None

@@ -11,8 +11,14 @@ from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 
 Standing = Literal["pending", "told", "expired", "voided"]
+Said = Literal["open", "told", "expired", "void"]  # the same, to users
 Ending = Literal["exhausted", "closed"]
 FEW = 64  # deadlines out of date that may wait to be dropped
+
+
+def said(standing: Standing) -> Said:
+    """How a decision stands, in the words of `Pull.standing`."""
+    return "open" if standing == "pending" else "void" if standing == "voided" else standing
 
 
 class Decision(msgspec.Struct):

@@ -8,6 +8,7 @@ from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Answer, Reply, pull_of, receipt_of
+from outlay.errors import PullOver
 from outlay.policies.protocol import Policy
 
 
@@ -29,6 +30,9 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Poli
             records += more
         try:
             state, more, reply = step(state, command, now, policy)
+        except PullOver as over:
+            over.pull = pull_of(state, over.decision) if state else None
+            replies.append(over)
         except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
             replies.append(error)
         else:
