@@ -126,3 +126,9 @@ def test_a_text_that_says_more_than_the_event(tmp_path: Path) -> None:
     busy(store)
     run(tmp_path / "spend.db", ("""UPDATE event SET body = replace(body, '{"kind"', '{ "kind"') WHERE seq = 5""", ()))
     assert verify(store).problems == ("event 5 is not written as outlay writes it",)
+
+
+def test_all_hashes_cannot_be_left_out_either(path: Path) -> None:
+    """A ledger that older versions opened says so in its terms."""
+    run(path, ("UPDATE event SET before = NULL", ()), ("UPDATE campaign SET head = NULL", ()))
+    assert verify(f"sqlite:///{path}").problems[0] == "event 2 carries no hash of the one before it"

@@ -9,9 +9,10 @@ import pytest
 
 from outlay.campaign.history import entries
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Exhausted, Record, Terms
+from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Record, Terms
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
@@ -93,7 +94,11 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     ]
 
     def spent(expiry: str) -> tuple[int, int, int]:
-        state, replies = after(c.Open("cap", arms, 120, terms(mode="hard", expiry=expiry)), *story)
+        opening = Opened("cap", arms, 120, terms(mode="hard", expiry=expiry))
+        state, replies = State(opening, [Arm(arm.name, arm.max_cost) for arm in arms], learner()), list[Any]()
+        state.seq, state.at = 1, START
+        for second, command in story:
+            replies += run(state, [command], START + second * SECOND).replies
         large = [reply for reply in replies if isinstance(reply, Pull) and reply.arm == "large"]
         for pull in large:
             run(state, [c.Tell(pull.decision, 40, 1.0)], state.at)
@@ -102,7 +107,13 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
             run(state, [c.Tell(number, 1, 1.0)], state.at)
         return len(small), len(large), state.spent
 
-    assert spent("release") == (2, 3, 122)
+    def learner() -> Learner:
+        return Learner(RoundRobin(), 2, 120.0)
+
+    assert spent("release") == (2, 3, 122)  # which no campaign can be opened on
+    refused = run(None, [c.Open("cap", arms, 120, terms(mode="hard", expiry="release"))], START)
+    assert isinstance(refused.replies[0], BadParameter)
+    assert refused.records == []
     assert spent("charge") == (2, 2, 82)
     with pytest.raises(BadParameter, match=r'expiry of Campaign must be "charge" in hard mode'):
         agreed(["a"], 120, RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
@@ -291,3 +302,10 @@ def test_an_expired_pull_is_over_for_ask_and_not_for_tell() -> None:
     assert isinstance(replies[1], PullOver)
     assert replies[1].pull.standing == "expired"
     assert replies[2].late
+
+
+@pytest.mark.parametrize("reward", [1.1e100, -1.1e100, math.inf, math.nan])
+def test_a_default_reward_is_such_that_squares_have_a_sum(reward: float) -> None:
+    (reply,) = run(None, [c.Open("x", (ArmTerms("a"),), 9, terms(default_reward=reward))], START).replies
+    assert isinstance(reply, BadParameter)
+    assert reply.name == "default_reward"

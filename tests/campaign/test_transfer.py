@@ -69,7 +69,7 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path, store: str) -> None:
         with Campaign(["a", "b"], 10, store=store) as there:
             assert there.ask("k") == pull
             assert there.status() == here.status()
-            assert there.tell(pull, 1, 1) == here.tell(pull, 1, 1)
+            assert there.tell(pull, 1, 1)._replace(head="") == here.tell(pull, 1, 1)._replace(head="")
             following, again = here.ask(), there.ask()
             assert following is not None
             assert again is not None

@@ -12,11 +12,14 @@ from typing import Any, BinaryIO
 import msgspec
 
 from outlay._version import __version__
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS
 from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.campaign.ledger.events import Record, from_json, to_json
 from outlay.errors import BadFile
 
 FORMAT = 1
+LONGEST_LINE = 2**22  # bytes: ten thousand samples of a warm start need a quarter of it
+_LONGEST = {1: 2**16, 2: LONGEST_LINE + MOST_ARMS * (4 * LONGEST + 64)}  # the header, and the opening with all arms
 
 
 class _Header(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -92,7 +95,10 @@ class LedgerFile:
         """The next line; the one before is done with."""
         self._line += 1
         self._before = self._digest.copy()
-        line = self._file.readline()
+        most = _LONGEST.get(self._line, LONGEST_LINE)
+        line = self._file.readline(most)
+        if len(line) >= most:
+            raise self.bad(f"line {self._line} is longer than any line of a ledger")
         self._digest.update(line)
         if line and not line.endswith(b"\n"):
             raise self.bad("it was cut in the middle of a line" if self._line > 1 else "this is no ledger of outlay")
@@ -109,7 +115,7 @@ class LedgerFile:
     def _decoded(self, text: bytes, kind: Any, otherwise: str) -> Any:
         try:
             return from_json(text) if kind is None else msgspec.json.decode(text, type=kind)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise self.bad(otherwise) from None
 
     def _check_end(self, line: bytes, count: int) -> None:

@@ -6,11 +6,11 @@ from typing import Any, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
+from outlay.campaign.ledger.agreement import MOST_ARMS, OWNER, check_opening
+from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
-from outlay.campaign.ledger.decide import MOST_ARMS
-from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
+from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.refusals import MOST_REWARD
 from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
@@ -18,8 +18,6 @@ from outlay.errors import BadParameter, CampaignConflict
 from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
 from outlay.values import equal
 
-OWNER = "Campaign"
-LONGEST = 200  # characters of a name or a key
 MICROS = 1_000_000
 ONLY_NOTED = ("version", "format")  # terms that nobody agreed to
 
@@ -34,32 +32,30 @@ def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Sett
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
     terms = _terms(unit, policy, settings)
-    return Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
+    opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
+    check_opening(Opened(*opening))
+    return opening
 
 
 def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
-    """The settings, each checked, as the ledger holds them."""
+    """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
     s = settings
-    word(OWNER, "mode", s.mode, get_args(Mode))
-    word(OWNER, "expiry", s.expiry, get_args(Expiry))
-    if s.mode == "hard" and s.expiry == "release":
-        raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', s.expiry)
     if not isinstance(s.negative_costs, bool):
         raise BadParameter(OWNER, "negative_costs", "True or False", s.negative_costs)
-    reward = real(OWNER, "default_reward", s.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
     return Terms(
         unit=str(unit.size),
-        mode=s.mode,
-        seed=whole(OWNER, "seed", s.seed, at_least=0, at_most=2**63 - 1),
+        mode=cast("Mode", word(OWNER, "mode", s.mode, get_args(Mode))),
+        seed=whole(OWNER, "seed", s.seed, at_least=0),
         policy=_written(policy),
         version=__version__,
         ttl=None if s.ttl is None else micros(OWNER, s.ttl),
-        expiry=s.expiry,
+        expiry=cast("Expiry", word(OWNER, "expiry", s.expiry, get_args(Expiry))),
         reservation=None if s.reservation is None else not_negative(unit, OWNER, "reservation", s.reservation),
-        default_reward=reward + 0.0,
+        default_reward=real(OWNER, "default_reward", s.default_reward) + 0.0,
         max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
         negative_costs=s.negative_costs,
-        propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0, at_most=100_000),
+        propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
+        format=FORMAT,
     )
 
 
@@ -100,13 +96,6 @@ def arm_term(unit: Unit, owner: str, name: object, max_cost: object) -> ArmTerms
     """One arm."""
     most = None if max_cost is None else not_negative(unit, owner, "max_cost", max_cost)
     return ArmTerms(label(owner, "arm", name), most)
-
-
-def label(owner: str, name: str, value: object) -> str:
-    """A name that can be printed anywhere."""
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
-        raise BadParameter(owner, name, f"1 to {LONGEST} printable characters", value)
-    return value
 
 
 def micros(owner: str, seconds: object) -> int:

@@ -10,7 +10,6 @@ from typing import BinaryIO, TypeGuard
 
 import msgspec
 
-from outlay._version import __version__
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Opened, Record
 from outlay.campaign.ledger.replay import Replay
@@ -101,7 +100,7 @@ def _folded(ledger: LedgerFile, replay: Replay, state: State | None, record: Rec
         after, doubt = replay.fold(state, record)
     except ValueError as error:
         raise ledger.bad(str(error)) from error
-    if doubt and replay.version == __version__:
+    if doubt:
         raise ledger.bad(doubt)
     return after
 

@@ -58,7 +58,7 @@ def verify(
         expected_head: the hash of an event, as a receipt, an export or an earlier verdict had it; that nothing up to
             this event was changed, even by someone who made all rows and hashes fit.
 
-    Events that another version of outlay wrote may follow other rules: where they differ, a note says so.
+    Another version of outlay may have chosen other arms: where it did, a note says so.
     """
     name = label("verify", "name", name)
     with reading(store) as connection:
@@ -79,7 +79,7 @@ class _Check:
         self._asked = 0
         self._problems: list[str] = []
         self._unsaid = 0
-        self._others: dict[str, list[int]] = {}  # events that differ, by the version that wrote them
+
         self._whole = True  # so far every event could be folded
         self._chained = self._broken = False  # the chain of events has begun; it was broken
         self._snapshots = stored.snapshots()
@@ -103,9 +103,8 @@ class _Check:
         more = [f"{self._unsaid} more problems"] if self._unsaid else []
         checked = state is not None and state.learner is not None
         notes = [
-            f"{len(found)} events written by outlay {version} are not what {__version__} would write; "
-            f"the first is {found[0]}"
-            for version, found in self._others.items()
+            f"{len(found)} choices of outlay {version} are not those of {__version__}; the first is event {found[0]}"
+            for version, found in self._replay.others.items()
         ]
         if state is not None and not checked:
             policy = state.terms.policy["name"]
@@ -160,11 +159,10 @@ class _Check:
         self._state = state
         if state.head == self._expected:
             self._expected = None
-        if doubt and self._replay.version == __version__:
+        if doubt:
             self._say(doubt)
-        elif doubt:
-            self._others.setdefault(self._replay.version, []).append(record.seq)
         if isinstance(event, Opened):
+            self._chained |= event.terms.format > 1  # since then every event has its hash
             if self._policy is not None:
                 check_policy(event, self._policy)
             if event.name != self._name:

@@ -18,6 +18,7 @@ from outlay.campaign.ledger.admission import (
     propensity,
     reservation,
 )
+from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
@@ -26,7 +27,6 @@ from outlay.errors import CampaignConflict, NotNow, PullOver
 from outlay.policies.protocol import Policy
 
 A_WHILE = 1.0  # seconds after which to ask again, at most
-MOST_ARMS = 100_000
 
 Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 
@@ -91,7 +91,9 @@ def step(
 def _open(state: State | None, command: c.Open) -> Ruling:
     if state is not None:
         return [], None
-    return [e.Opened(command.name, command.arms, command.budget, command.terms)], None
+    opening = e.Opened(command.name, command.arms, command.budget, command.terms)
+    check_opening(opening)
+    return [opening], None
 
 
 def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
@@ -205,6 +207,7 @@ def _set_budget(state: State, command: c.SetBudget) -> Ruling:
 
 def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
     index = state.index(command.arm.name)
+    check_arm("add_arm", command.arm)
     if index is not None:
         if state.arms[index].terms == command.arm:
             return [], None

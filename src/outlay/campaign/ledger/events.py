@@ -12,7 +12,9 @@ import msgspec
 
 from outlay.campaign.settings import Expiry, Mode
 
-FORMAT = 1  # of the events; a ledger says which it was written in
+# Of the events and of the rules that they follow; a ledger keeps the one that it was opened with. Since 2, costs are
+# rounded up, an amendment can be an overrun, and pulls of arms of unknown cost are few at a time.
+FORMAT = 2
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=str.lower):
@@ -44,7 +46,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     max_in_flight: int | None = None
     negative_costs: bool = True
     propensity_draws: int = 100
-    format: int = FORMAT
+    format: int = 1
 
 
 class Opened(Event, frozen=True):

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.agreement import LONGEST, check_opening
 from outlay.campaign.ledger.chain import link
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.ledger.stream import ORDER, Stream
+from outlay.errors import StoreError
 from outlay.policies import named
 from outlay.policies.protocol import Policy
 
@@ -36,9 +38,18 @@ def stored_policy(terms: e.Terms) -> Policy | None:
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
+def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
+    """The policy of a campaign that is read again; StoreError where it stands on terms that cannot be."""
+    try:
+        check_opening(opened)
+        return stored_policy(opened.terms) if policy is None else policy
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"campaign {opened.name[:LONGEST]!r} stands on terms that cannot be: {error}") from error
+
+
 def _opened(event: e.Opened, policy: Policy | None) -> State:
+    policy = checked_policy(event, policy)
     arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
-    policy = stored_policy(event.terms) if policy is None else policy
     budget = Unit.named(event.terms.unit).amount(event.budget)
     learner = None if policy is None else Learner(policy, len(arms), budget)
     if learner:

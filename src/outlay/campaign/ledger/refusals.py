@@ -1,10 +1,10 @@
 """What a command is refused for, whatever it asks: decisions and arms that are not there, amounts out of range."""
 
+from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.state import Decision, State
 from outlay.errors import BadParameter, CampaignConflict, UnknownDecision
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
-MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 MOST_NAMED = 20  # arms in a message
 
 

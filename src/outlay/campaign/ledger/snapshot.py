@@ -11,7 +11,7 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.fold import stored_policy
+from outlay.campaign.ledger.fold import checked_policy
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State
 from outlay.policies.protocol import Bares, Policy
@@ -78,7 +78,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     if kept.version != __version__:
         return None
-    policy = stored_policy(kept.opened.terms) if policy is None else policy
+    policy = checked_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)
     state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
