@@ -235,7 +235,7 @@ def test_rewards_are_such_that_their_squares_have_a_sum(policy: Any) -> None:
         assert [type(reply) for reply in refused.replies] == [BadParameter] * 3
         assert refused.records == []
         done = run(state, [c.Tell(number, n, (-1) ** n * 1e100), c.Amend(number, n, 1e100), c.Ask()], START)
-        assert [type(reply) for reply in done.replies] == [Receipt, type(None), Pull]
+        assert [type(reply) for reply in done.replies] == [Receipt, Receipt, Pull]
     assert math.isfinite(state.reward)
     log = c.Warm(("a",), (1.0,), (2e100,), "log")
     assert isinstance(run(state, [log], START).replies[0], BadParameter)
@@ -309,3 +309,47 @@ def test_a_default_reward_is_such_that_squares_have_a_sum(reward: float) -> None
     (reply,) = run(None, [c.Open("x", (ArmTerms("a"),), 9, terms(default_reward=reward))], START).replies
     assert isinstance(reply, BadParameter)
     assert reply.name == "default_reward"
+
+
+def test_a_correction_past_a_hard_cap_is_flagged() -> None:
+    """Told 1, 4 and 5 of at most 5 each; the first was 5 in truth, which makes it 14 of 10."""
+    opening = c.Open("cap", (ArmTerms("a", 5),), 10, terms(mode="hard", format=2))
+    story: list[tuple[int, c.Command]] = []
+    for number, cost in ((2, 1), (4, 4), (6, 5)):
+        story += [(0, c.Ask()), (0, c.Tell(number, cost, 1.0))]
+    state, replies = after(opening, *story, (0, c.Amend(2, 5, 1.0)), (0, c.Amend(2, 5, 1.0)), (0, c.Amend(4, 3, 1.0)))
+    flags = [(reply.overrun, reply.duplicate) for reply in replies[-3:]]
+    assert flags == [(True, False), (True, True), (False, False)]
+    assert (state.spent, state.ended) == (13, "exhausted")
+    old, replies = after(opening._replace(terms=terms(mode="hard")), *story, (0, c.Amend(2, 5, 1.0)))
+    assert (old.spent, replies[-1].overrun) == (14, False)  # as ledgers of the first format have it
+
+
+@pytest.mark.parametrize("most", [1, 3, None])
+def test_first_pulls_of_an_arm_of_unknown_cost_are_few_at_a_time(most: int | None) -> None:
+    """Nothing can be set aside for them: fifty under way had spent 50 of 1."""
+    opening = c.Open("first", (ArmTerms("a"), ArmTerms("b"), ArmTerms("c", 1)), 10, terms(format=2, first_pulls=most))
+    state, replies = after(opening, (0, c.DisableArm("c")), *[(0, c.Ask())] * 50)
+    pulls = [reply for reply in replies if isinstance(reply, Pull)]
+    assert len(pulls) == (50 if most is None else 2 * most)
+    if most is None:
+        return
+    assert str(replies[-1]) == (
+        f"first pulls of every arm whose cost is not known are under way, and first_pulls is {most}: ask again in 1 s"
+    )
+    a = [pull.decision for pull in pulls if pull.arm == "a"]
+    more = run(state, [c.Tell(a[0], 0, 0.0), c.Ask(), c.Ask()], START).replies  # a call that failed says nothing
+    assert [type(reply) for reply in more] == [Receipt, Pull, NotNow]
+    more = run(state, [c.Tell(more[1].decision, 2, 1.0), *[c.Ask()] * 20], START).replies  # type: ignore[union-attr]
+    named = [reply for reply in more if isinstance(reply, Pull)]
+    assert {pull.arm for pull in named} == {"a"}
+    assert {pull.reserved for pull in named} <= {3.0, 4.0}
+    assert state.spent + state.reserved <= 10 + 4
+    more = run(state, [c.EnableArm("c"), c.SetBudget(100), c.Ask(), c.Ask()], START).replies
+    assert "c" in {pull.arm for pull in more if isinstance(pull, Pull)}  # whose cost is known
+
+
+def test_who_says_what_to_set_aside_may_have_any_number_of_first_pulls() -> None:
+    opening = c.Open("first", (ArmTerms("a"),), 10, terms(format=2, first_pulls=1, reservation=2))
+    _, replies = after(opening, *[(0, c.Ask())] * 20)
+    assert sum(isinstance(reply, Pull) for reply in replies) == 6  # 12 set aside: crossed by one pull

@@ -251,7 +251,7 @@ def test_it_sees_one_moment(
     store = request.getfixturevalue("postgres_url") if kind == "postgresql" else f"sqlite:///{tmp_path}/x.db"
     busy(store, name="busy")
     monkeypatch.setattr(verification, "CHUNK", 5)
-    with Campaign(["a", "b"], 5, store=store, max_in_flight=40) as campaign:
+    with Campaign(["a", "b"], 5, store=store, max_in_flight=40, first_pulls=40) as campaign:
         campaign.ask_many(12)
         fold = verification._Check._fold
 

@@ -40,7 +40,7 @@ class Asking:
 
         Args:
             pull: as `ask` returned it, or the number of its decision.
-            cost: what it cost; rounded to the campaign's unit.
+            cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
             reward: what it earned.
 
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
@@ -82,9 +82,9 @@ class Asking:
         return cast("list[Receipt]", self._do(*tells))
 
     def _tell(self, pull: Pull | int, cost: Amount, reward: float) -> c.Tell:
-        units = self._state.unit.units("tell", "cost", cost)
+        units, rounded = self._state.unit.measured("tell", "cost", cost)
         arm = pull.arm if isinstance(pull, Pull) else None
-        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm)
+        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm, rounded)
 
     def _do(self, *commands: c.Command) -> list[Answer]:
         return _answers(self._ledger.transact(commands)) if commands else []

@@ -28,8 +28,9 @@ class Receipt(NamedTuple):
     """A tell as it was recorded.
 
     `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
-    set aside for it. `head` is the hash of the ledger's last event when this was answered: who keeps it can see later
-    that nothing up to there was changed (`verify(expected_head=…)`).
+    set aside for it, or a correction took what a hard cap had promised to others. `rounded`: the cost was no whole
+    number of units and was rounded up. `head` is the hash of the ledger's last event when this was answered: who keeps
+    it can see later that nothing up to there was changed (`verify(expected_head=…)`).
     """
 
     decision: int
@@ -39,6 +40,7 @@ class Receipt(NamedTuple):
     duplicate: bool
     late: bool
     overrun: bool
+    rounded: bool = False
     head: str = ""
 
 
@@ -108,12 +110,12 @@ def pull_of(state: State, number: int) -> Pull:
     )
 
 
-def receipt_of(state: State, number: int, duplicate: bool) -> Receipt:
+def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False) -> Receipt:
     """A decision as its teller sees it."""
     decision = state.decisions[number]
     cost = state.unit.amount(decision.cost or 0)
     name = state.arms[decision.arm].name
-    flags = duplicate, decision.late, decision.overrun
+    flags = duplicate, decision.late, decision.overrun, rounded
     return Receipt(number, name, cost, decision.reward or 0.0, *flags, state.head)
 
 

@@ -12,7 +12,7 @@ from outlay.campaign.ledger.commands import Open
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import State
-from outlay.campaign.settings import Amount, Expiry, Mode, Settings
+from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
@@ -25,19 +25,19 @@ Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the
 PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
 
 
-def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Settings) -> Open:
-    """The command that opens the campaign, or BadParameter."""
-    unit = Unit.named(settings.unit)
+def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Settings, as_in: int = FORMAT) -> Open:
+    """The command that opens the campaign, or BadParameter; `as_in` is the format whose rules it is to follow."""
+    unit = Unit.named(settings.unit, half_even=as_in < 2)
     named = arm_terms(unit, arms)
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
-    terms = _terms(unit, policy, settings)
+    terms = _terms(unit, policy, settings, as_in)
     opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
     check_opening(Opened(*opening))
     return opening
 
 
-def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
+def _terms(unit: Unit, policy: Policy, settings: Settings, as_in: int) -> Terms:
     """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
     s = settings
     if not isinstance(s.negative_costs, bool):
@@ -55,8 +55,16 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
         negative_costs=s.negative_costs,
         propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
-        format=FORMAT,
+        first_pulls=_first_pulls(s.first_pulls, as_in),
+        format=as_in,
     )
+
+
+def _first_pulls(given: int | None, as_in: int) -> int | None:
+    """How many first pulls an arm may have at once; in ledgers of the first format nobody has said."""
+    if given is None or (as_in < 2 and given == DEFAULT.first_pulls):
+        return None
+    return whole(OWNER, "first_pulls", given, at_least=1)
 
 
 def chosen(policy: PolicyGiven) -> Policy:
@@ -104,8 +112,8 @@ def micros(owner: str, seconds: object) -> int:
 
 
 def positive(unit: Unit, owner: str, name: str, value: object) -> int:
-    """An amount above zero."""
-    units = unit.units(owner, name, value)
+    """An amount above zero that can be spent: what is no whole unit of it cannot."""
+    units = unit.units(owner, name, value, up=False)
     return units if units > 0 else _refuse(owner, name, f"at least one unit of {unit.size}", value)
 
 

@@ -59,6 +59,8 @@ def check_terms(terms: Terms) -> None:
         _check_range(OWNER, "ttl in microseconds", t.ttl, 1, MOST_MICROS)
     if t.reservation is not None:
         _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
+    if t.first_pulls is not None:
+        _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
     if t.max_in_flight is not None:
         _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
     label(OWNER, "version", t.version)

@@ -28,6 +28,7 @@ class Tell(NamedTuple):
     cost: int
     reward: float
     arm: str | None = None
+    rounded: bool = False  # the cost, up to a whole unit
 
 
 class Void(NamedTuple):
@@ -51,6 +52,7 @@ class Amend(NamedTuple):
     cost: int
     reward: float
     reason: str = ""
+    rounded: bool = False
 
 
 class SetBudget(NamedTuple):

@@ -14,6 +14,7 @@ from outlay.campaign.ledger.admission import (
     admissible,
     affordable,
     choose,
+    held_back,
     learner_of,
     propensity,
     reservation,
@@ -109,7 +110,7 @@ def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
     _refuse_for_now(state, now)
     arms = admissible(state)
     if not arms and state.pending:
-        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+        raise _not_now(state, now, _busy(state))
     if not arms and affordable(state):
         raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
@@ -142,6 +143,14 @@ def _refuse_for_now(state: State, now: int) -> None:
         raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
 
 
+def _busy(state: State) -> str:
+    """Why no arm can be named while pulls are under way."""
+    if held_back(state):
+        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
+        return f"{first} are under way, and first_pulls is {most}"
+    return "what is left of the budget is set aside for pulls under way"
+
+
 def _not_now(state: State, now: int, reason: str) -> NotNow:
     first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
     return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
@@ -165,6 +174,7 @@ def _tell(state: State, command: c.Tell) -> Ruling:
         late=decision.standing != "pending",
         overrun=_overruns(state, decision, command.cost),
         instead=_counted(decision),
+        rounded=command.rounded,
     )
     return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
 
@@ -187,13 +197,18 @@ def _amend(state: State, command: c.Amend) -> Ruling:
     if decision.standing != "told":
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
     if (decision.cost, decision.reward) == (command.cost, command.reward):
-        return [], None
+        return [], True
     check_cost(state, "amend", decision, command.cost)
     check_reward("amend", command.reward)
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
-    event = e.Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
-    return [event, *_crossing(state, command.cost - instead.cost)], None
+    more = command.cost - instead.cost
+    event = e.Amended(
+        *(command.decision, decision.arm, command.cost, command.reward, instead, command.reason),
+        overrun=state.terms.format > 1 and more > 0 and _passes(state, decision, command.cost, more),
+        rounded=command.rounded,
+    )
+    return [event, *_crossing(state, more)], False
 
 
 def _set_budget(state: State, command: c.SetBudget) -> Ruling:
@@ -274,6 +289,12 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
     """
     promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or state.terms.mode == "hard"
     return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
+
+
+def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
+    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others."""
+    past = state.spent + state.reserved + more > state.budget
+    return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int) -> list[e.AnyEvent]:

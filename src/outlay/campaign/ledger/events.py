@@ -46,6 +46,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     max_in_flight: int | None = None
     negative_costs: bool = True
     propensity_draws: int = 100
+    first_pulls: int | None = None
     format: int = 1
 
 
@@ -88,6 +89,7 @@ class Told(Event, frozen=True):
     late: bool = False  # after it had expired
     overrun: bool = False  # above what was set aside
     instead: Counted | None = None  # of what was charged when it expired
+    rounded: bool = False  # up to a whole unit
 
 
 class Expired(Event, frozen=True):
@@ -121,6 +123,8 @@ class Amended(Event, frozen=True):
     reward: float
     instead: Counted
     reason: str = ""
+    overrun: bool = False  # above what was set aside, or past a hard cap
+    rounded: bool = False
 
 
 class Budgeted(Event, frozen=True):

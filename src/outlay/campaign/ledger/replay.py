@@ -111,13 +111,13 @@ def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
         case e.Asked():
             return c.Ask(event.key, event.ttl)
         case e.Told():
-            return c.Tell(event.decision, event.cost, event.reward)
+            return c.Tell(event.decision, event.cost, event.reward, None, event.rounded)
         case e.Voided():
             return c.Void(event.decision, event.reason)
         case e.Extended():
             return c.Extend(event.decision, event.expires - at)
         case e.Amended():
-            return c.Amend(event.decision, event.cost, event.reward, event.reason)
+            return c.Amend(event.decision, event.cost, event.reward, event.reason, event.rounded)
         case e.Budgeted():
             return c.SetBudget(event.budget)
         case e.Added():

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.campaign.ledger.commands import Ask, Command, Sweep, Tell
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
@@ -49,6 +49,6 @@ def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
 def _shown(state: State, command: Command, reply: int | None) -> Answer:
     if isinstance(command, Ask) and reply is not None:
         return pull_of(state, reply)
-    if isinstance(command, Tell):
-        return receipt_of(state, command.decision, duplicate=bool(reply))
+    if isinstance(command, (Tell, Amend)):
+        return receipt_of(state, command.decision, bool(reply), command.rounded)
     return reply
