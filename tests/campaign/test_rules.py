@@ -9,15 +9,16 @@ import pytest
 
 from outlay.campaign.history import entries
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Record, Terms
+from outlay.campaign.ledger.events import ArmTerms, Exhausted, Expired, Opened, Record, Terms
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed
-from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver
+from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, UnknownDecision
 from outlay.policies import RoundRobin
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
@@ -353,3 +354,26 @@ def test_who_says_what_to_set_aside_may_have_any_number_of_first_pulls() -> None
     opening = c.Open("first", (ArmTerms("a"),), 10, terms(format=2, first_pulls=1, reservation=2))
     _, replies = after(opening, *[(0, c.Ask())] * 20)
     assert sum(isinstance(reply, Pull) for reply in replies) == 6  # 12 set aside: crossed by one pull
+
+
+def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
+    """Every command lets expire what is overdue: one sample that a memory would not take bricked the campaign."""
+    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0, format=2))
+    state = apply(None, opened(opening)[1][0], Fragile())
+    records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
+    assert state.learner is not None
+    done = run(state, [c.Tell(4, 2, 1.0), c.Void(9), c.SetBudget(90), c.Ask(), c.Close()], START + 2 * SECOND)
+    assert [type(reply) for reply in done.replies] == [Receipt, UnknownDecision, type(None), Pull, type(None)]
+    assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
+    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "pending"]
+    assert state.learner.pulls.tolist() == [1]
+    expired = [record.event for record in done.records if isinstance(record.event, Expired)]
+    assert [event.unlearned for event in expired] == [True, True]
+    late = run(state, [c.Tell(2, 3, 1.0), c.Amend(2, 4, 0.5), c.Tell(3, 3, -1.0)], START + 2 * SECOND)
+    assert [type(reply) for reply in late.replies] == [Receipt, Receipt, ArithmeticError]
+    assert (state.spent, state.arms[0].samples, state.learner.pulls.tolist()) == (11, 2, [2])
+    folded, replay = apply(None, opened(opening)[1][0], Fragile()), Replay()
+    for record in [*records, *done.records, *late.records]:
+        folded, doubt = replay.fold(folded, record, Fragile())
+        assert doubt is None
+    assert (folded.head, folded.decisions, folded.arms) == (state.head, state.decisions, state.arms)

@@ -169,7 +169,7 @@ def test_one_key_is_one_decision_and_who_comes_later_has_the_higher_number(store
             mine.append(shared.decision)
         numbers.append(mine)
 
-    with Campaign(["a", "b"], 1000.0, "RoundRobin", store) as campaign:
+    with Campaign(["a", "b"], 1000.0, "RoundRobin", store, first_pulls=None) as campaign:
         threads = [threading.Thread(target=work, args=(campaign,)) for _ in range(8)]
         for thread in threads:
             thread.start()

@@ -5,6 +5,7 @@ import io
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -145,7 +146,8 @@ def test_an_export_that_fails_leaves_nothing(source: str, tmp_path: Path, monkey
 
 def test_backup_while_in_use(tmp_path: Path) -> None:
     store, copy = f"sqlite:///{tmp_path}/a.db", tmp_path / "copy.db"
-    with Campaign(["a", "b"], 100, store=store, name="one") as one, Campaign(["a"], 5, store=store, name="two") as two:
+    given: dict[str, Any] = {"store": store, "first_pulls": None}
+    with Campaign(["a", "b"], 100, name="one", **given) as one, Campaign(["a"], 5, name="two", **given) as two:
         one.ask_many(20)
         two.ask()
         backup(store, copy)

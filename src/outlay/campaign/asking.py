@@ -65,9 +65,12 @@ class Asking:
         with another ttl. Asking again with the same key leaves out those that are over; `PullOver` if all are.
         """
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
-        if key is not None:
-            label("ask_many", "key", f"{key}/{n}")
-        asks = [_ask(None if key is None else f"{key}/{i}", ttl) for i in range(n)]
+        ask = _ask(None, ttl)
+        if key is None:
+            asks = [ask] * n
+        else:
+            plain = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
+            asks = [ask._replace(key=c.one_of_many(plain, i, self._state.terms.format)) for i in range(n)]
         replies = self._ledger.transact(asks)
         pulls = [reply for reply in replies if isinstance(reply, Pull)]
         for reply in replies:

@@ -1,16 +1,17 @@
 """What a user agrees to when a campaign is opened, checked and in units."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
-from outlay.campaign.ledger.agreement import MOST_ARMS, OWNER, check_opening
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.refusals import in_seconds
 from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
@@ -90,6 +91,8 @@ def chosen(policy: PolicyGiven) -> Policy:
 def arm_terms(unit: Unit, arms: Arms) -> tuple[ArmTerms, ...]:
     """The arms, each with the most a pull can cost where that was said."""
     allowed = f"1 to {MOST_ARMS} names, or a mapping from name to the most a pull can cost"
+    if isinstance(arms, (set, frozenset)):
+        raise BadParameter(OWNER, "arms", f"{allowed}, in an order, which a set has not", arms)
     if isinstance(arms, str) or not hasattr(arms, "__len__") or not 1 <= len(arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", allowed, arms)
     most: Mapping[str, Amount | None] = (
@@ -125,22 +128,46 @@ def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
 
 def check_same(state: State, wanted: Open, any_policy: bool) -> None:
     """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
-    opened, said = state.opened, dict[str, tuple[object, object]]()
-    if wanted.arms != tuple(arm.terms for arm in state.arms):
-        said["arms"] = opened.arms, wanted.arms
-    if wanted.budget != state.budget:
-        said["budget"] = opened.budget, wanted.budget
-    mine, theirs = opened.terms, wanted.terms
+    for said in _differences(state, wanted, any_policy):
+        raise CampaignConflict(f"campaign {state.name!r} is there already, with {said}")
+
+
+def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
+    """What is not as it was agreed, in words: the unit first, in which amounts are counted."""
+    mine, theirs, unit = state.terms, wanted.terms, state.unit
+    if mine.unit != theirs.unit:
+        yield f"unit {mine.unit}, not {theirs.unit}"
+    if wanted.arms not in (tuple(arm.terms for arm in state.arms), state.opened.arms):
+        yield _other_arms(state, wanted.arms)
+    if wanted.budget not in (state.budget, state.opened.budget):
+        yield f"budget {unit.shown(state.budget)}, not {unit.shown(wanted.budget)}"
     for field in mine.__struct_fields__:
-        if field not in ONLY_NOTED and not (field == "policy" and any_policy):
-            said[field] = getattr(mine, field), getattr(theirs, field)
-    if "policy" in said:
-        said["policy"] = _renamed(mine.policy), theirs.policy
-    for field, (there, here) in said.items():
-        if not equal(there, here):
-            names = {"arms": ", ".join(arm.name for arm in state.arms), "policy": mine.policy["name"]}
-            shown = names.get(field, there)
-            raise CampaignConflict(f"campaign {opened.name!r} is there already, with other {field}: {shown}")
+        here, given = getattr(mine, field), getattr(theirs, field)
+        if field == "policy":
+            if not (any_policy or equal(_renamed(here), given)):
+                yield f"policy {_policy_shown(here)}, not {_policy_shown(given)}"
+        elif field not in ONLY_NOTED and here != given:
+            shown = {"reservation": unit.shown, "ttl": in_seconds}.get(field, str)
+            yield f"{field} {shown(here)}, not {shown(given)}"
+
+
+def _other_arms(state: State, wanted: tuple[ArmTerms, ...]) -> str:
+    """The first difference between the arms of a campaign and those that are asked for."""
+    there = {arm.name: arm.max_cost for arm in state.arms}
+    given = {arm.name: arm.max_cost for arm in wanted}
+    for name in (*there, *given):
+        if name not in given or name not in there:
+            return f"other arms: {name!r} is {'not among those given' if name in there else 'not one of them'}"
+    for name, most in there.items():
+        if most != given[name]:
+            return f"max_cost {state.unit.shown(most)} of arm {name!r}, not {state.unit.shown(given[name])}"
+    return f"its arms in another order: {', '.join(there)}"
+
+
+def _policy_shown(policy: dict[str, Any]) -> str:
+    """Its name, and its parameters where they are few."""
+    values = ", ".join(f"{key}={value!r}" for key, value in policy["parameters"].items())
+    return f"{policy['name']}({values})" if len(values) <= LONGEST else str(policy["name"])
 
 
 def check_policy(opened: Opened, policy: Policy) -> None:

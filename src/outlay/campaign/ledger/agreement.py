@@ -77,7 +77,7 @@ def check_event(event: AnyEvent) -> None:
         _check_range("set_budget", "budget in units", event.budget, 1, MOST)
     for field in ("key", "reason", "source", "policy"):
         text = getattr(event, field, None)
-        if isinstance(text, str) and not _printable(text.replace(SEPARATOR, "", 1)):
+        if isinstance(text, str) and not _printable(plain_key(text)):
             allowed = f"at most {LONGEST_NOTE} printable characters"
             raise BadParameter(type(event).__name__, field, allowed, text)
     cost = getattr(event, "cost", None)
@@ -90,6 +90,11 @@ def label(owner: str, name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
         raise BadParameter(owner, name, f"1 to {LONGEST} printable characters", value)
     return str.__str__(value)  # a plain one, whatever kind of string came
+
+
+def plain_key(key: str) -> str:
+    """A key for a message."""
+    return key.replace(SEPARATOR, "", 1)
 
 
 def _check_range(owner: str, name: str, value: int, low: int, high: int) -> None:

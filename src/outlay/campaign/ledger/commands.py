@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from outlay.campaign.ledger.agreement import SEPARATOR
 from outlay.campaign.ledger.events import ArmTerms, Terms
 
 
@@ -19,6 +20,15 @@ class Ask(NamedTuple):
 
     key: str | None = None
     ttl: int | None = None
+
+
+def one_of_many(key: str, number: int, rules: int) -> str:
+    """The key of one of many asks; no ask by itself can have it, but in ledgers of the first format.
+
+    >>> one_of_many("job", 0, 1), one_of_many("job", 0, 2) == "job/0"
+    ('job/0', False)
+    """
+    return f"{key}/{number}" if rules < 2 else f"{key}/{SEPARATOR}{number}"
 
 
 class Tell(NamedTuple):

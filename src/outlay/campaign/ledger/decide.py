@@ -6,6 +6,8 @@ happened.
 
 from typing import assert_never
 
+import msgspec
+
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
@@ -19,10 +21,10 @@ from outlay.campaign.ledger.admission import (
     propensity,
     reservation,
 )
-from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
+from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening, plain_key
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
+from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found, in_seconds
 from outlay.campaign.ledger.state import Decision, State, said
 from outlay.errors import CampaignConflict, NotNow, PullOver
 from outlay.policies.protocol import Policy
@@ -83,10 +85,28 @@ def step(
     records = []
     for event in events:
         seq, before = (1, NOTHING) if state is None else (state.seq + 1, state.head)
-        records.append(e.Record(seq, now, event, before))
-        state = apply(state, records[-1], policy)
+        state, record = _applied(state, e.Record(seq, now, event, before), policy)
+        records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
     return state, records, reply
+
+
+def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tuple[State, e.Record]:
+    """The event folded in, and as it is to be written.
+
+    Nobody waits for an expiry, and every command lets expire what is overdue: where a user's memory raises at such a
+    sample, the money is charged all the same, and nothing is learned.
+    """
+    event, learner = record.event, state.learner if state else None
+    if not isinstance(event, e.Expired) or learner is None:
+        return apply(state, record, policy), record
+    before = learner.kept()
+    try:
+        return apply(state, record, policy), record
+    except Exception:  # whatever a user's policy raises
+        learner.restore(before)
+        record = msgspec.structs.replace(record, event=msgspec.structs.replace(event, unlearned=True))
+        return apply(state, record, policy), record
 
 
 def _open(state: State | None, command: c.Open) -> Ruling:
@@ -101,9 +121,10 @@ def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
     if command.key is not None and command.key in state.keys:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
-            raise CampaignConflict(f"key {command.key!r} was used with another ttl, for decision {decision.number}")
+            ttls = f"ttl {in_seconds(decision.ttl)}, not {in_seconds(command.ttl)}"
+            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of decision {decision.number}, with {ttls}")
         if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
-            raise PullOver(command.key, decision.number, said(decision.standing))
+            raise PullOver(plain_key(command.key), decision.number, said(decision.standing))
         return [], decision.number
     if state.ended:
         return [], None
@@ -226,7 +247,8 @@ def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
     if index is not None:
         if state.arms[index].terms == command.arm:
             return [], None
-        raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
+        most = [state.unit.shown(cost) for cost in (state.arms[index].max_cost, command.arm.max_cost)]
+        raise CampaignConflict(f"arm {command.arm.name!r} is there already, with max_cost {most[0]}, not {most[1]}")
     if len(state.arms) >= MOST_ARMS:
         raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
     (by or learner_of(state)).check_wider()
@@ -277,7 +299,7 @@ def _sweep(state: State, now: int) -> Ruling:
 
 def _counted(decision: Decision) -> e.Counted | None:
     """What it counts for so far, if it does."""
-    if decision.cost is None or decision.reward is None or decision.place is None:
+    if decision.cost is None or decision.reward is None:
         return None
     return e.Counted(decision.cost, decision.reward, decision.place)
 

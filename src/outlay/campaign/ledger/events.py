@@ -76,7 +76,7 @@ class Counted(msgspec.Struct, frozen=True):
 
     cost: int
     reward: float
-    place: int
+    place: int | None  # None where it was not learned
 
 
 class Told(Event, frozen=True):
@@ -98,6 +98,7 @@ class Expired(Event, frozen=True):
     decision: int
     charged: int | None = None
     reward: float = 0.0
+    unlearned: bool = False  # a policy of the user's own would not take it for a sample
 
 
 class Voided(Event, frozen=True):

@@ -81,11 +81,12 @@ def _told(state: State, event: e.Told, record: e.Record) -> None:
 
 def _expired(state: State, event: e.Expired, record: e.Record) -> None:
     decision = state.decisions[event.decision]
+    if event.charged is not None:
+        learn = not event.unlearned
+        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record, learn=learn)
+        decision.cost, decision.reward = event.charged, event.reward
     _land(state, event.decision)
     decision.standing = "expired"
-    if event.charged is not None:
-        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record)
-        decision.cost, decision.reward = event.charged, event.reward
 
 
 def _voided(state: State, event: e.Voided, _: e.Record) -> None:
@@ -158,28 +159,31 @@ def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
     state.ended = "closed"
 
 
-def _count(state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record) -> int:
+def _count(
+    state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record, learn: bool = True
+) -> int | None:
     """Let a pull count, in place of what it counted for before, if it did; return the place of its sample.
 
     It is learned first: where a user's memory raises, no sum has changed.
     """
     arm, unit, learner = state.arms[index], state.unit, state.learner
-    if instead is not None:
+    place = None if instead is None else instead.place
+    if instead is not None and place is not None:
         if learner:
             old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
-            learner.revise(index, instead.place, old, new)
-        arm.spent += cost - instead.cost
-        state.spent += cost - instead.cost
-        arm.reward += reward - instead.reward
-        return instead.place
-    if learner:
-        learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
-    arm.samples += 1
-    arm.pulls += 1
-    arm.spent += cost
-    state.spent += cost
-    arm.reward += reward
-    return arm.samples - 1
+            learner.revise(index, place, old, new)
+    elif learn:
+        if learner:
+            learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
+        place = arm.samples
+        arm.samples += 1
+    if instead is None:
+        arm.pulls += 1
+    more = cost - (instead.cost if instead else 0)
+    arm.spent += more
+    state.spent += more
+    arm.reward += reward - (instead.reward if instead else 0.0)
+    return place
 
 
 def _hear(state: State, index: int, cost: int) -> None:

@@ -76,6 +76,14 @@ class Unit(NamedTuple):
         """The float nearest to this many units."""
         return units * self.over / self.under
 
+    def shown(self, units: int | None) -> str:
+        """An amount for a message.
+
+        >>> Unit.named("0.01").shown(1250), Unit.named("0.01").shown(None)
+        ('12.5', 'none')
+        """
+        return "none" if units is None else f"{self.amount(units):.15g}"
+
     def _at_most(self, units: int, owner: str, name: str, value: object) -> int:
         if abs(units) > MOST:
             most = f"at most 2**53 units of {self.size} = {self.amount(MOST):.6g}; take a larger unit"

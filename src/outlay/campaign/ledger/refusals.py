@@ -36,6 +36,15 @@ def check_reward(owner: str, reward: float) -> None:
         raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
 
 
+def in_seconds(micros: int | None) -> str:
+    """A time span for a message.
+
+    >>> in_seconds(90_000_000), in_seconds(None)
+    ('90 s', 'none')
+    """
+    return "none" if micros is None else f"{micros / 1e6:g} s"
+
+
 def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
     """What to raise where there is no such arm."""
     names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
