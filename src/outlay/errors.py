@@ -4,7 +4,8 @@ OutlayError ├── BadParameter (also a ValueError) a parameter has a value t
 BadFile (also a ValueError) a file cannot be read or written, or is not what it should be (broken TOML) ├── NotCovered
 (also a ValueError) no result of the theory covers this case ├── MissingExtra (also an ImportError) a package is not
 installed; the message names the extra that brings it ├── RunTooLong (also a RuntimeError) a run made `max_pulls` pulls
-and had not spent its budget ├── CampaignConflict the ledger says otherwise, and it stands; nothing was written ├──
+and had not spent its budget ├── CampaignConflict the ledger says otherwise, and it stands; nothing was written (one of
+them, PullOver: a key was asked for again whose pull is over) ├──
 NotNow no pull can be named now: ask again later; nothing was written ├── UnknownArm (a KeyError, IndexError) the
 problem has no arm of this name, or at this position ├── UnknownDecision (also a KeyError) the campaign has no decision
 of this number └── StoreError (also an OSError) a ledger cannot be read or written; nothing was acknowledged
@@ -14,6 +15,8 @@ InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled an
 
 Each carries its facts as attributes, and its message is one sentence that a user can act on.
 """
+
+from typing import Any
 
 
 class OutlayError(Exception):
@@ -74,6 +77,24 @@ class RunTooLong(OutlayError, RuntimeError):
 
 class CampaignConflict(OutlayError):
     """The ledger says otherwise: other terms, another outcome, another use of a key. What it says stands."""
+
+
+class PullOver(CampaignConflict):
+    """A key was asked for again whose pull is over, so no work must be done for it; a new pull needs a new key.
+
+    `pull` is the pull, with its `standing`: "told", "void" or "expired". One that has expired can still be told.
+
+    >>> print(PullOver("job 17", 4, "told"))
+    the pull of key 'job 17', decision 4, is over (told): ask with another key for a new one
+    """
+
+    def __init__(self, key: str, decision: int, standing: str, pull: Any = None) -> None:
+        super().__init__(key, decision, standing, pull)
+        self.key, self.decision, self.standing, self.pull = key, decision, standing, pull
+
+    def __str__(self) -> str:
+        over = f"the pull of key {self.key!r}, decision {self.decision}, is over ({self.standing})"
+        return f"{over}: ask with another key for a new one"
 
 
 class NotNow(OutlayError):

@@ -8,6 +8,7 @@ from typing import Any
 
 from outlay import Campaign
 from outlay.campaign import export_ledger
+from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.policies import baselines
 
 Lines = list[dict[str, Any]]  # of an exported ledger
@@ -51,10 +52,21 @@ def exported(store: str, name: str = "default") -> bytes:
     return file.getvalue()
 
 
+def head_of(lines: Lines) -> str:
+    """The hash of the last of these events, as anybody can make it."""
+    head = NOTHING
+    for line in lines:
+        body = json.dumps(line["event"], separators=(",", ":"), ensure_ascii=False)
+        head = link(head, line["seq"], line["at"], body)
+    return head
+
+
 def forged(content: bytes, change: Callable[[Lines], object]) -> io.BytesIO:
     """The file with its lines changed, and its last line put right."""
     lines = [json.loads(line) for line in content.splitlines()[:-1]]
     change(lines)
     text = b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" for line in lines)
-    end = {"events": len(lines) - 1, "sha256": hashlib.sha256(text).hexdigest()}
+    end: dict[str, Any] = {"events": len(lines) - 1, "sha256": hashlib.sha256(text).hexdigest()}
+    if all(line.keys() >= {"seq", "at", "event"} for line in lines[1:]):
+        end["head"] = head_of(lines[1:])
     return io.BytesIO(text + json.dumps(end, separators=(",", ":")).encode() + b"\n")

@@ -9,6 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from outlay.campaign.ledger.admission import admissible, choose, propensity, reservation
+from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.campaign.ledger.events import Amended, Asked, Expired, Record, Told, from_json
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
@@ -25,7 +26,8 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
         events = _rows(connection, "SELECT * FROM event WHERE campaign = :id ORDER BY seq", **of)
         arms = _rows(connection, "SELECT * FROM arm WHERE campaign = :id ORDER BY number", **of)
         decisions = _rows(connection, "SELECT * FROM decision WHERE campaign = :id ORDER BY number", **of)
-    records = [Record(row["seq"], row["at"], from_json(row["body"])) for row in events]
+    records = [Record(row["seq"], row["at"], from_json(row["body"]), row["before"]) for row in events]
+    check_chain(events)
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
     assert all(before.at <= after.at for before, after in pairwise(records))
     state = folded(records, choices)
@@ -35,6 +37,8 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
     assert arms == [of | {"number": i} | msgspec.structs.asdict(arm) for i, arm in enumerate(state.arms)]
     wanted = {"id": campaign["id"], "name": name}
     wanted |= {key: getattr(state, key) for key in campaign if key not in wanted}
+    if all(row["before"] is None for row in events):
+        wanted["head"] = None  # an older version wrote them all
     assert campaign == wanted
 
     charged = charges(records)
@@ -42,6 +46,15 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
     assert campaign["reserved"] == sum(row["reserved"] for row in decisions if row["standing"] == "pending")
     assert {row["number"]: row["cost"] for row in decisions if row["cost"] is not None} == charged
     return records
+
+
+def check_chain(events: list[dict[str, Any]]) -> None:
+    """Each event carries the hash of all before it; those that an older version wrote may come first, without."""
+    head, chained = NOTHING, False
+    for row in events:
+        chained |= row["before"] is not None
+        assert row["before"] == (head if chained else None)
+        head = link(head, row["seq"], row["at"], row["body"])
 
 
 def folded(records: list[Record], choices: bool) -> State:

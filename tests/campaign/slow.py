@@ -9,7 +9,7 @@ from typing import Any
 
 from outlay.campaign.ledger import commands as c
 
-NEW, SAME, END, EXHAUSTED, NOT_NOW = "new", "same", "end", "exhausted", "not now"
+NEW, SAME, OVER, END, EXHAUSTED, NOT_NOW = "new", "same", "over", "end", "exhausted", "not now"
 DONE, DUPLICATE, CONFLICT, UNKNOWN, BAD = "done", "duplicate", "conflict", "unknown", "bad"
 MOST_SPENT = 2**62
 
@@ -46,7 +46,7 @@ class Twin:
     def reservation(self, arm: dict[str, Any]) -> int:
         if arm["max_cost"] is not None:
             return int(arm["max_cost"])
-        if arm["heard"]:
+        if self.known(arm):
             return ceil(dearest(arm) * (1 + Fraction(1, len(arm["heard"]))))
         if self.terms.reservation is not None:
             return int(self.terms.reservation)
@@ -54,11 +54,22 @@ class Twin:
             return max(1, self.budget - self.spent() - self.reserved())
         return max(dearest(other) for other in self.arms)
 
+    def known(self, arm: dict[str, Any]) -> bool:
+        """Whether what was told says anything about the arm's cost."""
+        return dearest(arm) > 0 if self.terms.format > 1 else bool(arm["heard"])
+
     def admissible(self) -> dict[int, int]:
         """Arm → what is to be set aside, for the arms that can be named now."""
         left = self.budget - self.spent() - self.reserved()
         wanted = {i: self.reservation(arm) for i, arm in enumerate(self.arms) if arm["enabled"]}
-        return {i: held for i, held in wanted.items() if self.terms.mode != "hard" or held <= left}
+        fit = {i: held for i, held in wanted.items() if self.terms.mode != "hard" or held <= left}
+        return {i: held for i, held in fit.items() if self.may_have_another(i)}
+
+    def may_have_another(self, arm: int) -> bool:
+        """Whether an arm of unknown cost has not too many pulls under way; of a known one it may have any number."""
+        most, under_way = self.terms.first_pulls, [n for n in self.pending() if self.decisions[n]["arm"] == arm]
+        known = self.arms[arm]["max_cost"] is not None or self.known(self.arms[arm])
+        return known or self.terms.reservation is not None or most is None or len(under_way) < most
 
     def sweep(self, now: int) -> None:
         now = max(now, self.at)
@@ -79,8 +90,10 @@ class Twin:
     def _ask(self, command: c.Ask, now: int, named: tuple[int, int] | None) -> Any:
         if command.key is not None:
             for number, decision in self.decisions.items():
+                if decision["key"] == command.key and decision["asked_ttl"] != command.ttl:
+                    return CONFLICT
                 if decision["key"] == command.key:
-                    return (SAME, number) if decision["asked_ttl"] == command.ttl else CONFLICT
+                    return (SAME if decision["standing"] == "pending" else OVER), number
         if self.ended:
             return END
         most = self.terms.max_in_flight
@@ -106,6 +119,7 @@ class Twin:
             "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "pending",
             "expires": None if ttl is None else now + ttl, "cost": None, "reward": None, "told": None, "late": False,
             "overrun": False, "place": None,
+            "unknown": self.arms[arm]["max_cost"] is None and not self.known(self.arms[arm]),
         }  # fmt: skip
         self._wrote(now)
         assert number == self.events
@@ -120,16 +134,12 @@ class Twin:
             return DUPLICATE if said in (decision["told"], (decision["cost"], decision["reward"])) else CONFLICT
         if self._bad_cost(command.cost):
             return BAD
-        if decision["standing"] == "pending":
-            self.excused += max(0, command.cost - decision["reserved"])
-        elif decision["cost"] is None:  # voided or released: nothing was set aside any more
-            self.excused += max(0, command.cost)
-        else:
-            self.excused += max(0, command.cost - decision["cost"])
-        hard, known = self.terms.mode == "hard", self.arms[decision["arm"]]["max_cost"] is not None
         held = 0 if decision["standing"] == "voided" else decision["reserved"]
         decision["late"] = decision["standing"] != "pending"
-        decision["overrun"] = command.cost > held and (hard or known or decision["reserved"] > 0)
+        decision["overrun"] = self._above(decision, command.cost, held)
+        if decision["overrun"] or self.terms.mode != "hard":
+            released = decision["standing"] == "expired" and decision["cost"] is None
+            self.excused += max(0, command.cost - (0 if released else held))
         decision["standing"], decision["told"] = "told", said
         self._wrote(now)
         self._count(decision, *said)
@@ -146,11 +156,22 @@ class Twin:
             return DUPLICATE
         if self._bad_cost(command.cost):
             return BAD
-        self.excused += max(0, command.cost - decision["cost"])
+        more = command.cost - decision["cost"]
+        hard, promised = self.terms.mode == "hard", self.spent() + self.reserved()
+        above = self._above(decision, command.cost, decision["reserved"])
+        flagged = self.terms.format > 1 and more > 0 and (above or (hard and promised + more > self.budget))
+        decision["overrun"] = decision["overrun"] or flagged
+        if flagged or not hard or self.terms.format == 1:
+            self.excused += max(0, more)
         self._wrote(now)
         self._count(decision, command.cost, command.reward)
         self._cross(now)
         return DONE
+
+    def _above(self, decision: dict[str, Any], cost: int, held: int) -> bool:
+        """Whether it cost more than was promised for it; outside of hard mode nothing may have been."""
+        hard, known = self.terms.mode == "hard", self.arms[decision["arm"]]["max_cost"] is not None
+        return bool(cost > held and (hard or known or decision["reserved"] > 0))
 
     def _void(self, command: c.Void, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,12 +97,42 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
         "max_in_flight": draw(st.sampled_from([None, None, 1, 3])),
         "negative_costs": draw(st.booleans()),
         "propensity_draws": draw(st.sampled_from([0, 2])),
+        "format": draw(st.sampled_from([1, 2, 2])),
     }
+    drawn["first_pulls"] = None if drawn["format"] == 1 else draw(st.sampled_from([None, 1, 1, 2]))
     arms = tuple(
         ArmTerms(f"a{i}", most)
         for i, most in enumerate(draw(st.lists(st.sampled_from(MAX_COSTS), min_size=1, max_size=3)))
     )
     return c.Open("story", arms, draw(BUDGETS), Terms(unit="1", version="story", **(drawn | fixed)))
+
+
+# What someone who writes a ledger by hand might put in place of what was agreed.
+FORGED: list[dict[str, Any]] = [
+    {"mode": "hard", "expiry": "release"},
+    *({"mode": mode} for mode in ("bogus", "", None)),
+    *({"expiry": expiry} for expiry in ("never", None)),
+    *({"reservation": units} for units in (-1, -40, 2**60)),
+    *({"ttl": micros} for micros in (0, -SECOND, 10**18)),
+    *({"max_in_flight": most} for most in (0, -1)),
+    *({"first_pulls": most} for most in (0, -1)),
+    *({"default_reward": reward} for reward in (float("nan"), float("inf"), -1e200)),
+    *({"seed": seed} for seed in (-1, 2**63)),
+    *({"propensity_draws": draws} for draws in (-1, 10**9)),
+    *({"format": number} for number in (0, -1, 3)),
+    *({"unit": text} for text in ("0", "-1", "1e0", "one", "")),
+    *({"arms": arms} for arms in ((), (ArmTerms("a0", -5),), (ArmTerms("a0"), ArmTerms("a0", 1)), (ArmTerms("\x1b"),))),
+    *({"budget": units} for units in (0, -5, 2**60)),
+    *({"name": name} for name in ("", "\x1b[31m", "n" * 10**5)),
+    *({"policy": policy} for policy in ({}, {"name": "Frugal"}, {"name": "Frugal", "parameters": {"no": 1}})),
+]
+
+
+def forged(opening: c.Open, changed: dict[str, Any]) -> c.Open:
+    """An opening in which something was changed by hand."""
+    whole = {field: value for field, value in changed.items() if field in opening._fields}
+    parts = {field: value for field, value in changed.items() if field not in whole}
+    return opening._replace(**whole, terms=msgspec.structs.replace(opening.terms, **parts))
 
 
 class Caller:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from outlay import policies
 from outlay.campaign import Campaign, verify
 from outlay.campaign.stores import sql
-from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow
+from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow, PullOver
 from outlay.policies import RoundRobin
 
 
@@ -63,7 +64,7 @@ class With(NamedTuple):
 
 
 def test_what_is_cut_short_did_not_happen() -> None:
-    campaign = Campaign(["a"], 9, Stopped())
+    campaign = Campaign({"a": 1}, 9, Stopped())
     with pytest.raises(KeyboardInterrupt):
         campaign.ask_many(5)
     assert (campaign.status().in_flight, campaign.status().events) == (0, 1)
@@ -120,7 +121,7 @@ def test_parameters_that_come_back(tmp_path: Path, value: Any) -> None:
     Campaign(["a"], 9, With(value), store).disconnect()
     Campaign(["a"], 9, With(value), store).disconnect()
     Campaign.open(store, policy=With(value)).disconnect()
-    with pytest.raises(CampaignConflict, match="other policy"):
+    with pytest.raises(CampaignConflict, match="with policy With"):
         Campaign(["a"], 9, With("y"), store)
 
 
@@ -141,15 +142,65 @@ def test_a_campaign_is_opened_again_as_it_was_or_as_it_is(tmp_path: Path) -> Non
         campaign.set_budget(11)
     for arms, budget in [({"a": 1}, 9), ({"a": 1, "b": 2}, 11), ({"a": 1}, 11), ({"a": 1, "b": 2}, 9)]:
         Campaign(arms, budget, store=store).disconnect()
-    for other in ({"a": 1, "b": 3}, {"b": 2}, {"a": 1, "b": 2, "c": None}):
-        with pytest.raises(CampaignConflict, match=r"with other arms: a, b$"):
+    for other, said in (
+        ({"a": 1, "b": 3}, "max_cost 2 of arm 'b', not 3"),
+        ({"b": 2}, "other arms: 'a' is not among those given"),
+        ({"a": 1, "b": 2, "c": None}, "other arms: 'c' is not one of them"),
+        ({"b": 2, "a": 1}, "its arms in another order: a, b"),
+        ({"a": None}, "other arms: 'b' is not among those given"),
+    ):
+        with pytest.raises(CampaignConflict, match=f"^campaign 'default' is there already, with {said}$"):
             Campaign(other, 9, store=store)
 
 
+def test_what_differs_is_said_in_money_and_seconds(tmp_path: Path) -> None:
+    """Not in units and microseconds: 10000000000 is no budget that anybody gave."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    given: dict[str, Any] = {"policy": policies.UCBB2(1, 1), "ttl": 60, "reservation": 0.5, "unit": "0.01"}
+    Campaign(["a"], 10, store=store, **given).disconnect()
+    for other, said in (
+        ({"ttl": 5}, "ttl 60 s, not 5 s"),
+        ({"ttl": None}, "ttl 60 s, not none"),
+        ({"reservation": 0.25}, "reservation 0.5, not 0.25"),
+        ({"unit": "0.001"}, "unit 0.01, not 0.001"),
+        ({"mode": "hard"}, "mode until_exceeded, not hard"),
+        ({"first_pulls": 3}, "first_pulls 1, not 3"),
+        ({"policy": policies.UCBB2(1, 2)}, r"policy UCBB2\(.*reward_bound=1.*\), not UCBB2\(.*reward_bound=2.*\)"),
+    ):
+        with pytest.raises(CampaignConflict, match=f"^campaign 'default' is there already, with {said}$"):
+            Campaign(["a"], 10, store=store, **(given | other))
+    with pytest.raises(CampaignConflict, match=r"with budget 10, not 20$"):
+        Campaign(["a"], 20, store=store, **given)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_a_set_has_no_order_and_is_refused(kind: Any) -> None:
+    """Its order changes from one process to the next, and with it which arm is which."""
+    with pytest.raises(BadParameter, match=r"arms of Campaign must be .*, in an order, which a set has not; got "):
+        Campaign(kind({"a", "b"}), 9)
+    assert Campaign({"a": 1, "b": 2}.keys(), 9).arms == ("a", "b")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("store", [None, "sqlite"])
+def test_one_of_many_asks_has_a_key_of_its_own(tmp_path: Path, store: str | None) -> None:
+    """`ask(key="job/0")` got the first pull of `ask_many(key="job")`, and both did its work."""
+    with Campaign({"a": 1}, 9, store=store and f"sqlite:///{tmp_path}/a.db") as campaign:
+        many = campaign.ask_many(2, key="job")
+        alone = campaign.ask(key="job/0")
+        assert alone is not None
+        assert alone.decision not in [pull.decision for pull in many]
+        assert campaign.ask_many(2, key="job") == many
+        campaign.tell(many[0], 1, 1)
+        assert campaign.ask_many(2, key="job") == many[1:]
+        campaign.void(many[1])
+        with pytest.raises(PullOver, match="the pull of key 'job/0', decision 2, is over"):
+            campaign.ask_many(2, key="job")
+
+
 def test_a_key_that_means_something_else_is_said() -> None:
-    campaign = Campaign(["a"], 9)
+    campaign = Campaign({"a": 1}, 9)
     campaign.ask_many(2, key="job", ttl=5)
-    with pytest.raises(CampaignConflict, match="key 'job/0' was used with another ttl"):
+    with pytest.raises(CampaignConflict, match="key 'job/0' is that of decision 2, with ttl 5 s, not 6 s"):
         campaign.ask_many(3, key="job", ttl=6)
 
 
@@ -182,12 +233,12 @@ def test_what_holds_for_pulls_holds_for_samples_and_arms_that_come_later(monkeyp
 
 def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
-    Campaign(["a", "b"], 5, "RoundRobin", store).disconnect()
-    with Campaign(["a", "b"], 5, store=store) as campaign:
+    Campaign(["a", "b"], 5, "RoundRobin", store, first_pulls=2).disconnect()
+    with Campaign(["a", "b"], 5, store=store, first_pulls=2) as campaign:
         assert campaign.status().policy == "RoundRobin"
         assert [pull.arm for pull in campaign.ask_many(4)] == ["a", "b", "a", "b"]
-    with pytest.raises(CampaignConflict, match="with other policy: RoundRobin"):
-        Campaign(["a", "b"], 5, "Frugal", store)
+    with pytest.raises(CampaignConflict, match=r"with policy RoundRobin\(\), not "):
+        Campaign(["a", "b"], 5, "Frugal", store, first_pulls=2)
 
 
 def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:

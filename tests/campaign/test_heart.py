@@ -1,28 +1,33 @@
 """The pure heart, `decide` and `apply`, on random stories: against a slow twin, and against itself."""
 
+from collections import Counter
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.decide import decide
-from outlay.campaign.ledger.events import Asked, Expired, Record, Told, Voided, from_json, to_json
+from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
-from outlay.errors import BadParameter, CampaignConflict, NotNow, OutlayError, UnknownDecision
+from outlay.errors import BadParameter, CampaignConflict, NotNow, OutlayError, PullOver, StoreError, UnknownDecision
 from outlay.policies.protocol import Bares
 from tests.campaign import slow
 from tests.campaign.stories import (
     ALL,
     EXACT,
+    FORGED,
     SECOND,
     START,
     Caller,
     Operation,
     essence,
     for_stories,
+    forged,
     opened,
     openings,
     operations,
@@ -45,6 +50,12 @@ ANSWERS = {
 def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin: slow.Twin) -> None:
     if answer in ANSWERS:
         assert isinstance(reply, ANSWERS[answer])
+    elif answer == slow.OVER:
+        assert isinstance(reply, PullOver)
+        standing = {"voided": "void"}.get(
+            twin.decisions[number or 0]["standing"], twin.decisions[number or 0]["standing"]
+        )
+        assert (reply.pull.decision, reply.pull.standing) == (number, standing)
     elif answer in (slow.END, slow.EXHAUSTED):
         assert reply is None
     elif isinstance(command, c.Ask):
@@ -52,11 +63,12 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         arm = twin.arms[decision["arm"]]["name"]
         assert isinstance(reply, Pull)
         assert (reply.decision, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
-    elif isinstance(command, c.Tell):
+    elif isinstance(command, (c.Tell, c.Amend)):
         decision = twin.decisions[command.decision]
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
         assert isinstance(reply, Receipt)
-        assert (reply.cost, reply.reward, *reply[4:]) == (decision["cost"], decision["reward"], *flags)
+        told = reply.cost, reply.reward, reply.duplicate, reply.late, reply.overrun
+        assert told == (decision["cost"], decision["reward"], *flags)
     elif isinstance(command, c.Warm):
         assert reply == (len(command.arms) if answer == slow.DONE else 0)
     else:
@@ -87,6 +99,9 @@ def check_cap(twin: slow.Twin) -> None:
     """Of each mode: hard, or crossed by one pull at most; costs above what was set aside excuse as much."""
     last = 0 if twin.terms.mode == "hard" else max((d["reserved"] for d in twin.decisions.values()), default=0)
     assert twin.spent() + twin.reserved() <= twin.budget + twin.excused + last
+    if twin.terms.first_pulls is not None and twin.terms.reservation is None:
+        unknown = Counter(twin.decisions[n]["arm"] for n in twin.pending() if twin.decisions[n]["unknown"])
+        assert all(pulls <= twin.terms.first_pulls for pulls in unknown.values())
 
 
 @for_stories(openings(ALL), operations(), examples=200, soak=SOAK)
@@ -105,7 +120,40 @@ def test_every_reply_and_every_sum_is_that_of_the_twin(opening: c.Open, story: l
         check_reply(reply, command, answer, which, twin)
         check_state(state, twin)
         check_cap(twin)
+        if isinstance(reply, Pull):  # who pulls has money set aside for it
+            assert reply.decision in state.pending
+            assert reply.standing == "open"
         assert [record.seq for record in done.records] == list(range(number + 1, state.seq + 1))
+
+
+@for_stories(openings(EXACT), operations(), examples=60, soak=SOAK)
+def test_terms_that_were_forged_are_refused_or_keep_the_cap(honest: c.Open, story: list[Operation]) -> None:
+    """Whatever a file says: nobody can open a campaign on terms under which its cap would not hold."""
+    for changed in FORGED:
+        opening = forged(honest, changed)
+        done = run(None, [opening], START)
+        if done.state is not None:
+            check_story(done.state, opening, story)
+            continue
+        assert isinstance(done.replies[0], (BadParameter, StoreError))
+        assert done.records == []
+        with pytest.raises(StoreError):
+            apply(None, Record(1, START, Opened(*opening)))
+
+
+def check_story(state: State, opening: c.Open, story: list[Operation]) -> None:
+    """That the cap holds, and that what is set aside is an amount."""
+    twin, caller = slow.Twin(opening, START), Caller()
+    for operation in story:
+        command = caller.command(operation)
+        done = run(state, [command], caller.now)
+        caller.hears(done.replies[0])
+        twin.sweep(caller.now)
+        named = [(record.seq, record.event.arm) for record in done.records if isinstance(record.event, Asked)]
+        twin.do(command, caller.now, named[0] if named else None)
+        assert (state.spent, state.reserved) == (twin.spent(), twin.reserved())
+        assert all(decision.reserved >= 0 for decision in state.pending.values())
+        check_cap(twin)
 
 
 @for_stories(openings(ALL), operations(), examples=120, soak=SOAK)

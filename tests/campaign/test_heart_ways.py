@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
-from outlay.campaign.replies import Pull, status_of
+from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.campaign.stores.memory import MemoryLedger
 from tests.campaign.stories import (
@@ -87,9 +87,14 @@ def test_whether_a_sweeper_runs_does_not_matter(opening: c.Open, story: list[Ope
                 run(eager, [c.Sweep()], moment)
         done, other = (run(state, [command], caller.now) for state in (lazy, eager))
         caller.hears(done.replies[0])
-        assert shown(other.replies[0]) == shown(done.replies[0])
+        assert timeless(other.replies[0]) == timeless(done.replies[0])
         assert status_of(eager) == status_of(lazy)
         assert eager.decisions == lazy.decisions
+
+
+def timeless(reply: object) -> object:
+    """A reply without the head of the ledger, which depends on when things happened."""
+    return reply._replace(head="") if isinstance(reply, Receipt) else shown(reply)
 
 
 @for_stories(
@@ -152,5 +157,6 @@ def test_time_never_runs_backwards(readings: list[tuple[int, int, int]]) -> None
     clock = Clock(lambda: next(walls) * 1000, lambda: next(marks) * 1000)
     for i, (wall, step, at_least) in enumerate(readings):
         now = clock.now(at_least=at_least)
-        assert now == (max(wall, at_least) if i == 0 else max(wall, at_least, last + step))
+        caught_up = min(max(0, wall - last - step), step // 10)
+        assert now == (max(wall, at_least) if i == 0 else max(at_least, last + step + caught_up))
         steady, last = steady + step, now

@@ -1,4 +1,4 @@
-"""Units against exact fractions: rounded once, half to even, and exact from then on."""
+"""Units against exact fractions: rounded once, towards more spent, and exact from then on."""
 
 import math
 from decimal import Decimal
@@ -33,9 +33,9 @@ def exactly(value: Any) -> Fraction:
     return Fraction(int(value)) if isinstance(value, (int, np.integer)) else Fraction(value)
 
 
-def units_or_none(unit: Unit, value: Any) -> int | None:
+def measured(unit: Unit, value: Any, up: bool = True) -> tuple[int, bool] | None:
     try:
-        return unit.units("tell", "cost", value)
+        return unit.measured("tell", "cost", value, up=up)
     except BadParameter:
         return None
 
@@ -53,9 +53,15 @@ def units_or_none(unit: Unit, value: Any) -> int | None:
 @example("1", Decimal(MOST) + Decimal("0.51"))
 @example("1", Decimal(f"0.5{'0' * 400}1"))
 @example("0.05", Decimal(f"0.025{'0' * 400}1"))
-def test_units_are_the_nearest_whole_number_and_even_on_a_tie(size: str, value: Any) -> None:
-    count = round(exactly(value) / Fraction(size))  # of a Fraction: exact, half to even
-    assert units_or_none(Unit.named(size), value) == (count if abs(count) <= MOST else None)
+def test_units_are_whole_numbers_towards_more_spent(size: str, value: Any) -> None:
+    """A cost is rounded up, a budget down; in ledgers of the first format to the nearest, and even on a tie."""
+    exact = exactly(value) / Fraction(size)
+    new, old = Unit.named(size), Unit.named(size, half_even=True)
+    for unit, up, count in (
+        *((new, True, math.ceil(exact)), (new, False, math.floor(exact))),
+        *((old, True, round(exact)), (old, False, round(exact))),  # of a Fraction: exact, half to even
+    ):
+        assert measured(unit, value, up) == ((count, count != exact) if abs(count) <= MOST else None)
 
 
 @given(SIZES, st.integers(-MOST, MOST))
@@ -89,11 +95,12 @@ def test_the_policy_learns_the_rounded_cost() -> None:
     campaign = Campaign(["a"], budget=10, unit="0.01")
     pull = campaign.ask()
     assert pull is not None
-    assert campaign.tell(pull, cost=0.125, reward=1.0).cost == 0.12
+    receipt = campaign.tell(pull, cost=0.121, reward=1.0)
+    assert (receipt.cost, receipt.rounded) == (0.13, True)
     learner = campaign._ledger.state().learner
     assert learner is not None
-    assert learner.memory.belief(0).mean_cost == 0.12
-    assert campaign.status().spent == 0.12
+    assert learner.memory.belief(0).mean_cost == 0.13
+    assert campaign.status().spent == 0.13
 
 
 @pytest.mark.parametrize(
@@ -117,9 +124,30 @@ def test_more_than_a_float_can_count_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [5e-324, Decimal("1e-999999"), Decimal("-1e-999999"), 0, -0.0, Decimal("0e999999")])
-def test_less_than_half_a_unit_is_nothing(value: Any) -> None:
+def test_however_little_it_is_a_unit_at_once(value: Any) -> None:
     for size in ("1e-9", "0.05"):
-        assert Unit.named(size).units("tell", "cost", value) == 0
+        assert Unit.named(size).units("tell", "cost", value) == (value > 0)
+        assert Unit.named(size).units("set_budget", "budget", value, up=False) == -(value < 0)
+        assert Unit.named(size, half_even=True).units("tell", "cost", value) == 0
+
+
+@given(SIZES, st.lists(st.floats(-1e-3, 1e-3), max_size=50))
+def test_the_ledger_never_counts_less_than_was_paid(size: str, costs: list[float]) -> None:
+    unit = Unit.named(size)
+    counted = sum(unit.units("tell", "cost", cost) for cost in costs)
+    assert counted * Fraction(size) >= sum(map(exactly, costs))
+
+
+def test_many_costs_below_half_a_unit_do_not_pass_the_cap() -> None:
+    """Each of them was rounded to nothing: 98 of 1 was spent, and the ledger said 0."""
+    campaign = Campaign({"a": 0.01}, 1, unit="0.01", mode="hard")
+    paid = Fraction(0)
+    while (pull := campaign.ask()) is not None:
+        receipt = campaign.tell(pull, 0.0049, 1.0)
+        paid += Fraction("0.0049")
+        assert (receipt.cost, receipt.rounded) == (0.01, True)
+    assert paid <= 1
+    assert campaign.status().spent == 1.0
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1e-19", "1e19", "cent", "", "1/100", None, True, [], 0.0])

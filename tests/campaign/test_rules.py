@@ -9,14 +9,16 @@ import pytest
 
 from outlay.campaign.history import entries
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Exhausted, Record, Terms
+from outlay.campaign.ledger.events import ArmTerms, Exhausted, Expired, Opened, Record, Terms
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed
-from outlay.errors import BadParameter, CampaignConflict, NotNow
+from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, UnknownDecision
 from outlay.policies import RoundRobin
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
@@ -93,7 +95,11 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     ]
 
     def spent(expiry: str) -> tuple[int, int, int]:
-        state, replies = after(c.Open("cap", arms, 120, terms(mode="hard", expiry=expiry)), *story)
+        opening = Opened("cap", arms, 120, terms(mode="hard", expiry=expiry))
+        state, replies = State(opening, [Arm(arm.name, arm.max_cost) for arm in arms], learner()), list[Any]()
+        state.seq, state.at = 1, START
+        for second, command in story:
+            replies += run(state, [command], START + second * SECOND).replies
         large = [reply for reply in replies if isinstance(reply, Pull) and reply.arm == "large"]
         for pull in large:
             run(state, [c.Tell(pull.decision, 40, 1.0)], state.at)
@@ -102,7 +108,13 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
             run(state, [c.Tell(number, 1, 1.0)], state.at)
         return len(small), len(large), state.spent
 
-    assert spent("release") == (2, 3, 122)
+    def learner() -> Learner:
+        return Learner(RoundRobin(), 2, 120.0)
+
+    assert spent("release") == (2, 3, 122)  # which no campaign can be opened on
+    refused = run(None, [c.Open("cap", arms, 120, terms(mode="hard", expiry="release"))], START)
+    assert isinstance(refused.replies[0], BadParameter)
+    assert refused.records == []
     assert spent("charge") == (2, 2, 82)
     with pytest.raises(BadParameter, match=r'expiry of Campaign must be "charge" in hard mode'):
         agreed(["a"], 120, RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
@@ -224,7 +236,7 @@ def test_rewards_are_such_that_their_squares_have_a_sum(policy: Any) -> None:
         assert [type(reply) for reply in refused.replies] == [BadParameter] * 3
         assert refused.records == []
         done = run(state, [c.Tell(number, n, (-1) ** n * 1e100), c.Amend(number, n, 1e100), c.Ask()], START)
-        assert [type(reply) for reply in done.replies] == [Receipt, type(None), Pull]
+        assert [type(reply) for reply in done.replies] == [Receipt, Receipt, Pull]
     assert math.isfinite(state.reward)
     log = c.Warm(("a",), (1.0,), (2e100,), "log")
     assert isinstance(run(state, [log], START).replies[0], BadParameter)
@@ -267,3 +279,101 @@ def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
     assert belief.pulls == 200
     assert 60 < belief.costs < 140  # half of them; the seed is fixed, and chance alone: below 1e-7
     assert 60 < belief.rewards < 140
+
+
+def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
+    """A voided pull has nothing set aside: given out again it was told past the cap, 15 of 10."""
+    opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
+    state, replies = after(opening, (0, c.Ask("j")), (0, c.Ask("j")), (0, c.Void(2)), (0, c.Ask("j")))
+    assert replies[0] == replies[1]
+    over = replies[3]
+    assert isinstance(over, PullOver)
+    assert isinstance(over, CampaignConflict)
+    assert (over.key, over.pull, over.pull.standing) == ("j", replies[0]._replace(standing="void"), "void")
+    more = run(state, [c.Ask("k"), c.Tell(4, 5, 1.0), c.Ask("k"), c.Ask(), c.Ask()], START).replies
+    assert isinstance(more[2], PullOver)
+    assert more[2].pull.standing == "told"
+    assert isinstance(more[4], NotNow)
+    assert (state.spent, state.reserved) == (5, 5)
+
+
+def test_an_expired_pull_is_over_for_ask_and_not_for_tell() -> None:
+    opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard", ttl=SECOND))
+    _, replies = after(opening, (0, c.Ask("j")), (2, c.Ask("j")), (2, c.Tell(2, 3, 1.0)))
+    assert isinstance(replies[1], PullOver)
+    assert replies[1].pull.standing == "expired"
+    assert replies[2].late
+
+
+@pytest.mark.parametrize("reward", [1.1e100, -1.1e100, math.inf, math.nan])
+def test_a_default_reward_is_such_that_squares_have_a_sum(reward: float) -> None:
+    (reply,) = run(None, [c.Open("x", (ArmTerms("a"),), 9, terms(default_reward=reward))], START).replies
+    assert isinstance(reply, BadParameter)
+    assert reply.name == "default_reward"
+
+
+def test_a_correction_past_a_hard_cap_is_flagged() -> None:
+    """Told 1, 4 and 5 of at most 5 each; the first was 5 in truth, which makes it 14 of 10."""
+    opening = c.Open("cap", (ArmTerms("a", 5),), 10, terms(mode="hard", format=2))
+    story: list[tuple[int, c.Command]] = []
+    for number, cost in ((2, 1), (4, 4), (6, 5)):
+        story += [(0, c.Ask()), (0, c.Tell(number, cost, 1.0))]
+    state, replies = after(opening, *story, (0, c.Amend(2, 5, 1.0)), (0, c.Amend(2, 5, 1.0)), (0, c.Amend(4, 3, 1.0)))
+    flags = [(reply.overrun, reply.duplicate) for reply in replies[-3:]]
+    assert flags == [(True, False), (True, True), (False, False)]
+    assert (state.spent, state.ended) == (13, "exhausted")
+    old, replies = after(opening._replace(terms=terms(mode="hard")), *story, (0, c.Amend(2, 5, 1.0)))
+    assert (old.spent, replies[-1].overrun) == (14, False)  # as ledgers of the first format have it
+
+
+@pytest.mark.parametrize("most", [1, 3, None])
+def test_first_pulls_of_an_arm_of_unknown_cost_are_few_at_a_time(most: int | None) -> None:
+    """Nothing can be set aside for them: fifty under way had spent 50 of 1."""
+    opening = c.Open("first", (ArmTerms("a"), ArmTerms("b"), ArmTerms("c", 1)), 10, terms(format=2, first_pulls=most))
+    state, replies = after(opening, (0, c.DisableArm("c")), *[(0, c.Ask())] * 50)
+    pulls = [reply for reply in replies if isinstance(reply, Pull)]
+    assert len(pulls) == (50 if most is None else 2 * most)
+    if most is None:
+        return
+    assert str(replies[-1]) == (
+        f"first pulls of every arm whose cost is not known are under way, and first_pulls is {most}: ask again in 1 s"
+    )
+    a = [pull.decision for pull in pulls if pull.arm == "a"]
+    more = run(state, [c.Tell(a[0], 0, 0.0), c.Ask(), c.Ask()], START).replies  # a call that failed says nothing
+    assert [type(reply) for reply in more] == [Receipt, Pull, NotNow]
+    more = run(state, [c.Tell(more[1].decision, 2, 1.0), *[c.Ask()] * 20], START).replies  # type: ignore[union-attr]
+    named = [reply for reply in more if isinstance(reply, Pull)]
+    assert {pull.arm for pull in named} == {"a"}
+    assert {pull.reserved for pull in named} <= {3.0, 4.0}
+    assert state.spent + state.reserved <= 10 + 4
+    more = run(state, [c.EnableArm("c"), c.SetBudget(100), c.Ask(), c.Ask()], START).replies
+    assert "c" in {pull.arm for pull in more if isinstance(pull, Pull)}  # whose cost is known
+
+
+def test_who_says_what_to_set_aside_may_have_any_number_of_first_pulls() -> None:
+    opening = c.Open("first", (ArmTerms("a"),), 10, terms(format=2, first_pulls=1, reservation=2))
+    _, replies = after(opening, *[(0, c.Ask())] * 20)
+    assert sum(isinstance(reply, Pull) for reply in replies) == 6  # 12 set aside: crossed by one pull
+
+
+def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
+    """Every command lets expire what is overdue: one sample that a memory would not take bricked the campaign."""
+    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0, format=2))
+    state = apply(None, opened(opening)[1][0], Fragile())
+    records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
+    assert state.learner is not None
+    done = run(state, [c.Tell(4, 2, 1.0), c.Void(9), c.SetBudget(90), c.Ask(), c.Close()], START + 2 * SECOND)
+    assert [type(reply) for reply in done.replies] == [Receipt, UnknownDecision, type(None), Pull, type(None)]
+    assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
+    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "pending"]
+    assert state.learner.pulls.tolist() == [1]
+    expired = [record.event for record in done.records if isinstance(record.event, Expired)]
+    assert [event.unlearned for event in expired] == [True, True]
+    late = run(state, [c.Tell(2, 3, 1.0), c.Amend(2, 4, 0.5), c.Tell(3, 3, -1.0)], START + 2 * SECOND)
+    assert [type(reply) for reply in late.replies] == [Receipt, Receipt, ArithmeticError]
+    assert (state.spent, state.arms[0].samples, state.learner.pulls.tolist()) == (11, 2, [2])
+    folded, replay = apply(None, opened(opening)[1][0], Fragile()), Replay()
+    for record in [*records, *done.records, *late.records]:
+        folded, doubt = replay.fold(folded, record, Fragile())
+        assert doubt is None
+    assert (folded.head, folded.decisions, folded.arms) == (state.head, state.decisions, state.arms)

@@ -85,7 +85,9 @@ def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
 def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
     connection = sqlite3.connect(tmp_path / "a.db")
-    connection.execute("INSERT INTO event VALUES (1, 2, 9, '{\"kind\":\"auctioned\"}', 'x')")
+    connection.execute(
+        "INSERT INTO event (campaign, seq, at, body, batch) VALUES (1, 2, 9, '{\"kind\":\"auctioned\"}', 'x')"
+    )
     connection.execute("UPDATE campaign SET seq = 2")
     connection.commit()
     connection.close()
@@ -97,7 +99,7 @@ def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     [
         (["CREATE TABLE event (x)"], "has tables of these names that are not outlay's"),
         (
-            ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('0002')"],
+            ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('9999')"],
             "was written by a newer outlay: upgrade outlay to open it",
         ),
         (
@@ -137,7 +139,7 @@ def test_looking_for_a_campaign_makes_no_tables(tmp_path: Path, postgres_url: st
 def test_postgres_databases_of_others(postgres_url: str) -> None:
     with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute("CREATE TABLE alembic_version (version_num varchar(32))")
-        for version, reason in [("0002", "was written by a newer outlay"), ("00ae1027a6", "tables of another program")]:
+        for version, reason in [("9999", "was written by a newer outlay"), ("00ae1027a6", "tables of another program")]:
             connection.execute("DELETE FROM alembic_version")
             connection.execute("INSERT INTO alembic_version VALUES (%s)", [version])
             assert reason in refused(postgres_url)

@@ -5,13 +5,14 @@ import io
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from outlay import Campaign, __version__
 from outlay.campaign import backup, campaigns, export_ledger, import_ledger, transfer, verify
 from outlay.errors import BadFile, BadParameter, CampaignConflict, OutlayError, StoreError
-from tests.campaign.busy import exported, forged
+from tests.campaign.busy import exported, forged, head_of
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def test_the_format(content: bytes) -> None:
     assert json.loads(lines[-1]) == {
         "events": len(lines) - 2,
         "sha256": hashlib.sha256(b"".join(lines[:-1])).hexdigest(),
+        "head": head_of([json.loads(line) for line in lines[1:-1]]),
     }
     assert forged(content, lambda lines: None).getvalue() == content
 
@@ -68,7 +70,7 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path, store: str) -> None:
         with Campaign(["a", "b"], 10, store=store) as there:
             assert there.ask("k") == pull
             assert there.status() == here.status()
-            assert there.tell(pull, 1, 1) == here.tell(pull, 1, 1)
+            assert there.tell(pull, 1, 1)._replace(head="") == here.tell(pull, 1, 1)._replace(head="")
             following, again = here.ask(), there.ask()
             assert following is not None
             assert again is not None
@@ -144,7 +146,8 @@ def test_an_export_that_fails_leaves_nothing(source: str, tmp_path: Path, monkey
 
 def test_backup_while_in_use(tmp_path: Path) -> None:
     store, copy = f"sqlite:///{tmp_path}/a.db", tmp_path / "copy.db"
-    with Campaign(["a", "b"], 100, store=store, name="one") as one, Campaign(["a"], 5, store=store, name="two") as two:
+    given: dict[str, Any] = {"store": store, "first_pulls": None}
+    with Campaign(["a", "b"], 100, name="one", **given) as one, Campaign(["a"], 5, name="two", **given) as two:
         one.ask_many(20)
         two.ask()
         backup(store, copy)

@@ -58,7 +58,8 @@ def test_a_ledger_is_as_it_should_be(ledger: Path) -> None:
     events = dict(read(ledger, "SELECT json_extract(body, '$.kind'), count(*) FROM event GROUP BY 1"))
     assert len(events) == 16, "one of each kind"
     verdict = judged(ledger)
-    assert verdict == Verdict("default", sum(events.values()), events["asked"], (), (), True)
+    (head,) = read(ledger, "SELECT head FROM campaign")[0]
+    assert verdict == Verdict("default", sum(events.values()), events["asked"], (), (), True, head)
     assert verdict.ok
     assert read(ledger, "SELECT count(*) FROM snapshot") >= [(1,)]
 
@@ -239,7 +240,7 @@ def test_several_at_work_and_every_policy_that_remembers(tmp_path: Path, monkeyp
                 campaign.tell(pull, 1 + 0.25 * (i % 3), 0.125 * (i % 5))
         with Campaign.open(store) as three:
             three.ask_many(30)
-        assert verify(store) == ("default", 151, 90, (), (), True)
+        assert verify(store)[:-1] == ("default", 151, 90, (), (), True)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -250,7 +251,7 @@ def test_it_sees_one_moment(
     store = request.getfixturevalue("postgres_url") if kind == "postgresql" else f"sqlite:///{tmp_path}/x.db"
     busy(store, name="busy")
     monkeypatch.setattr(verification, "CHUNK", 5)
-    with Campaign(["a", "b"], 5, store=store, max_in_flight=40) as campaign:
+    with Campaign(["a", "b"], 5, store=store, max_in_flight=40, first_pulls=40) as campaign:
         campaign.ask_many(12)
         fold = verification._Check._fold
 
@@ -259,7 +260,7 @@ def test_it_sees_one_moment(
             fold(self, chunk)
 
         monkeypatch.setattr(verification._Check, "_fold", fold_and_write)
-        assert verify(store) == ("default", 13, 12, (), (), True)
+        assert verify(store)[:-1] == ("default", 13, 12, (), (), True)
         assert campaign.status().in_flight == 18
         monkeypatch.setattr(verification._Check, "_fold", fold)
     assert verify(store, "busy").ok

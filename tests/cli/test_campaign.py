@@ -19,9 +19,10 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert [(arm["name"], arm["max_cost"]) for arm in status["arms"]] == [("small", None), ("large", 0.5)]
     assert line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
     pull = line(outlay("ask"))
-    assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity"]
+    assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity", "standing"]
     assert pull["expires"].endswith("+00:00")
     receipt = line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))
+    assert len(receipt.pop("head")) == 64
     assert receipt == {
         "decision": 2,
         "arm": pull["arm"],
@@ -30,6 +31,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
         "duplicate": False,
         "late": False,
         "overrun": False,
+        "rounded": False,
     }
     assert line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))["duplicate"]
     pulls = lines(outlay("ask", "--n", "2", "--key", "job"))
@@ -43,7 +45,8 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert (status["phase"], status["spent"], status["pulls"]) == ("closed", 1.1, 3)
     for arguments in (["ask"], ["ask", "--n", "3"]):
         assert line(outlay(*arguments), code=3) is None
-    assert line(outlay("verify")) == {
+    verdict = line(outlay("verify"))
+    assert {key: value for key, value in verdict.items() if key != "head"} == {
         "name": "default",
         "events": status["events"],
         "decisions": 4,
@@ -51,6 +54,11 @@ def test_from_beginning_to_end(outlay: Run) -> None:
         "notes": [],
         "choices_checked": True,
     }
+    assert line(outlay("verify", "--expected-head", verdict["head"])) == verdict
+    rewritten = line(outlay("verify", "--expected-head", "0" * 64), code=1)
+    assert rewritten["problems"] == [
+        f"no event has the hash {'0' * 64}: the ledger was rewritten or cut, or is another"
+    ]
 
 
 def test_all_terms(outlay: Run) -> None:
@@ -60,6 +68,7 @@ def test_all_terms(outlay: Run) -> None:
             *("--policy", "UCBB2", "--param", "cost_bound=1", "--param", "reward_bound=2.5", "--mode", "hard"),
             *("--unit", "0.01", "--ttl", "never", "--seed", "7", "--expiry", "charge", "--reservation", "0.5"),
             *("--default-reward", "0.125", "--max-in-flight", "3", "--propensity-draws", "5", "--no-refunds"),
+            *("--first-pulls", "2"),
         )
     )
     assert not Path("outlay.db").exists()
@@ -79,6 +88,8 @@ def test_all_terms(outlay: Run) -> None:
             "max_in_flight": 3,
             "negative_costs": False,
             "propensity_draws": 5,
+            "first_pulls": 2,
+            "format": 2,
         },
     )
     word = outlay("new", "--arm", "a", "--budget", "1", "--policy", "KLRate", "--param", "schedule=half")
@@ -87,14 +98,14 @@ def test_all_terms(outlay: Run) -> None:
 
 def test_money_is_decimal(outlay: Run) -> None:
     """No cost passes through a binary fraction."""
-    outlay("new", "--arm", "a", "--budget", "50000000", "--unit", "1e-8", "--ttl", "never")
+    outlay("new", "--arm", "a", "--budget", "50000000", "--unit", "1e-8", "--ttl", "never", "--first-pulls", "2")
     outlay("ask", "--n", "2")
-    line(outlay("tell", 2, "--cost", "12345678.000000015", "--reward", "0"))
+    assert line(outlay("tell", 2, "--cost", "12345678.000000015", "--reward", "0"))["rounded"]
     line(outlay("tell", "-", stdin='{"decision": 3, "cost": 12345678.000000025, "reward": 0}'))
     connection = sqlite3.connect("outlay.db")
     assert connection.execute("SELECT cost FROM decision ORDER BY number").fetchall() == [
         (1234567800000002,),
-        (1234567800000002,),
+        (1234567800000003,),
     ]
     connection.close()
 
@@ -109,7 +120,7 @@ def test_not_now(outlay: Run) -> None:
 
 
 def test_the_small_verbs(outlay: Run) -> None:
-    outlay("new", "--arm", "a", "--arm", "b", "--budget", "5")
+    outlay("new", "--arm", "a", "--arm", "b", "--budget", "5", "--first-pulls", "2")
     pulls = lines(outlay("ask", "--n", "4"))
     assert line(outlay("void", pulls[0]["decision"], "--reason", "cancelled"))["in_flight"] == 3
     assert line(outlay("extend", pulls[1]["decision"], "--ttl", "7200"))["in_flight"] == 3
@@ -168,15 +179,15 @@ def test_warm(outlay: Run) -> None:
 
 def test_ledgers_travel(outlay: Run) -> None:
     outlay(*NEW)
-    outlay("ask", "--n", "5")
-    assert line(outlay("export", "ledger.ndjson")) == {"wrote": "ledger.ndjson", "events": 6}
+    outlay("ask", "--n", "2")
+    assert line(outlay("export", "ledger.ndjson")) == {"wrote": "ledger.ndjson", "events": 3}
     piped = outlay("export", "-")
     assert piped.stdout_bytes == Path("ledger.ndjson").read_bytes()
     assert line(outlay("import", "ledger.ndjson", "--name", "second"))["name"] == "second"
     assert line(outlay("import", "-", "--store", "sqlite:///b.db", stdin=piped.stdout_bytes))["name"] == "default"
     assert [status["name"] for status in lines(outlay("list"))] == ["default", "second"]
     assert line(outlay("backup", "copy.db")) == {"wrote": "copy.db"}
-    assert [status["in_flight"] for status in lines(outlay("list", "--store", "sqlite:///copy.db"))] == [5, 5]
+    assert [status["in_flight"] for status in lines(outlay("list", "--store", "sqlite:///copy.db"))] == [2, 2]
     assert "has a campaign 'default' already" in refused(outlay("import", "ledger.ndjson"), 1)
 
 

@@ -38,7 +38,7 @@ def test_logs_that_are_none(outlay: Run, begun: Path, log: str | bytes, reason: 
 
 
 def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
-    outlay("new", "--arm", "a", "--budget", "50")
+    outlay("new", "--arm", "a", "--budget", "50", "--first-pulls", "3")
     outlay("ask", "--n", "3")
     good = '{"decision": 2, "cost": 1, "reward": 1}\n'
     result = outlay("tell", "-", stdin=good + '{"decision": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
@@ -107,8 +107,8 @@ def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason:
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (("new", "--arm", "a", "--budget", "5"), 1, "campaign 'default' is there already, with other arms: a, b"),
-        ((*NEW[:-1], "6"), 1, "campaign 'default' is there already, with other budget"),
+        (("new", "--arm", "a", "--budget", "5"), 1, "is there already, with other arms: 'b' is not among those given"),
+        ((*NEW[:-1], "6"), 1, "campaign 'default' is there already, with budget 5, not 6"),
         ((*NEW[:-1], "0", "--name", "x"), 2, "budget of Campaign must be at least one unit of 1E-9; got Decimal('0')"),
         ((*NEW, "--policy", "Best"), 2, "policy of Campaign must be one of UCBB1, "),
         ((*NEW, "--policy", "UCBB2", "--param", "alpha=3"), 2, "policy of Campaign must be given the parameters"),
@@ -134,7 +134,7 @@ def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason:
         (("extend", "2", "--ttl", "0"), 2, "ttl of extend must be > 0"),
         (("budget", "0"), 2, "budget of set_budget must be at least one unit"),
         (("arm", "disable", "z"), 2, "arm of disable_arm must be one of a, b; got 'z'"),
-        (("arm", "add", "a", "--max-cost", "1"), 1, "there is an arm 'a' with other terms"),
+        (("arm", "add", "a", "--max-cost", "1"), 1, "arm 'a' is there already, with max_cost none, not 1"),
         (("history", "--after", "-1"), 2, "after of history must be a whole number ≥ 0"),
         (("verify", "--name", "other"), 1, "has no campaign 'other'"),
         (("export", "no/x"), 1, "cannot write no/x: there is no folder no"),

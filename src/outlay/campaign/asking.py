@@ -12,7 +12,7 @@ from outlay.campaign.settings import Amount
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label, micros
 from outlay.checks import whole
-from outlay.errors import BadParameter, NotNow
+from outlay.errors import BadParameter, NotNow, PullOver
 
 MOST_AT_ONCE = 10_000  # asks or tells in one call
 
@@ -28,7 +28,7 @@ class Asking:
 
         Args:
             key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
-                lost.
+                lost, and raises `PullOver` once that pull is over.
             ttl: seconds after which the pull expires, instead of the campaign's.
 
         Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment.
@@ -40,7 +40,7 @@ class Asking:
 
         Args:
             pull: as `ask` returned it, or the number of its decision.
-            cost: what it cost; rounded to the campaign's unit.
+            cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
             reward: what it earned.
 
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
@@ -62,16 +62,19 @@ class Asking:
         """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
 
         Raises NotNow if there is none although the campaign has not ended; CampaignConflict for a key that was used
-        with another ttl.
+        with another ttl. Asking again with the same key leaves out those that are over; `PullOver` if all are.
         """
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
-        if key is not None:
-            label("ask_many", "key", f"{key}/{n}")
-        asks = [_ask(None if key is None else f"{key}/{i}", ttl) for i in range(n)]
+        ask = _ask(None, ttl)
+        if key is None:
+            asks = [ask] * n
+        else:
+            plain = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
+            asks = [ask._replace(key=c.one_of_many(plain, i, self._state.terms.format)) for i in range(n)]
         replies = self._ledger.transact(asks)
         pulls = [reply for reply in replies if isinstance(reply, Pull)]
         for reply in replies:
-            if isinstance(reply, Exception) and not (pulls and isinstance(reply, NotNow)):
+            if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
                 raise reply
         return pulls
 
@@ -82,9 +85,9 @@ class Asking:
         return cast("list[Receipt]", self._do(*tells))
 
     def _tell(self, pull: Pull | int, cost: Amount, reward: float) -> c.Tell:
-        units = self._state.unit.units("tell", "cost", cost)
+        units, rounded = self._state.unit.measured("tell", "cost", cost)
         arm = pull.arm if isinstance(pull, Pull) else None
-        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm)
+        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm, rounded)
 
     def _do(self, *commands: c.Command) -> list[Answer]:
         return _answers(self._ledger.transact(commands)) if commands else []

@@ -9,7 +9,7 @@ from outlay.campaign.asking import Asking, number_of
 from outlay.campaign.history import Entry, entries
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.fold import stored_policy
-from outlay.campaign.replies import Pull, Status
+from outlay.campaign.replies import Pull, Receipt, Status
 from outlay.campaign.samples import checked_reward, checked_samples, in_parts, samples_of, triples
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
 from outlay.campaign.stores.memory import MemoryLedger
@@ -47,7 +47,7 @@ class Campaign(Asking):
         name: several campaigns can share a store.
         mode: "until_exceeded": ask until the budget is crossed, as in the paper; "hard": never cross it, as long as no
             pull costs more than was set aside for it.
-        unit: the smallest amount, a decimal number; costs are rounded to it.
+        unit: the smallest amount, a decimal number; costs are rounded up to it.
         seed: of the policy's random numbers, if it uses any.
         ttl: seconds after which an untold pull expires; None for never.
         expiry: "charge" what was set aside for an expired pull, until it is told after all; or "release" it.
@@ -56,6 +56,8 @@ class Campaign(Asking):
         max_in_flight: the most pulls under way at once.
         negative_costs: whether a pull can bring money back.
         propensity_draws: fresh draws from which the probability of a random choice is estimated; 0 for none.
+        first_pulls: the most pulls under way at once of an arm whose cost is not known: it has no `max_cost`, no pull
+            of it has cost anything so far, and there is no `reservation`; None for any number.
 
     >>> campaign = Campaign(arms=["small", "large"], budget=10.0)
     >>> while (pull := campaign.ask()) is not None:
@@ -84,15 +86,19 @@ class Campaign(Asking):
         max_in_flight: int | None = DEFAULT.max_in_flight,
         negative_costs: bool = DEFAULT.negative_costs,
         propensity_draws: int = DEFAULT.propensity_draws,
+        first_pulls: int | None = DEFAULT.first_pulls,
     ) -> None:
         settings = Settings(
-            mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs, propensity_draws
+            *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
+            *(propensity_draws, first_pulls),
         )
         given = None if policy is None else chosen(policy)
         opening = agreed(arms, budget, chosen(given), name, settings)
         self._ledger = _store(store, opening.name, opening, given)
         try:
             self._begin(given)
+            if (rules := self._state.terms.format) != opening.terms.format:  # an older version opened it
+                opening = agreed(arms, budget, chosen(given), name, settings, rules)
             check_same(self._state, opening, any_policy=given is None)
         except BaseException:
             self._ledger.close()
@@ -121,10 +127,11 @@ class Campaign(Asking):
         """Let a pull under way expire `ttl` seconds from now."""
         self._do(c.Extend(number_of("extend", pull), micros("extend", ttl)))
 
-    def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> None:
+    def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> Receipt:
         """Correct what was told, on the record; the policy learns the correction if its memory can."""
-        units = self._state.unit.units("amend", "cost", cost)
-        self._do(c.Amend(number_of("amend", pull), units, checked_reward("amend", reward), _note("amend", reason)))
+        units, rounded = self._state.unit.measured("amend", "cost", cost)
+        earned, note = checked_reward("amend", reward), _note("amend", reason)
+        return cast("Receipt", self._do(c.Amend(number_of("amend", pull), units, earned, note, rounded))[0])
 
     def set_budget(self, budget: Amount) -> None:
         """Change the budget; a larger one reopens a campaign that was exhausted."""

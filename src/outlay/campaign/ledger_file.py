@@ -1,7 +1,8 @@
 """A ledger as lines of JSON, which any program can read.
 
-The first line says what the file is, one line per event follows, and the last line holds the number of events and the
-SHA-256 of all lines before it, so that a file that was cut or damaged is not taken for whole.
+The first line says what the file is, one line per event follows, and the last line holds the number of events, the
+SHA-256 of all lines before it, so that a file that was cut or damaged is not taken for whole, and the head of the chain
+of events, by which the ledger is known wherever it goes.
 """
 
 import hashlib
@@ -11,10 +12,14 @@ from typing import Any, BinaryIO
 import msgspec
 
 from outlay._version import __version__
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS
+from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.campaign.ledger.events import Record, from_json, to_json
 from outlay.errors import BadFile
 
 FORMAT = 1
+LONGEST_LINE = 2**22  # bytes: ten thousand samples of a warm start need a quarter of it
+_LONGEST = {1: 2**16, 2: LONGEST_LINE + MOST_ARMS * (4 * LONGEST + 64)}  # the header, and the opening with all arms
 
 
 class _Header(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -31,14 +36,15 @@ class _Event(msgspec.Struct):
     event: msgspec.Raw
 
 
-class _End(msgspec.Struct):
+class _End(msgspec.Struct, omit_defaults=True):
     events: int
     sha256: str
+    head: str | None = None  # the hash of the last event; None in files of 0.1.0
 
 
 def write(file: BinaryIO, campaign: str, events: Iterable[tuple[int, int, str]]) -> int:
     """Write the number, time and text of each event; return how many there were."""
-    digest, count = hashlib.sha256(), 0
+    digest, count, head = hashlib.sha256(), 0, NOTHING
 
     def put(line: msgspec.Struct) -> None:
         text = msgspec.json.encode(line) + b"\n"
@@ -48,8 +54,8 @@ def write(file: BinaryIO, campaign: str, events: Iterable[tuple[int, int, str]])
     put(_Header(outlay="ledger", format=FORMAT, version=__version__, campaign=campaign))
     for seq, at, body in events:
         put(_Event(seq, at, msgspec.Raw(body.encode())))
-        count += 1
-    put(_End(count, digest.hexdigest()))
+        count, head = count + 1, link(head, seq, at, body)
+    put(_End(count, digest.hexdigest(), head))
     return count
 
 
@@ -60,6 +66,7 @@ class LedgerFile:
         self._file, self._title = file, title
         self._digest = hashlib.sha256()
         self._line = 0
+        self._head = NOTHING
         header = self._decoded(self._next(), _Header, "this is no ledger of outlay")
         if "ledger" not in (header.outlay, header.bursar):
             raise self.bad("this is no ledger of outlay")
@@ -78,7 +85,9 @@ class LedgerFile:
             if not line.startswith(b'{"seq":'):
                 self._check_end(line, count)
                 return
-            yield self._record(line)
+            record = self._record(line)
+            self._head = link(self._head, record.seq, record.at, to_json(record.event))
+            yield record
             count += 1
         raise self.bad("it was cut: its last line is missing")
 
@@ -86,7 +95,10 @@ class LedgerFile:
         """The next line; the one before is done with."""
         self._line += 1
         self._before = self._digest.copy()
-        line = self._file.readline()
+        most = _LONGEST.get(self._line, LONGEST_LINE)
+        line = self._file.readline(most)
+        if len(line) >= most:
+            raise self.bad(f"line {self._line} is longer than any line of a ledger")
         self._digest.update(line)
         if line and not line.endswith(b"\n"):
             raise self.bad("it was cut in the middle of a line" if self._line > 1 else "this is no ledger of outlay")
@@ -103,13 +115,13 @@ class LedgerFile:
     def _decoded(self, text: bytes, kind: Any, otherwise: str) -> Any:
         try:
             return from_json(text) if kind is None else msgspec.json.decode(text, type=kind)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise self.bad(otherwise) from None
 
     def _check_end(self, line: bytes, count: int) -> None:
         whole = self._before.hexdigest()
         end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
-        if end.sha256 != whole or end.events != count:
+        if end.sha256 != whole or end.events != count or end.head not in (None, self._head):
             raise self.bad("it is damaged: its lines are not those that its last line was written for")
         if self._next():
             raise self.bad("there is more after its last line")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from outlay.campaign.ledger.state import Arm, Ending, State
+from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode
 from outlay.markup import aligned, html_table
 
@@ -11,20 +11,26 @@ Phase = Literal["open", "paused", "draining", "closed"]
 
 
 class Pull(NamedTuple):
-    """An arm to use now; pass it back to `tell` with what it cost and earned."""
+    """An arm to use now; pass it back to `tell` with what it cost and earned.
+
+    `standing` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "void".
+    """
 
     decision: int
     arm: str
     reserved: float
     expires: datetime | None
     propensity: float | None
+    standing: Said = "open"
 
 
 class Receipt(NamedTuple):
     """A tell as it was recorded.
 
     `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
-    set aside for it.
+    set aside for it, or a correction took what a hard cap had promised to others. `rounded`: the cost was no whole
+    number of units and was rounded up. `head` is the hash of the ledger's last event when this was answered: who keeps
+    it can see later that nothing up to there was changed (`verify(expected_head=…)`).
     """
 
     decision: int
@@ -34,6 +40,8 @@ class Receipt(NamedTuple):
     duplicate: bool
     late: bool
     overrun: bool
+    rounded: bool = False
+    head: str = ""
 
 
 Answer = Pull | Receipt | int | None  # what a command comes to: a pull, a receipt, a count, the end, or nothing to say
@@ -98,15 +106,17 @@ def pull_of(state: State, number: int) -> Pull:
         state.unit.amount(decision.reserved),
         when(decision.expires),
         decision.propensity,
+        said(decision.standing),
     )
 
 
-def receipt_of(state: State, number: int, duplicate: bool) -> Receipt:
+def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False) -> Receipt:
     """A decision as its teller sees it."""
     decision = state.decisions[number]
     cost = state.unit.amount(decision.cost or 0)
     name = state.arms[decision.arm].name
-    return Receipt(number, name, cost, decision.reward or 0.0, duplicate, decision.late, decision.overrun)
+    flags = duplicate, decision.late, decision.overrun, rounded
+    return Receipt(number, name, cost, decision.reward or 0.0, *flags, state.head)
 
 
 def status_of(state: State) -> Status:

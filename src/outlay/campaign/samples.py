@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from outlay.campaign.history import Entry
+from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.commands import Warm
-from outlay.campaign.ledger.refusals import MOST_REWARD, unknown_arm
+from outlay.campaign.ledger.refusals import unknown_arm
 from outlay.campaign.ledger.state import State
 from outlay.checks import real
 from outlay.errors import BadParameter

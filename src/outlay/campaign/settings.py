@@ -26,6 +26,7 @@ class Settings(NamedTuple):
     max_in_flight: int | None = None
     negative_costs: bool = True
     propensity_draws: int = 100
+    first_pulls: int | None = 1
 
 
 DEFAULT = Settings()

@@ -1,25 +1,24 @@
 """What a user agrees to when a campaign is opened, checked and in units."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, OWNER, check_opening
+from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
-from outlay.campaign.ledger.decide import MOST_ARMS
-from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
+from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.refusals import MOST_REWARD
+from outlay.campaign.ledger.refusals import in_seconds
 from outlay.campaign.ledger.state import State
-from outlay.campaign.settings import Amount, Expiry, Mode, Settings
+from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
 from outlay.values import equal
 
-OWNER = "Campaign"
-LONGEST = 200  # characters of a name or a key
 MICROS = 1_000_000
 ONLY_NOTED = ("version", "format")  # terms that nobody agreed to
 
@@ -27,40 +26,46 @@ Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the
 PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
 
 
-def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Settings) -> Open:
-    """The command that opens the campaign, or BadParameter."""
-    unit = Unit.named(settings.unit)
+def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Settings, as_in: int = FORMAT) -> Open:
+    """The command that opens the campaign, or BadParameter; `as_in` is the format whose rules it is to follow."""
+    unit = Unit.named(settings.unit, half_even=as_in < 2)
     named = arm_terms(unit, arms)
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
-    terms = _terms(unit, policy, settings)
-    return Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
+    terms = _terms(unit, policy, settings, as_in)
+    opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
+    check_opening(Opened(*opening))
+    return opening
 
 
-def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
-    """The settings, each checked, as the ledger holds them."""
+def _terms(unit: Unit, policy: Policy, settings: Settings, as_in: int) -> Terms:
+    """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
     s = settings
-    word(OWNER, "mode", s.mode, get_args(Mode))
-    word(OWNER, "expiry", s.expiry, get_args(Expiry))
-    if s.mode == "hard" and s.expiry == "release":
-        raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', s.expiry)
     if not isinstance(s.negative_costs, bool):
         raise BadParameter(OWNER, "negative_costs", "True or False", s.negative_costs)
-    reward = real(OWNER, "default_reward", s.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
     return Terms(
         unit=str(unit.size),
-        mode=s.mode,
-        seed=whole(OWNER, "seed", s.seed, at_least=0, at_most=2**63 - 1),
+        mode=cast("Mode", word(OWNER, "mode", s.mode, get_args(Mode))),
+        seed=whole(OWNER, "seed", s.seed, at_least=0),
         policy=_written(policy),
         version=__version__,
         ttl=None if s.ttl is None else micros(OWNER, s.ttl),
-        expiry=s.expiry,
+        expiry=cast("Expiry", word(OWNER, "expiry", s.expiry, get_args(Expiry))),
         reservation=None if s.reservation is None else not_negative(unit, OWNER, "reservation", s.reservation),
-        default_reward=reward + 0.0,
+        default_reward=real(OWNER, "default_reward", s.default_reward) + 0.0,
         max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
         negative_costs=s.negative_costs,
-        propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0, at_most=100_000),
+        propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
+        first_pulls=_first_pulls(s.first_pulls, as_in),
+        format=as_in,
     )
+
+
+def _first_pulls(given: int | None, as_in: int) -> int | None:
+    """How many first pulls an arm may have at once; in ledgers of the first format nobody has said."""
+    if given is None or (as_in < 2 and given == DEFAULT.first_pulls):
+        return None
+    return whole(OWNER, "first_pulls", given, at_least=1)
 
 
 def chosen(policy: PolicyGiven) -> Policy:
@@ -86,6 +91,8 @@ def chosen(policy: PolicyGiven) -> Policy:
 def arm_terms(unit: Unit, arms: Arms) -> tuple[ArmTerms, ...]:
     """The arms, each with the most a pull can cost where that was said."""
     allowed = f"1 to {MOST_ARMS} names, or a mapping from name to the most a pull can cost"
+    if isinstance(arms, (set, frozenset)):
+        raise BadParameter(OWNER, "arms", f"{allowed}, in an order, which a set has not", arms)
     if isinstance(arms, str) or not hasattr(arms, "__len__") or not 1 <= len(arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", allowed, arms)
     most: Mapping[str, Amount | None] = (
@@ -102,21 +109,14 @@ def arm_term(unit: Unit, owner: str, name: object, max_cost: object) -> ArmTerms
     return ArmTerms(label(owner, "arm", name), most)
 
 
-def label(owner: str, name: str, value: object) -> str:
-    """A name that can be printed anywhere."""
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
-        raise BadParameter(owner, name, f"1 to {LONGEST} printable characters", value)
-    return value
-
-
 def micros(owner: str, seconds: object) -> int:
     """A time span in microseconds."""
     return max(1, round(real(owner, "ttl", seconds, above=0, at_most=1e9) * MICROS))
 
 
 def positive(unit: Unit, owner: str, name: str, value: object) -> int:
-    """An amount above zero."""
-    units = unit.units(owner, name, value)
+    """An amount above zero that can be spent: what is no whole unit of it cannot."""
+    units = unit.units(owner, name, value, up=False)
     return units if units > 0 else _refuse(owner, name, f"at least one unit of {unit.size}", value)
 
 
@@ -128,22 +128,46 @@ def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
 
 def check_same(state: State, wanted: Open, any_policy: bool) -> None:
     """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
-    opened, said = state.opened, dict[str, tuple[object, object]]()
-    if wanted.arms != tuple(arm.terms for arm in state.arms):
-        said["arms"] = opened.arms, wanted.arms
-    if wanted.budget != state.budget:
-        said["budget"] = opened.budget, wanted.budget
-    mine, theirs = opened.terms, wanted.terms
+    for said in _differences(state, wanted, any_policy):
+        raise CampaignConflict(f"campaign {state.name!r} is there already, with {said}")
+
+
+def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
+    """What is not as it was agreed, in words: the unit first, in which amounts are counted."""
+    mine, theirs, unit = state.terms, wanted.terms, state.unit
+    if mine.unit != theirs.unit:
+        yield f"unit {mine.unit}, not {theirs.unit}"
+    if wanted.arms not in (tuple(arm.terms for arm in state.arms), state.opened.arms):
+        yield _other_arms(state, wanted.arms)
+    if wanted.budget not in (state.budget, state.opened.budget):
+        yield f"budget {unit.shown(state.budget)}, not {unit.shown(wanted.budget)}"
     for field in mine.__struct_fields__:
-        if field not in ONLY_NOTED and not (field == "policy" and any_policy):
-            said[field] = getattr(mine, field), getattr(theirs, field)
-    if "policy" in said:
-        said["policy"] = _renamed(mine.policy), theirs.policy
-    for field, (there, here) in said.items():
-        if not equal(there, here):
-            names = {"arms": ", ".join(arm.name for arm in state.arms), "policy": mine.policy["name"]}
-            shown = names.get(field, there)
-            raise CampaignConflict(f"campaign {opened.name!r} is there already, with other {field}: {shown}")
+        here, given = getattr(mine, field), getattr(theirs, field)
+        if field == "policy":
+            if not (any_policy or equal(_renamed(here), given)):
+                yield f"policy {_policy_shown(here)}, not {_policy_shown(given)}"
+        elif field not in ONLY_NOTED and here != given:
+            shown = {"reservation": unit.shown, "ttl": in_seconds}.get(field, str)
+            yield f"{field} {shown(here)}, not {shown(given)}"
+
+
+def _other_arms(state: State, wanted: tuple[ArmTerms, ...]) -> str:
+    """The first difference between the arms of a campaign and those that are asked for."""
+    there = {arm.name: arm.max_cost for arm in state.arms}
+    given = {arm.name: arm.max_cost for arm in wanted}
+    for name in (*there, *given):
+        if name not in given or name not in there:
+            return f"other arms: {name!r} is {'not among those given' if name in there else 'not one of them'}"
+    for name, most in there.items():
+        if most != given[name]:
+            return f"max_cost {state.unit.shown(most)} of arm {name!r}, not {state.unit.shown(given[name])}"
+    return f"its arms in another order: {', '.join(there)}"
+
+
+def _policy_shown(policy: dict[str, Any]) -> str:
+    """Its name, and its parameters where they are few."""
+    values = ", ".join(f"{key}={value!r}" for key, value in policy["parameters"].items())
+    return f"{policy['name']}({values})" if len(values) <= LONGEST else str(policy["name"])
 
 
 def check_policy(opened: Opened, policy: Policy) -> None:

@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeGuard
 
 import msgspec
 
-from outlay._version import __version__
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Opened, Record
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
@@ -29,7 +29,7 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
     """Write a campaign's events to a new file, or to one open in binary mode; return how many there are."""
     name = label("export_ledger", "name", name)
     with reading(store) as connection:
-        lines = Stored(connection, name).lines()
+        lines = (line[:3] for line in Stored(connection, name).lines())
         with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
             return write(file, name, lines)
 
@@ -81,11 +81,13 @@ def _take(addition: Addition, ledger: LedgerFile, name: str) -> None:
     while chunk := [_renamed(record, name) for record in islice(records, CHUNK)]:
         if state is not None:
             addition.recall(state, chunk)
+        linked = []
         for record in chunk:
-            state = _folded(ledger, replay, state, record)
+            linked.append(msgspec.structs.replace(record, before=state.head if state else NOTHING))
+            state = _folded(ledger, replay, state, linked[-1])
         assert state is not None  # noqa: S101 (there was a record)
         try:
-            addition.write(state, chunk)
+            addition.write(state, linked)
         except (LookupError, OverflowError) as error:
             raise ledger.bad(f"it names a decision that was never made, or a number too large ({error})") from error
         state.forget_settled()
@@ -98,7 +100,7 @@ def _folded(ledger: LedgerFile, replay: Replay, state: State | None, record: Rec
         after, doubt = replay.fold(state, record)
     except ValueError as error:
         raise ledger.bad(str(error)) from error
-    if doubt and replay.version == __version__:
+    if doubt:
         raise ledger.bad(doubt)
     return after
 
@@ -108,7 +110,7 @@ def _renamed(record: Record, name: str) -> Record:
     event = record.event
     if not isinstance(event, Opened) or event.name == name:
         return record
-    return Record(record.seq, record.at, msgspec.structs.replace(event, name=name))
+    return msgspec.structs.replace(record, event=msgspec.structs.replace(event, name=name))
 
 
 def _is_file(path: str | Path | BinaryIO) -> TypeGuard[BinaryIO]:

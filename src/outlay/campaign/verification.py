@@ -4,6 +4,7 @@ Decisions that are settled and agree with their rows are let go; a later event t
 memory holds what is under way and what is in doubt, however long the ledger.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
@@ -12,12 +13,14 @@ import msgspec
 
 from outlay._version import __version__
 from outlay.campaign.ledger import snapshot
-from outlay.campaign.ledger.events import Asked, Opened, Record, from_json
+from outlay.campaign.ledger.chain import NOTHING
+from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.stores.database import reading
 from outlay.campaign.stores.stored import CHUNK, Line, Row, Stored
 from outlay.campaign.terms import PolicyGiven, check_policy, chosen, label
+from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
 MOST_SAID = 100  # problems that are spelled out
@@ -35,6 +38,7 @@ class Verdict(NamedTuple):
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     choices_checked: bool
+    head: str = ""  # the hash of the last event, which holds those of all before it
 
     @property
     def ok(self) -> bool:
@@ -42,20 +46,24 @@ class Verdict(NamedTuple):
         return not self.problems
 
 
-def verify(store: str, name: str = "default", policy: PolicyGiven = None) -> Verdict:
+def verify(
+    store: str, name: str = "default", policy: PolicyGiven = None, *, expected_head: str | None = None
+) -> Verdict:
     """Replay a campaign: fold and decide every event again, and compare the outcome with what is stored.
 
     Args:
         store: the address of the database.
         name: of the campaign.
         policy: the policy, where it is not built in; without it choices are not checked.
+        expected_head: the hash of an event, as a receipt, an export or an earlier verdict had it; that nothing up to
+            this event was changed, even by someone who made all rows and hashes fit.
 
-    Events that another version of outlay wrote may follow other rules: where they differ, a note says so.
+    Another version of outlay may have chosen other arms: where it did, a note says so.
     """
     name = label("verify", "name", name)
     with reading(store) as connection:
         given = None if policy is None else chosen(policy)
-        check = _Check(Stored(connection, name), given)
+        check = _Check(Stored(connection, name), given, None if expected_head is None else _checked_head(expected_head))
         check.walk()
         return check.verdict()
 
@@ -63,15 +71,17 @@ def verify(store: str, name: str = "default", policy: PolicyGiven = None) -> Ver
 class _Check:
     """One walk along a ledger."""
 
-    def __init__(self, stored: Stored, policy: Policy | None) -> None:
+    def __init__(self, stored: Stored, policy: Policy | None, expected_head: str | None) -> None:
+        self._expected = expected_head  # None once it was met
         self._stored, self._name, self._policy = stored, str(stored.row["name"]), policy
         self._state: State | None = None
         self._replay = Replay()
         self._asked = 0
         self._problems: list[str] = []
         self._unsaid = 0
-        self._others: dict[str, list[int]] = {}  # events that differ, by the version that wrote them
+
         self._whole = True  # so far every event could be folded
+        self._chained = self._broken = False  # the chain of events has begun; it was broken
         self._snapshots = stored.snapshots()
 
     def walk(self) -> None:
@@ -82,6 +92,8 @@ class _Check:
         if not self._whole or self._state is None:
             self._say("nothing after that was checked" if self._problems else "there is no event")
             return
+        if self._expected is not None:
+            self._say(f"no event has the hash {self._expected}: the ledger was rewritten or cut, or is another")
         self._compare_decisions(self._state.decisions)
         self._compare_the_rest(self._state)
 
@@ -91,15 +103,15 @@ class _Check:
         more = [f"{self._unsaid} more problems"] if self._unsaid else []
         checked = state is not None and state.learner is not None
         notes = [
-            f"{len(found)} events written by outlay {version} are not what {__version__} would write; "
-            f"the first is {found[0]}"
-            for version, found in self._others.items()
+            f"{len(found)} choices of outlay {version} are not those of {__version__}; the first is event {found[0]}"
+            for version, found in self._replay.others.items()
         ]
         if state is not None and not checked:
             policy = state.terms.policy["name"]
             notes.append(f"choices were not checked: {policy} is not built in, and was not given")
         events = state.seq if state else 0
-        return Verdict(self._name, events, self._asked, (*self._problems, *more), tuple(notes), checked)
+        head = state.head if state else NOTHING
+        return Verdict(self._name, events, self._asked, (*self._problems, *more), tuple(notes), checked, head)
 
     def _say(self, problem: str) -> None:
         if len(self._problems) < MOST_SAID:
@@ -124,28 +136,33 @@ class _Check:
                 state.let_go(number)
 
     def _read(self, chunk: list[Line]) -> Iterator[Record]:
-        for seq, at, body in chunk:
+        for seq, at, body, before in chunk:
             try:
-                yield Record(seq, at, from_json(body))
-            except (msgspec.DecodeError, UnicodeError) as error:
+                event = from_json(body)
+            except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
                 self._say(f"event {seq} cannot be read: {error}")
                 self._whole = False
                 return
+            if to_json(event) != body:
+                self._say(f"event {seq} is not written as outlay writes it")
+            yield Record(seq, at, event, before)
 
     def _step(self, record: Record) -> bool:
         """Fold one event in; False where that cannot be done."""
         event = record.event
+        self._check_chain(record)
         try:
             state, doubt = self._replay.fold(self._state, record, self._policy)
         except ValueError as error:
             self._say(str(error))
             return False
         self._state = state
-        if doubt and self._replay.version == __version__:
+        if state.head == self._expected:
+            self._expected = None
+        if doubt:
             self._say(doubt)
-        elif doubt:
-            self._others.setdefault(self._replay.version, []).append(record.seq)
         if isinstance(event, Opened):
+            self._chained |= event.terms.format > 1  # since then every event has its hash
             if self._policy is not None:
                 check_policy(event, self._policy)
             if event.name != self._name:
@@ -154,6 +171,16 @@ class _Check:
         if record.seq in self._snapshots:
             self._compare_snapshot(state)
         return True
+
+    def _check_chain(self, record: Record) -> None:
+        """See that the event carries the hash of the one before; what older versions wrote may have none."""
+        head, title = self._state.head if self._state else NOTHING, f"event {record.seq}"
+        if record.before is None and self._chained and not self._broken:
+            self._say(f"{title} carries no hash of the one before it")
+        elif record.before not in (None, head) and not self._broken:
+            self._say(f"{title} carries another hash than that of the one before it: an event was changed")
+            self._broken = True  # as all that follow will
+        self._chained |= record.before is not None
 
     def _differing(self, decisions: Mapping[int, Decision]) -> dict[int, str]:
         """Of some decisions, those that are not what their rows say, with the difference."""
@@ -183,7 +210,8 @@ class _Check:
     def _compare_the_rest(self, state: State) -> None:
         for seq in sorted(self._snapshots):
             self._say(f"there is a snapshot at event {seq}, and {state.seq} events")
-        ours = {name: getattr(state, name) for name in self._stored.row if name not in ("id", "name")}
+        unsaid = ("id", "name") if self._chained else ("id", "name", "head")
+        ours = {name: getattr(state, name) for name in self._stored.row if name not in unsaid}
         if said := _difference(ours, self._stored.row):
             self._say(f"the campaign's row: {said}")
         there = self._stored.arms()
@@ -193,6 +221,12 @@ class _Check:
                 self._say(f"arm {number} ({arm.name}): {said}")
         for number in there:
             self._say(f"there is a row of an arm {number}, which was never opened")
+
+
+def _checked_head(value: object) -> str:
+    if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value):
+        return value
+    raise BadParameter("verify", "expected_head", "64 hexadecimal digits, as a receipt or an export has them", value)
 
 
 def _difference(ours: Row, row: Row | None) -> str | None:

@@ -39,10 +39,22 @@ def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = 
 
 
 def admissible(state: State) -> Sequence[int]:
-    """The arms that may be named: enabled and, in hard mode, affordable at their dearest."""
-    if not state.disabled:
+    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their dearest."""
+    waiting = held_back(state)
+    if not state.disabled and not waiting:
         return affordable(state)
-    return [i for i in affordable(state) if state.arms[i].enabled]
+    return [i for i in affordable(state) if state.arms[i].enabled and i not in waiting]
+
+
+def held_back(state: State) -> set[int]:
+    """The arms of unknown cost that have as many pulls under way as was agreed for such an arm."""
+    most = state.terms.first_pulls
+    if most is None or state.terms.reservation is not None:
+        return set()
+    arms = state.arms
+    return {
+        i for i, n in state.under_way.items() if n >= most and arms[i].max_cost is None and not _told(state, arms[i])
+    }
 
 
 def affordable(state: State) -> Sequence[int]:
@@ -62,13 +74,21 @@ def reservation(state: State, arm: Arm) -> int:
     """
     if arm.max_cost is not None:
         return arm.max_cost
-    if arm.heard:
+    if _told(state, arm):
         return arm.dearest + -(-arm.dearest // arm.heard)
     if state.terms.reservation is not None:
         return state.terms.reservation
     if state.terms.mode == "hard":
         return max(1, state.budget - state.spent - state.reserved)
     return state.dearest
+
+
+def _told(state: State, arm: Arm) -> bool:
+    """Whether costs that were told say what a pull may cost.
+
+    One that cost nothing, a call that failed perhaps, does not; in ledgers of the first format it does.
+    """
+    return arm.dearest > 0 if state.terms.format > 1 else arm.heard > 0
 
 
 def learner_of(state: State) -> Learner:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from outlay.campaign.ledger.agreement import SEPARATOR
 from outlay.campaign.ledger.events import ArmTerms, Terms
 
 
@@ -21,6 +22,15 @@ class Ask(NamedTuple):
     ttl: int | None = None
 
 
+def one_of_many(key: str, number: int, rules: int) -> str:
+    """The key of one of many asks; no ask by itself can have it, but in ledgers of the first format.
+
+    >>> one_of_many("job", 0, 1), one_of_many("job", 0, 2) == "job/0"
+    ('job/0', False)
+    """
+    return f"{key}/{number}" if rules < 2 else f"{key}/{SEPARATOR}{number}"
+
+
 class Tell(NamedTuple):
     """Settle what a decision cost and earned; `arm`, if the teller knows it, must be the decision's."""
 
@@ -28,6 +38,7 @@ class Tell(NamedTuple):
     cost: int
     reward: float
     arm: str | None = None
+    rounded: bool = False  # the cost, up to a whole unit
 
 
 class Void(NamedTuple):
@@ -51,6 +62,7 @@ class Amend(NamedTuple):
     cost: int
     reward: float
     reason: str = ""
+    rounded: bool = False
 
 
 class SetBudget(NamedTuple):

@@ -6,6 +6,8 @@ happened.
 
 from typing import assert_never
 
+import msgspec
+
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
@@ -14,18 +16,20 @@ from outlay.campaign.ledger.admission import (
     admissible,
     affordable,
     choose,
+    held_back,
     learner_of,
     propensity,
     reservation,
 )
+from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening, plain_key
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
-from outlay.campaign.ledger.state import Decision, State
-from outlay.errors import CampaignConflict, NotNow
+from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found, in_seconds
+from outlay.campaign.ledger.state import Decision, State, said
+from outlay.errors import CampaignConflict, NotNow, PullOver
 from outlay.policies.protocol import Policy
 
 A_WHILE = 1.0  # seconds after which to ask again, at most
-MOST_ARMS = 100_000
 
 Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 
@@ -80,30 +84,54 @@ def step(
     events, reply = decide(state, command, now)
     records = []
     for event in events:
-        records.append(e.Record(1 if state is None else state.seq + 1, now, event))
-        state = apply(state, records[-1], policy)
+        seq, before = (1, NOTHING) if state is None else (state.seq + 1, state.head)
+        state, record = _applied(state, e.Record(seq, now, event, before), policy)
+        records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
     return state, records, reply
+
+
+def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tuple[State, e.Record]:
+    """The event folded in, and as it is to be written.
+
+    Nobody waits for an expiry, and every command lets expire what is overdue: where a user's memory raises at such a
+    sample, the money is charged all the same, and nothing is learned.
+    """
+    event, learner = record.event, state.learner if state else None
+    if not isinstance(event, e.Expired) or learner is None:
+        return apply(state, record, policy), record
+    before = learner.kept()
+    try:
+        return apply(state, record, policy), record
+    except Exception:  # whatever a user's policy raises
+        learner.restore(before)
+        record = msgspec.structs.replace(record, event=msgspec.structs.replace(event, unlearned=True))
+        return apply(state, record, policy), record
 
 
 def _open(state: State | None, command: c.Open) -> Ruling:
     if state is not None:
         return [], None
-    return [e.Opened(command.name, command.arms, command.budget, command.terms)], None
+    opening = e.Opened(command.name, command.arms, command.budget, command.terms)
+    check_opening(opening)
+    return [opening], None
 
 
 def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
     if command.key is not None and command.key in state.keys:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
-            raise CampaignConflict(f"key {command.key!r} was used with another ttl, for decision {decision.number}")
+            ttls = f"ttl {in_seconds(decision.ttl)}, not {in_seconds(command.ttl)}"
+            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of decision {decision.number}, with {ttls}")
+        if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
+            raise PullOver(plain_key(command.key), decision.number, said(decision.standing))
         return [], decision.number
     if state.ended:
         return [], None
     _refuse_for_now(state, now)
     arms = admissible(state)
     if not arms and state.pending:
-        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+        raise _not_now(state, now, _busy(state))
     if not arms and affordable(state):
         raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
@@ -136,6 +164,14 @@ def _refuse_for_now(state: State, now: int) -> None:
         raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
 
 
+def _busy(state: State) -> str:
+    """Why no arm can be named while pulls are under way."""
+    if held_back(state):
+        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
+        return f"{first} are under way, and first_pulls is {most}"
+    return "what is left of the budget is set aside for pulls under way"
+
+
 def _not_now(state: State, now: int, reason: str) -> NotNow:
     first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
     return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
@@ -159,6 +195,7 @@ def _tell(state: State, command: c.Tell) -> Ruling:
         late=decision.standing != "pending",
         overrun=_overruns(state, decision, command.cost),
         instead=_counted(decision),
+        rounded=command.rounded,
     )
     return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
 
@@ -181,13 +218,18 @@ def _amend(state: State, command: c.Amend) -> Ruling:
     if decision.standing != "told":
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
     if (decision.cost, decision.reward) == (command.cost, command.reward):
-        return [], None
+        return [], True
     check_cost(state, "amend", decision, command.cost)
     check_reward("amend", command.reward)
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
-    event = e.Amended(command.decision, decision.arm, command.cost, command.reward, instead, command.reason)
-    return [event, *_crossing(state, command.cost - instead.cost)], None
+    more = command.cost - instead.cost
+    event = e.Amended(
+        *(command.decision, decision.arm, command.cost, command.reward, instead, command.reason),
+        overrun=state.terms.format > 1 and more > 0 and _passes(state, decision, command.cost, more),
+        rounded=command.rounded,
+    )
+    return [event, *_crossing(state, more)], False
 
 
 def _set_budget(state: State, command: c.SetBudget) -> Ruling:
@@ -201,10 +243,12 @@ def _set_budget(state: State, command: c.SetBudget) -> Ruling:
 
 def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
     index = state.index(command.arm.name)
+    check_arm("add_arm", command.arm)
     if index is not None:
         if state.arms[index].terms == command.arm:
             return [], None
-        raise CampaignConflict(f"there is an arm {command.arm.name!r} with other terms")
+        most = [state.unit.shown(cost) for cost in (state.arms[index].max_cost, command.arm.max_cost)]
+        raise CampaignConflict(f"arm {command.arm.name!r} is there already, with max_cost {most[0]}, not {most[1]}")
     if len(state.arms) >= MOST_ARMS:
         raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
     (by or learner_of(state)).check_wider()
@@ -255,7 +299,7 @@ def _sweep(state: State, now: int) -> Ruling:
 
 def _counted(decision: Decision) -> e.Counted | None:
     """What it counts for so far, if it does."""
-    if decision.cost is None or decision.reward is None or decision.place is None:
+    if decision.cost is None or decision.reward is None:
         return None
     return e.Counted(decision.cost, decision.reward, decision.place)
 
@@ -267,6 +311,12 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
     """
     promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or state.terms.mode == "hard"
     return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
+
+
+def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
+    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others."""
+    past = state.spent + state.reserved + more > state.budget
+    return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int) -> list[e.AnyEvent]:

@@ -12,7 +12,9 @@ import msgspec
 
 from outlay.campaign.settings import Expiry, Mode
 
-FORMAT = 1  # of the events; a ledger says which it was written in
+# Of the events and of the rules that they follow; a ledger keeps the one that it was opened with. Since 2, costs are
+# rounded up, an amendment can be an overrun, and pulls of arms of unknown cost are few at a time.
+FORMAT = 2
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=str.lower):
@@ -44,7 +46,8 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     max_in_flight: int | None = None
     negative_costs: bool = True
     propensity_draws: int = 100
-    format: int = FORMAT
+    first_pulls: int | None = None
+    format: int = 1
 
 
 class Opened(Event, frozen=True):
@@ -73,7 +76,7 @@ class Counted(msgspec.Struct, frozen=True):
 
     cost: int
     reward: float
-    place: int
+    place: int | None  # None where it was not learned
 
 
 class Told(Event, frozen=True):
@@ -86,6 +89,7 @@ class Told(Event, frozen=True):
     late: bool = False  # after it had expired
     overrun: bool = False  # above what was set aside
     instead: Counted | None = None  # of what was charged when it expired
+    rounded: bool = False  # up to a whole unit
 
 
 class Expired(Event, frozen=True):
@@ -94,6 +98,7 @@ class Expired(Event, frozen=True):
     decision: int
     charged: int | None = None
     reward: float = 0.0
+    unlearned: bool = False  # a policy of the user's own would not take it for a sample
 
 
 class Voided(Event, frozen=True):
@@ -119,6 +124,8 @@ class Amended(Event, frozen=True):
     reward: float
     instead: Counted
     reason: str = ""
+    overrun: bool = False  # above what was set aside, or past a hard cap
+    rounded: bool = False
 
 
 class Budgeted(Event, frozen=True):
@@ -186,6 +193,7 @@ class Record(msgspec.Struct, frozen=True):
     seq: int
     at: int
     event: AnyEvent
+    before: str | None = None  # the hash of the event before it; None where an older version wrote it, without
 
     def about(self) -> int | None:
         """The decision that the event makes or is about.

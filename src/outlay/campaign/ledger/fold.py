@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.agreement import LONGEST, check_opening
+from outlay.campaign.ledger.chain import link
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.ledger.stream import ORDER, Stream
+from outlay.errors import StoreError
 from outlay.policies import named
 from outlay.policies.protocol import Policy
 
@@ -24,6 +27,7 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
         raise ValueError("the first event of a campaign opens it")
     else:
         _RULES[type(event)](state, event, record)
+    state.head = link(state.head, record.seq, record.at, e.to_json(event))
     state.seq, state.at = record.seq, record.at
     return state
 
@@ -34,9 +38,18 @@ def stored_policy(terms: e.Terms) -> Policy | None:
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
+def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
+    """The policy of a campaign that is read again; StoreError where it stands on terms that cannot be."""
+    try:
+        check_opening(opened)
+        return stored_policy(opened.terms) if policy is None else policy
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"campaign {opened.name[:LONGEST]!r} stands on terms that cannot be: {error}") from error
+
+
 def _opened(event: e.Opened, policy: Policy | None) -> State:
+    policy = checked_policy(event, policy)
     arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
-    policy = stored_policy(event.terms) if policy is None else policy
     budget = Unit.named(event.terms.unit).amount(event.budget)
     learner = None if policy is None else Learner(policy, len(arms), budget)
     if learner:
@@ -68,11 +81,12 @@ def _told(state: State, event: e.Told, record: e.Record) -> None:
 
 def _expired(state: State, event: e.Expired, record: e.Record) -> None:
     decision = state.decisions[event.decision]
+    if event.charged is not None:
+        learn = not event.unlearned
+        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record, learn=learn)
+        decision.cost, decision.reward = event.charged, event.reward
     _land(state, event.decision)
     decision.standing = "expired"
-    if event.charged is not None:
-        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record)
-        decision.cost, decision.reward = event.charged, event.reward
 
 
 def _voided(state: State, event: e.Voided, _: e.Record) -> None:
@@ -92,6 +106,7 @@ def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     decision = state.decisions.get(event.decision)
     if decision is not None:
         decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
+        decision.overrun |= event.overrun
 
 
 def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
@@ -144,28 +159,31 @@ def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
     state.ended = "closed"
 
 
-def _count(state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record) -> int:
+def _count(
+    state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record, learn: bool = True
+) -> int | None:
     """Let a pull count, in place of what it counted for before, if it did; return the place of its sample.
 
     It is learned first: where a user's memory raises, no sum has changed.
     """
     arm, unit, learner = state.arms[index], state.unit, state.learner
-    if instead is not None:
+    place = None if instead is None else instead.place
+    if instead is not None and place is not None:
         if learner:
             old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
-            learner.revise(index, instead.place, old, new)
-        arm.spent += cost - instead.cost
-        state.spent += cost - instead.cost
-        arm.reward += reward - instead.reward
-        return instead.place
-    if learner:
-        learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
-    arm.samples += 1
-    arm.pulls += 1
-    arm.spent += cost
-    state.spent += cost
-    arm.reward += reward
-    return arm.samples - 1
+            learner.revise(index, place, old, new)
+    elif learn:
+        if learner:
+            learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
+        place = arm.samples
+        arm.samples += 1
+    if instead is None:
+        arm.pulls += 1
+    more = cost - (instead.cost if instead else 0)
+    arm.spent += more
+    state.spent += more
+    arm.reward += reward - (instead.reward if instead else 0.0)
+    return place
 
 
 def _hear(state: State, index: int, cost: int) -> None:

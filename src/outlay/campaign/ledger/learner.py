@@ -43,6 +43,9 @@ from outlay.policies.protocol import (
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 
 
+Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
+
+
 class Learner:
     """A policy and its memory; `arms` are indices, money is a float."""
 
@@ -77,16 +80,24 @@ class Learner:
 
     def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: Stream) -> None:
         """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
-        before, samples = (_copy(self.memory), self.pulls.copy(), self.totals.copy()), list(samples)
+        before, samples = self.kept(), list(samples)
         try:
             for arm, cost, reward in samples:
                 self.observe(arm, cost, reward, stream)
         except BaseException:
-            self.memory, self.pulls, self.totals = before
-            self._shortcut.forget()
+            self.restore(before)
             raise
         self.elsewhere += fsum(cost for _, cost, _ in samples)
         self.set_budget(self._budget)
+
+    def kept(self) -> Kept:
+        """What it knows, to go back to."""
+        return _copy(self.memory), self.pulls.copy(), self.totals.copy()
+
+    def restore(self, kept: Kept) -> None:
+        """Know what it knew then."""
+        self.memory, self.pulls, self.totals = kept
+        self._shortcut.forget()
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
         """Put one sample in place of another; a memory that cannot do that keeps the first."""

@@ -1,7 +1,7 @@
 """Money as whole numbers of a unit: sums are exact, in any order, in Python and in any database."""
 
 import math
-from decimal import MAX_PREC, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,19 +14,22 @@ _EXACT = Context(prec=MAX_PREC)
 
 
 class Unit(NamedTuple):
-    """The smallest amount a campaign knows; a cost is rounded to it once, half to even, and exact from then on.
+    """The smallest amount a campaign knows; a cost is rounded up to it once, and exact from then on.
+
+    Up, so that no number of costs below a unit can be spent for nothing; a refund becomes smaller, not larger.
 
     >>> cent = Unit.named("0.01")
-    >>> cent.units("tell", "cost", 0.125), cent.amount(12)
-    (12, 0.12)
+    >>> cent.units("tell", "cost", 0.121), cent.units("tell", "cost", -0.129), cent.amount(13)
+    (13, -12, 0.13)
     """
 
     size: Decimal
     over: int  # the size is over/under in lowest terms
     under: int
+    half_even: bool = False  # as ledgers of the first format round
 
     @staticmethod
-    def named(text: object) -> "Unit":
+    def named(text: object, half_even: bool = False) -> "Unit":
         """The unit that a decimal number names, such as "1e-9"."""
         try:
             size = Decimal(str(text)).normalize()
@@ -35,24 +38,51 @@ class Unit(NamedTuple):
             good = False
         if not good or isinstance(text, bool):
             raise BadParameter("Campaign", "unit", 'a decimal number from 1e-18 to 1e18, such as "1e-9"', text)
-        return Unit(size, *Fraction(size).as_integer_ratio())
+        return Unit(size, *Fraction(size).as_integer_ratio(), half_even)
 
-    def units(self, owner: str, name: str, value: object) -> int:
-        """How many units an amount is; floats count as the decimal number they print as."""
+    def units(self, owner: str, name: str, value: object, *, up: bool = True) -> int:
+        """How many units an amount is; floats count as the decimal number they print as.
+
+        What is not whole is rounded up, or down where it is not `up`: a budget, which must not become more.
+        """
+        return self.measured(owner, name, value, up=up)[0]
+
+    def measured(self, owner: str, name: str, value: object, *, up: bool = True) -> tuple[int, bool]:
+        """The same, and whether it had to be rounded.
+
+        >>> Unit.named("0.01").measured("tell", "cost", 0.0049)
+        (1, True)
+        """
         exact = _decimal(value)
         if exact is None:
             raise BadParameter(owner, name, "a finite number", value)
-        magnitude = exact.adjusted() - self.size.adjusted() if exact else -math.inf
-        if abs(magnitude) > 20:  # far below one unit, or far above what is allowed: no need to count
-            return 0 if magnitude < 0 else self._at_most(MOST + 1, owner, name, value)
+        if not exact:
+            return 0, False
+        magnitude = exact.adjusted() - self.size.adjusted()
+        if magnitude > 20:  # far above what is allowed: no need to count
+            return self._at_most(MOST + 1, owner, name, value), True
+        rounding = ROUND_HALF_EVEN if self.half_even else ROUND_CEILING if up else ROUND_FLOOR
+        if magnitude < -20:  # far below one unit
+            return int((Decimal("0.1") * (1 if exact > 0 else -1)).to_integral_value(rounding)), True
         if self.size.as_tuple().digits == (1,):  # a power of ten: Fraction would be slow
-            units = int(exact.scaleb(-self.size.adjusted(), _EXACT).to_integral_value(ROUND_HALF_EVEN))
-            return self._at_most(units, owner, name, value)
-        return self._at_most(round(Fraction(exact) / Fraction(self.over, self.under)), owner, name, value)
+            scaled = exact.scaleb(-self.size.adjusted(), _EXACT)
+            units = int(scaled.to_integral_value(rounding))
+            return self._at_most(units, owner, name, value), scaled != units
+        ratio = Fraction(exact) / Fraction(self.over, self.under)
+        units = round(ratio) if self.half_even else math.ceil(ratio) if up else math.floor(ratio)
+        return self._at_most(units, owner, name, value), ratio != units
 
     def amount(self, units: int) -> float:
         """The float nearest to this many units."""
         return units * self.over / self.under
+
+    def shown(self, units: int | None) -> str:
+        """An amount for a message.
+
+        >>> Unit.named("0.01").shown(1250), Unit.named("0.01").shown(None)
+        ('12.5', 'none')
+        """
+        return "none" if units is None else f"{self.amount(units):.15g}"
 
     def _at_most(self, units: int, owner: str, name: str, value: object) -> int:
         if abs(units) > MOST:

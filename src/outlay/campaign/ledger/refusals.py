@@ -1,10 +1,10 @@
 """What a command is refused for, whatever it asks: decisions and arms that are not there, amounts out of range."""
 
+from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.state import Decision, State
 from outlay.errors import BadParameter, CampaignConflict, UnknownDecision
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
-MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 MOST_NAMED = 20  # arms in a message
 
 
@@ -34,6 +34,15 @@ def check_reward(owner: str, reward: float) -> None:
     """Refuse a reward whose square would be too large for the sums."""
     if not abs(reward) <= MOST_REWARD:
         raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
+
+
+def in_seconds(micros: int | None) -> str:
+    """A time span for a message.
+
+    >>> in_seconds(90_000_000), in_seconds(None)
+    ('90 s', 'none')
+    """
+    return "none" if micros is None else f"{micros / 1e6:g} s"
 
 
 def unknown_arm(state: State, owner: str, name: object) -> BadParameter:

@@ -8,11 +8,12 @@ import msgspec
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer
+from outlay.campaign.ledger.admission import Namer, admissible, choose
+from outlay.campaign.ledger.agreement import check_event
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
-from outlay.errors import OutlayError
+from outlay.errors import OutlayError, StoreError
 from outlay.policies.protocol import Policy
 
 
@@ -20,11 +21,14 @@ class Replay:
     """Walks along a ledger; `version` is that of the outlay that wrote the last event which tells.
 
     With `choosing`, the policy chooses again where the campaign has it; otherwise arms are taken as given. A propensity
-    is an estimate from a hundred choices more: it is not made again.
+    is an estimate from a hundred choices more: it is not made again. Which arm a policy names may change from one
+    version of outlay to the next, and `others` lists, by version, the events where it did; the rules of money never
+    change for a ledger, whatever version it says has written it.
     """
 
     def __init__(self, choosing: bool = True) -> None:
         self.version = __version__
+        self.others: dict[str, list[int]] = {}
         self._choosing = choosing
         self._due: deque[e.AnyEvent] = deque()  # what must come next
 
@@ -42,9 +46,10 @@ class Replay:
         self.version = _version(event) or self.version
         doubt = None
         try:
+            check_event(event)
             doubt = None if state is None else self._doubt(state, record)
             return apply(state, record, policy), doubt and f"{title} {doubt}"
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError, StoreError) as error:
             raise ValueError(f"{title} {doubt or f'cannot be folded: {type(error).__name__} {error}'}") from error
 
     def _doubt(self, state: State, record: e.Record) -> str | None:
@@ -59,6 +64,8 @@ class Replay:
         said = _difference(event, wanted)
         if said:
             self._due.clear()
+        elif self._choosing and self.version != __version__ and _chooses_otherwise(state, record):
+            self.others.setdefault(self.version, []).append(record.seq)
         return said
 
     def _wanted(self, state: State, event: e.AnyEvent, at: int) -> e.AnyEvent | None:
@@ -71,7 +78,7 @@ class Replay:
 
     def _chooser(self, state: State, event: e.AnyEvent) -> Namer | None:
         """Who chooses again; None where nothing is chosen."""
-        if self._choosing and state.learner:
+        if self._choosing and state.learner and self.version == __version__:
             return state.learner
         return _Given(event) if isinstance(event, (e.Asked, e.Exhausted, e.Added)) else None
 
@@ -91,19 +98,26 @@ class _Given:
         pass
 
 
+def _chooses_otherwise(state: State, record: e.Record) -> bool:
+    """Whether an arm was named that the policy, where it is at hand, does not name."""
+    if not isinstance(record.event, e.Asked) or state.learner is None:
+        return False
+    return choose(state, admissible(state), record.seq)[0] != record.event.arm
+
+
 def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
     """The command that an event says it came from."""
     match event:
         case e.Asked():
             return c.Ask(event.key, event.ttl)
         case e.Told():
-            return c.Tell(event.decision, event.cost, event.reward)
+            return c.Tell(event.decision, event.cost, event.reward, None, event.rounded)
         case e.Voided():
             return c.Void(event.decision, event.reason)
         case e.Extended():
             return c.Extend(event.decision, event.expires - at)
         case e.Amended():
-            return c.Amend(event.decision, event.cost, event.reward, event.reason)
+            return c.Amend(event.decision, event.cost, event.reward, event.reason, event.rounded)
         case e.Budgeted():
             return c.SetBudget(event.budget)
         case e.Added():
@@ -134,6 +148,8 @@ def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:
     if isinstance(event, e.Asked) and isinstance(wanted, e.Asked):
         policy = f"{wanted.policy.rpartition('@')[0]}@{_version(event)}"
         wanted = msgspec.structs.replace(wanted, policy=policy, propensity=event.propensity)
+    if isinstance(event, e.Expired) and isinstance(wanted, e.Expired):
+        wanted = msgspec.structs.replace(wanted, unlearned=event.unlearned)
     for field in event.__struct_fields__:
         got, want = getattr(event, field), getattr(wanted, field)
         if repr(got) != repr(want):

@@ -11,7 +11,7 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.fold import stored_policy
+from outlay.campaign.ledger.fold import checked_policy
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State
 from outlay.policies.protocol import Bares, Policy
@@ -40,6 +40,7 @@ class _Snapshot(msgspec.Struct):
     version: str
     seq: int
     at: int
+    head: str
     budget: int
     paused: bool
     ended: Ending | None
@@ -59,8 +60,8 @@ def dump(state: State) -> bytes | None:
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in known]
     body = msgspec.msgpack.encode(
         _Snapshot(
-            *(__version__, state.seq, state.at, state.budget, state.paused, state.ended, state.warmed),
-            *(state.opened, state.arms, list(state.pending.values())),
+            *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
+            *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
             _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
         )
     )
@@ -77,9 +78,9 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     if kept.version != __version__:
         return None
-    policy = stored_policy(kept.opened.terms) if policy is None else policy
+    policy = checked_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)
-    state.seq, state.at, state.budget = kept.seq, kept.at, kept.budget
+    state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
     for decision in kept.pending:
         state.launch(decision)

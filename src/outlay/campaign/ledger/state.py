@@ -5,13 +5,25 @@ from typing import Literal
 
 import msgspec
 
-from outlay.campaign.ledger.events import ArmTerms, Opened
+from outlay.campaign.ledger.chain import NOTHING
+from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 
 Standing = Literal["pending", "told", "expired", "voided"]
+Said = Literal["open", "told", "expired", "void"]  # the same, to users
 Ending = Literal["exhausted", "closed"]
 FEW = 64  # deadlines out of date that may wait to be dropped
+
+
+def said(standing: Standing) -> Said:
+    """How a decision stands, in the words of `Pull.standing`."""
+    return "open" if standing == "pending" else "void" if standing == "voided" else standing
+
+
+def unit_of(terms: Terms) -> Unit:
+    """What the campaign counts its money in, and how it rounds."""
+    return Unit.named(terms.unit, half_even=terms.format < 2)
 
 
 class Decision(msgspec.Struct):
@@ -68,9 +80,10 @@ class State:
         self.opened, self.arms = opened, arms
         self.learner = learner  # None where the policy is not built in and was not given: then nothing can be asked
         self.name, self.terms, self.budget = opened.name, opened.terms, opened.budget
-        self.unit = Unit.named(opened.terms.unit)
+        self.unit = unit_of(opened.terms)
         self.seq = 0
         self.at = 0
+        self.head = NOTHING  # the hash of the last event
         self.paused = False
         self.ended: Ending | None = None
         self.warmed: list[str] = []

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.campaign.ledger.commands import Ask, Command, Sweep, Tell
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Answer, Reply, pull_of, receipt_of
+from outlay.errors import PullOver
 from outlay.policies.protocol import Policy
 
 
@@ -29,6 +30,9 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Poli
             records += more
         try:
             state, more, reply = step(state, command, now, policy)
+        except PullOver as over:
+            over.pull = pull_of(state, over.decision) if state else None
+            replies.append(over)
         except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
             replies.append(error)
         else:
@@ -45,6 +49,6 @@ def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
 def _shown(state: State, command: Command, reply: int | None) -> Answer:
     if isinstance(command, Ask) and reply is not None:
         return pull_of(state, reply)
-    if isinstance(command, Tell):
-        return receipt_of(state, command.decision, duplicate=bool(reply))
+    if isinstance(command, (Tell, Amend)):
+        return receipt_of(state, command.decision, bool(reply), command.rounded)
     return reply

@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from outlay.campaign.stores import tables
 from outlay.errors import BadParameter, NoCampaign, StoreError
 
-REVISION = "0001"  # of the tables this version reads and writes
+REVISION = "0002"  # of the tables this version reads and writes
 BUSY = 30.0  # seconds to wait for another process's transaction on a SQLite file
 SILENCE = 300.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
 _ALLOWED = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.compiler import compiles
 
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, Void
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
@@ -47,7 +48,14 @@ def write(connection: Connection, number: int, state: State, records: list[Recor
     connection.execute(
         _NEW_EVENT,
         [
-            {"campaign": number, "seq": record.seq, "at": record.at, "body": to_json(record.event), "batch": by}
+            {
+                "campaign": number,
+                "seq": record.seq,
+                "at": record.at,
+                "body": to_json(record.event),
+                "batch": by,
+                "before": record.before,
+            }
             for record in records
         ],
     )
@@ -70,6 +78,7 @@ def state_of(connection: Connection, name: str) -> State | None:
     assert isinstance(first.event, Opened)  # noqa: S101 (every ledger starts so)
     state = State(first.event, list(arms(connection, row.id)), None)
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
+    state.head = row.head or NOTHING
     return state
 
 
@@ -92,13 +101,14 @@ def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator
 def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
     """The events of a campaign after the first `after`, in order."""
     table = tables.event
-    wanted = sa.select(table.c.seq, table.c.at, table.c.body).where(table.c.campaign == number, table.c.seq > after)
-    for seq, at, body in connection.execute(wanted.order_by(table.c.seq).limit(most)):
+    wanted = sa.select(table.c.seq, table.c.at, table.c.body, table.c.before).where(table.c.campaign == number)
+    later = wanted.where(table.c.seq > after).order_by(table.c.seq).limit(most)
+    for seq, at, body, before in connection.execute(later):
         try:
             event = from_json(body)
         except msgspec.DecodeError:
             raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
-        yield Record(seq, at, event)
+        yield Record(seq, at, event, before)
 
 
 def names(connection: Connection) -> list[str]:
@@ -160,6 +170,7 @@ def _campaign(state: State) -> dict[str, Any]:
         "reward": state.reward,
         "paused": state.paused,
         "ended": state.ended,
+        "head": state.head,
     }
 
 

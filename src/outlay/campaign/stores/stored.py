@@ -13,7 +13,7 @@ from outlay.errors import NoCampaign
 
 CHUNK = 2000  # events read at a time
 
-Line = tuple[int, int, str]  # number, time and text of an event
+Line = tuple[int, int, str, str | None]  # number, time and text of an event, and the hash of the one before
 Row = Mapping[str, object]
 
 
@@ -30,11 +30,11 @@ class Stored:
         self._connection = connection
 
     def lines(self) -> Iterator[Line]:
-        """The number, time and text of every event, in order, as they are needed."""
+        """Every event, in order, as they are needed."""
         table = tables.event
-        wanted = sa.select(table.c.seq, table.c.at, table.c.body).where(table.c.campaign == self.number)
+        wanted = sa.select(table.c.seq, table.c.at, table.c.body, table.c.before).where(table.c.campaign == self.number)
         for row in self._connection.execute(wanted.order_by(table.c.seq), execution_options={"yield_per": CHUNK}):
-            yield row.seq, row.at, row.body
+            yield row.seq, row.at, row.body, row.before
 
     def arms(self) -> dict[int, Row]:
         """The row of every arm, by its number."""

@@ -39,6 +39,7 @@ campaign = Table(
     Column("reward", Float(53), nullable=False),
     Column("paused", Boolean, nullable=False),
     Column("ended", String(16)),
+    Column("head", String(64)),  # the hash of the last event; NULL where an older version wrote that
 )
 
 arm = Table(
@@ -93,6 +94,7 @@ event = Table(
     Column("at", _Big, nullable=False),
     Column("body", Text, nullable=False),  # JSON
     Column("batch", String(40), nullable=False),  # the transaction that wrote it
+    Column("before", String(64)),  # the hash of the event before it; NULL where an older version wrote it
     sqlite_with_rowid=False,
 )
 

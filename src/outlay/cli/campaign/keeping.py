@@ -12,16 +12,17 @@ FAILED = 1  # exit code
 
 @click.command(epilog=example("outlay campaign verify || mail -s 'the ledger is damaged' me"))
 @on_campaign
+@click.option("--expected-head", metavar="HASH", help="Of an event, from a receipt or an export: it must be there.")
 @click.pass_context
-def verify(ctx: click.Context, store: str, name: str) -> None:
+def verify(ctx: click.Context, store: str, name: str, expected_head: str | None) -> None:
     """Fold and decide every event again, and compare with every row and every choice.
 
-    Prints {"name", "events", "decisions", "problems", "notes", "choices_checked"}; exits with 1 where there are
-    problems.
+    Prints {"name", "events", "decisions", "problems", "notes", "choices_checked", "head"}; exits with 1 where there
+    are problems.
     """
     from outlay.campaign import verify
 
-    verdict = verify(store, name)
+    verdict = verify(store, name, expected_head=expected_head)
     show(verdict)
     ctx.exit(0 if verdict.ok else FAILED)
 

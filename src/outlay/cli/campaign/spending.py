@@ -65,6 +65,7 @@ ENDED, NOT_NOW = 3, 4  # exit codes
     help=f"The reward that an expired pull counts for; {DEFAULT.default_reward:g} if not given.",
 )
 @click.option("--max-in-flight", type=int, help="The most pulls under way at once.")
+@click.option("--first-pulls", type=int, help="The most pulls under way at once of an arm whose cost is not known.")
 @click.option("--propensity-draws", type=int, help="Draws that estimate how likely a random choice was.")
 @click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")
 def new(
@@ -113,8 +114,8 @@ def new(
 def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | None, ttl: float | None) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"decision", "arm", "reserved", "expires", "propensity"}. At the end it prints null and exits with 3; if
-    no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
+    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing"}. At the end it prints null and exits
+    with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     from outlay.errors import NotNow
 
@@ -145,9 +146,9 @@ def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | Non
 def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal | None, reward: float | None) -> None:
     """Record what the pull DECISION cost and earned; if DECISION is -, lines of JSON on stdin name the pulls.
 
-    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun"}. Repeating a tell changes
-    nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2 if a line
-    was malformed.
+    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun", "rounded", "head"}. Repeating a tell
+    changes nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2
+    if a line was malformed.
     """
     if (decision == "-") != (cost is None and reward is None) or (cost is None) != (reward is None):
         raise click.UsageError("give DECISION with --cost and --reward, or - and lines of JSON on stdin")
