@@ -29,10 +29,9 @@ from outlay.compiler import cache
 from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.compiler.records import described, shape
 from outlay.compiler.untyped import FieldTuple, NumbaType
-from outlay.compiler.vocabulary import OPTIONS, OWN, learn
+from outlay.compiler.vocabulary import OPTIONS, OWN, Function, learn
 from outlay.parameters import is_record
 
-Function = Callable[..., Any]
 TypeOf = Callable[[FieldTuple], NumbaType]  # the numba type of a value
 Signature = Callable[[TypeOf], tuple[NumbaType, ...]]  # the numba types of a function's arguments
 
@@ -45,17 +44,19 @@ class CannotCompile(Exception):
     """Numba refuses the policy, its memory or a law; the message says why, in one line."""
 
 
-def compiled(versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature) -> Function:
+def compiled(
+    versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature, nogil: bool = True
+) -> Function:
     """The first of some versions of a function that compiles, for the classes of `things`.
 
-    It is taken from this process, from disk, or compiled now. Raises CannotCompile with the reason, in one line, where
-    numba refuses all of them.
+    It is taken from this process, from disk, or compiled now; with `nogil` it lets other threads run. Raises
+    CannotCompile with the reason, in one line, where numba refuses all of them.
     """
     with _lock:
         reach = _reach(versions, things)
         key = (versions, shape(things), reach.digest)
         if key not in _entries:
-            _entries[key] = _compile(versions, things, signature, reach), reach
+            _entries[key] = _compile(versions, things, signature, reach, nogil), reach
         return _entries[key][0]
 
 
@@ -75,27 +76,27 @@ def _folder(versions: tuple[Function, ...], things: tuple[FieldTuple, ...], reac
 
 
 def _compile(
-    versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature, reach: Reach
+    versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature, reach: Reach, nogil: bool
 ) -> Function:
     if not reach.portable or _changed(reach):
         copies = StandIns(reach)
         for function in copies.functions:
             learn(function)
-        return _entry(tuple(map(copies.of, versions)), signature(lambda thing: type_of(thing, copies.of)))
+        return _entry(tuple(map(copies.of, versions)), signature(lambda thing: type_of(thing, copies.of)), nogil=nogil)
     for function in reach.functions:
         learn(function)
     types_of_arguments = signature(lambda thing: type_of(thing, lambda cls: cls))
     where = _folder(versions, things, reach)
     if where is None:
-        return _entry(versions, types_of_arguments)
+        return _entry(versions, types_of_arguments, nogil=nogil)
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
     try:
-        return _entry(versions, types_of_arguments, cache=True)
+        return _entry(versions, types_of_arguments, nogil=nogil, cache=True)
     except CannotCompile:
         raise
     except Exception:  # a damaged cache can fail in any way; if it was not the cache, compiling without it fails too
         shutil.rmtree(where, ignore_errors=True)
-        return _entry(versions, types_of_arguments)
+        return _entry(versions, types_of_arguments, nogil=nogil)
     finally:
         numba.config.CACHE_DIR = before
 
@@ -104,7 +105,7 @@ def _entry(versions: tuple[Function, ...], signature: tuple[NumbaType, ...], **o
     """Compile the first version that numba does not refuse."""
     for version in versions:
         try:
-            entry: Function = numba.njit(nogil=True, **OPTIONS, **options)(version).compile(signature)
+            entry: Function = numba.njit(**OPTIONS, **options)(version).compile(signature)
         except NumbaError as error:
             refusal = error
         else:

@@ -10,7 +10,7 @@ from outlay.compiler import dispatch
 from outlay.compiler.dispatch import TypeOf
 from outlay.compiler.untyped import FieldTuple, NumbaType
 from outlay.engine import loop
-from outlay.engine.compiler.vocabulary import counting_play
+from outlay.engine.compiler.vocabulary import PLAY
 
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 
@@ -30,4 +30,4 @@ def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple) -> Calla
         numbers = types.float64[::1], types.int64, types.int64, types.int64
         return (_GENERATOR, *map(type_of, arguments), *numbers)
 
-    return dispatch.compiled((loop.play, counting_play), (policy, memory, world), signature)
+    return dispatch.compiled(PLAY, (policy, memory, world), signature)

@@ -4,25 +4,21 @@
 - `law_at` rebuilds a law from its row of the table, by an expression made from the law's type.
 """
 
-import types as python
 from typing import Any
 
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import intrinsic, overload
 
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.untyped import Emitter, Found, NumbaType
-from outlay.compiler.vocabulary import OPTIONS, OWN, learn
+from outlay.compiler.vocabulary import OPTIONS, OWN, lean, learn
 from outlay.engine import loop
 from outlay.engine.compiler.world import law_at
 
-# The same loop for policies that make arrays as they go: copies, since numba knows a function by its identity.
-_counting_advance = python.FunctionType(loop.advance.__code__, vars(loop))
-counting_play = python.FunctionType(loop.play.__code__, {**vars(loop), "advance": _counting_advance})
-
-OWN.update((law_at, loop.advance, loop.decide, loop.play, counting_play))
+OWN.update((law_at, loop.decide))
+PLAY = lean(loop.play, loop.advance)
 
 
 def _decide(
@@ -78,9 +74,5 @@ def row_source(law: NumbaType, like: str) -> str:
 
 overload(loop.decide, strict=False, jit_options=OPTIONS)(_decide)
 overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
-# Reference counts on array fields and row views would cost more than the arithmetic: inlined into its caller, which
-# counts the references of what Python passed, the loop can do without.
-register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
-register_jitable(**OPTIONS)(_counting_advance)
 for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values()).functions:
     learn(_function)

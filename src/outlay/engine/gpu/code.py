@@ -219,7 +219,7 @@ def _turn(half_turns: float) -> tuple[float, float]:
 registry.register_attr(_Fields)
 registry.register_attr(_UniFields)
 for _name, _arity in PROTOCOL.items():
-    _learn_method(_name, ", ".join("abc"[:_arity]))
+    _learn_method(_name, ", ".join("abcd"[:_arity]))
 for _name in VERBS:
     _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
 overload(decide.decide, strict=False, jit_options=OPTIONS)(_decide)
