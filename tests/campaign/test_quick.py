@@ -75,6 +75,27 @@ def told(policy: Any, entry: Any, stories: int) -> int:
     return len(calls)
 
 
+def assert_samples_are_taken_in(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By compiled code as by the interpreter, bit for bit."""
+    monkeypatch.setattr(quick, "AFTER", 1)
+    one, other, rng = Learner(policy, 3, 50.0), Learner(policy, 3, 50.0), np.random.default_rng(2)
+    one.choose(range(3), {}, 0.0, Stream(0, 1))
+    assert one._quick._learning is not None
+    one._quick._learning.over.wait()
+    assert one._quick._learning.failure is None
+    assert one._quick.find(one.policy, one.memory)
+    for n in range(300):
+        arm, cost, reward = int(rng.integers(3)), float(rng.normal(1.0, 0.7)), round(float(rng.normal(1.0, 0.5)), 1)
+        one.observe(arm, cost, reward, Stream(0, n))
+        other.observe(arm, cost, reward, Stream(0, n))
+        assert bits(one) == bits(other)
+        if n == 150:
+            one.widen(Stream(0, n))
+            other.widen(Stream(0, n))
+            assert not one._quick.learn(one.memory, 0, 1.0, 1.0)  # no choice has looked at this memory
+            one.choose(range(4), {1: 2}, 0.0, Stream(0, 1))
+
+
 @pytest.mark.parametrize("policy", EVERY_DAY, ids=repr)
 def test_the_function_that_is_compiled_chooses_as_campaigns_always_did(policy: Any) -> None:
     assert told(policy, name_arm, stories=8) > 100
@@ -93,6 +114,7 @@ def test_compiled_choices_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert coming.failure is None
     assert coming.entry is not None
     assert told(policy, coming.entry, stories=40) > 1000
+    assert_samples_are_taken_in(policy, monkeypatch)
     assert ordered(policies.Thrifty(slope=0.5), monkeypatch) is coming
 
 
@@ -102,6 +124,7 @@ def test_compiled_choices_are_the_same_whatever_the_policy(policy: Any, monkeypa
     coming = ordered(policy, monkeypatch)
     assert coming.failure is None
     assert told(policy, coming.entry, stories=300) > 5000
+    assert_samples_are_taken_in(policy, monkeypatch)
 
 
 @pytest.mark.parametrize("make", [Moments.empty, lambda arms: Pooled.empty(arms, keep=4), Opened.empty])

@@ -1,4 +1,4 @@
-"""A choice that counts pulls under way as made, whatever the number of arms: what compiled campaigns call.
+"""A choice that counts pulls under way as made, whatever the number of arms: what campaigns have compiled.
 
 The samples that are expected of pulls under way are imagined in the memory itself, the arm is named, and the memory is
 set back, last first: nothing is copied. Everything here runs in the interpreter and compiled.
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from outlay.beliefs import Sample
 from outlay.formulas.boxes import Floats, Ints
 from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.changes import report
@@ -75,27 +76,32 @@ PICKERS = {"lazy score": Scoring, "score": Scoring, "excess": Comparing, "openin
 
 
 def name_arm(
-    picker: Any, memory: Memory, pulls: Counts, totals: Floats, everywhere: Floats, flying: Ints, kept: Floats,
+    picker: Any, memory: Memory, pulls: Counts, totals: Floats, unknown: float, flying: Ints, kept: Floats,
     desk: Desk, noted: Ints,
 ) -> int:  # fmt: skip
     """The arm to pull next.
 
-    `pulls` and `totals` are each arm's samples and their sums of cost and reward, `everywhere` what is expected of an
-    arm without any. `flying` has the arms with pulls under way, in order, and how many each; `kept` has a row of room
-    for each of them. `noted` are arms that something was learned of since the last choice.
+    `pulls` and `totals` are each arm's samples and their sums of cost and reward; `unknown` is the cost that is
+    expected of a pull before there are any. `flying` has the arms with pulls under way, in order, and how many each;
+    `kept` has a row of room for each of them. `noted` are arms that something was learned of since the last choice.
     """
-    return imagine_and_pick(picker, memory, pulls, totals, everywhere, flying, kept, desk, noted)
+    return imagine_and_pick(picker, memory, pulls, totals, unknown, flying, kept, desk, noted)
 
 
 def imagine_and_pick(
-    picker: Any, memory: Memory, pulls: Counts, totals: Floats, everywhere: Floats, flying: Ints, kept: Floats,
+    picker: Any, memory: Memory, pulls: Counts, totals: Floats, unknown: float, flying: Ints, kept: Floats,
     desk: Desk, noted: Ints,
 ) -> int:  # fmt: skip
     """`name_arm`; compiled into it without counting references."""
     different = list_changed(pulls, flying, desk, noted)
+    usual_cost, usual_reward = unknown, 0.0
+    for i in range(flying.shape[1]):
+        if pulls[flying[ARM, i]] == 0:
+            usual_cost, usual_reward = mean_of_all(pulls, totals, unknown)
+            break
     for i in range(flying.shape[1]):
         arm, count, samples = flying[ARM, i], flying[COUNT, i], pulls[flying[ARM, i]]
-        cost, reward = float(everywhere[0]), float(everywhere[1])
+        cost, reward = usual_cost, usual_reward
         if samples > 0:
             cost, reward = float(totals[arm, 0]) / samples, float(totals[arm, 1]) / samples
         memory.keep(arm, count, kept[i])
@@ -107,6 +113,23 @@ def imagine_and_pick(
         pulls[arm] -= count
         memory.restore(arm, count, kept[i])
     return choice
+
+
+def take_in_sample(memory: Memory, arm: int, cost: float, reward: float) -> None:
+    """Learn one sample."""
+    memory.observe(arm, cost, reward)
+
+
+def mean_of_all(pulls: Counts, totals: Floats, unknown: float) -> Sample:
+    """What a pull of any arm cost and earned on average, or (unknown, 0.0); sums are taken in the order of the arms."""
+    samples, cost, reward = 0, 0.0, 0.0
+    for arm in range(len(pulls)):
+        samples += pulls[arm]
+        cost += totals[arm, 0]
+        reward += totals[arm, 1]
+    if samples == 0:
+        return unknown, 0.0
+    return float(cost) / samples, float(reward) / samples
 
 
 def list_changed(pulls: Counts, flying: Ints, desk: Desk, noted: Ints) -> int:

@@ -69,7 +69,8 @@ class Learner:
 
     def observe(self, arm: int, cost: float, reward: float, stream: Stream) -> None:
         """Learn one sample."""
-        self.memory = _observed(self.memory, arm, cost, reward)
+        if not self._quick.learn(self.memory, arm, cost, reward):
+            self.memory = _observed(self.memory, arm, cost, reward)
         if self._settles:
             cast("Settles", self.policy).settle(self.memory, cast("np.random.Generator", stream))
         self.pulls[arm] += 1
@@ -135,7 +136,7 @@ class Learner:
     def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream) -> int:
         """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each."""
         if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory):
-            return self._quick.choose(self.memory, self.pulls, self.totals, self._everywhere, under_way)
+            return self._quick.choose(self.memory, self.pulls, self.totals, self._unknown(), under_way)
         memory, pulls = self._with(under_way)
         n = int(pulls.sum())
         if self._kind == "choose":
@@ -192,7 +193,11 @@ class Learner:
         if count:
             cost, reward = self.totals.sum(axis=0).tolist()
             return cost / count, reward / count
-        return (self._budget / ASSUMED if self._opening else 1.0), 0.0
+        return self._unknown(), 0.0
+
+    def _unknown(self) -> float:
+        """What a pull is taken to cost before any was told."""
+        return self._budget / ASSUMED if self._opening else 1.0
 
     def _rate(self, arm: int) -> float:
         cost, reward = self.totals[arm]

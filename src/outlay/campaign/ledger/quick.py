@@ -6,12 +6,11 @@ comparison whose memory can be set back after pulls under way were imagined in i
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from outlay.beliefs import Sample
 from outlay.beliefs.sums import ROOM
 from outlay.compiler.ahead import Coming, order, possible
 from outlay.compiler.records import coerced, shape
@@ -24,9 +23,8 @@ UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are
 
 LOG = logging.getLogger("outlay.campaign")
 AFTER = 1000  # choices: most scripts are over before
-CODE = "outlay.campaign.ledger.compiled:NAME_ARM"
+CODE = "outlay.campaign.ledger.compiled"
 NO_PULLS: Ints = np.zeros((2, 0), np.int64)
-NO_SAMPLE: Floats = np.zeros(2)
 
 
 class Quick:
@@ -37,7 +35,8 @@ class Quick:
         self._picker_of: Any = PICKERS.get(way_of(type(policy)).name) if ours else None
         self._picker: Any = None  # None where compiled code is out of the question
         self._choices = 0
-        self._coming: Coming | None = None
+        self._coming: Coming | None = None  # `imagined.name_arm`
+        self._learning: Coming | None = None  # `imagined.take_in_sample`
         self._made_for: object = None  # the types of picker and memory that the code is compiled for
         self._fits: tuple[object, object] = None, None  # the picker and the memory that have these types
         self._noted: set[int] = set()  # arms that something was learned of since the last choice
@@ -70,28 +69,31 @@ class Quick:
             self._fits = picker, memory
         return True
 
-    def choose(
-        self, memory: MemoryTuple, pulls: Counts, totals: Floats, everywhere: Callable[[], Sample], under_way: UnderWay
-    ) -> int:
-        """The arm to pull next, of all; `everywhere()` is what is expected of an arm without samples."""
+    def choose(self, memory: MemoryTuple, pulls: Counts, totals: Floats, unknown: float, under_way: UnderWay) -> int:
+        """The arm to pull next, of all; `unknown` is the cost that is expected before there are samples."""
         if len(self._desk.flying[0]) != len(pulls):
             self._desk = Desk.start(len(pulls))
-        flying, expected = NO_PULLS, NO_SAMPLE
+        flying = NO_PULLS
         if under_way:
             arms = sorted(under_way)
             flying = np.array((arms, [under_way[arm] for arm in arms]), np.int64)
             if len(arms) > len(self._kept):
                 self._kept = np.zeros((2 * len(arms), ROOM))
-            if not pulls[flying[0]].all():
-                expected = np.array(everywhere())
         noted = np.fromiter(self._noted, np.int64, len(self._noted))
         self._noted.clear()
         assert self._coming is not None  # noqa: S101 (it was found)
         assert self._coming.entry is not None  # noqa: S101
         arm: int = self._coming.entry(
-            self._picker, memory, pulls, totals, expected, flying, self._kept, self._desk, noted
+            self._picker, memory, pulls, totals, unknown, flying, self._kept, self._desk, noted
         )  # fmt: skip
         return arm
+
+    def learn(self, memory: MemoryTuple, arm: int, cost: float, reward: float) -> bool:
+        """Take in a sample by compiled code, if that is at hand for this memory; whether it was."""
+        if self._learning is None or self._fits[1] is not memory or self._learning.entry is None:
+            return False
+        self._learning.entry(memory, arm, cost, reward)
+        return True
 
     def _send_for(self, policy: Policy) -> bool:
         """Have the code made ready, if it is time to."""
@@ -103,8 +105,10 @@ class Quick:
             return False
         memory = memory_of(policy, 1)
         self._made_for = shape((self._picker, memory))
-        numbers = np.zeros(1, np.int64), np.zeros((1, 2)), NO_SAMPLE, NO_PULLS, self._kept
-        self._coming = order(CODE, (self._picker, memory, *numbers, Desk.start(1), np.zeros(0, np.int64)))
+        numbers = np.zeros(1, np.int64), np.zeros((1, 2)), 1.0, NO_PULLS, self._kept
+        self._learning = order(f"{CODE}:TAKE_IN_SAMPLE", (memory, 0, 1.0, 1.0))
+        arguments = self._picker, memory, *numbers, Desk.start(1), np.zeros(0, np.int64)
+        self._coming = order(f"{CODE}:NAME_ARM", arguments)
         return True
 
     def _give_up(self) -> None:
