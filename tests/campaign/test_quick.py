@@ -43,7 +43,7 @@ def ordered(policy: Any, monkeypatch: pytest.MonkeyPatch) -> ahead.Coming:
     learner = Learner(policy, 3, 50.0)
     learner.choose(range(3), {}, 0.0, Stream(0, 1))
     assert learner._quick._coming is not None
-    learner._quick._coming.over.wait()
+    learner._quick.wait()
     return learner._quick._coming
 
 
@@ -81,7 +81,7 @@ def assert_samples_are_taken_in(policy: Any, monkeypatch: pytest.MonkeyPatch) ->
     one, other, rng = Learner(policy, 3, 50.0), Learner(policy, 3, 50.0), np.random.default_rng(2)
     one.choose(range(3), {}, 0.0, Stream(0, 1))
     assert one._quick._learning is not None
-    one._quick._learning.over.wait()
+    one._quick.wait()
     assert one._quick._learning.failure is None
     assert one._quick.find(one.policy, one.memory)
     for n in range(300):

@@ -95,6 +95,11 @@ class Quick:
         self._learning.entry(memory, arm, cost, reward)
         return True
 
+    def wait(self) -> None:
+        """Until what was sent for is there, or does not come: for measurements and tests."""
+        for coming in filter(None, (self._coming, self._learning)):
+            coming.over.wait()
+
     def _send_for(self, policy: Policy) -> bool:
         """Have the code made ready, if it is time to."""
         self._choices += 1
