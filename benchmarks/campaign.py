@@ -27,6 +27,7 @@ from tests.campaign.postgres import Server, unavailable
 
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
+from outlay.campaign.ledger import quick
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.errors import NotNow
@@ -38,7 +39,7 @@ BUDGET = 1e6
 SECONDS = 2.0
 TURNS = 3
 BATCH = 200
-CHOICES = 1000  # that are timed, one after the other
+CHOICES = 400  # that are timed, one after the other
 WORKER = Path(__file__).with_name("optuna_worker.py")
 
 
@@ -202,20 +203,26 @@ def growth(folder: Path, events: int, console: Console) -> None:
     console.print(f"Opening it takes {1000 * statistics.median(openings):.0f} ms.")
 
 
-def choices(console: Console, counts: tuple[int, ...] = (10, 100, 1000)) -> None:
-    """What a choice costs in CPU time among many arms: by certificate, as campaigns choose, and by comparing all."""
+def choices(console: Console, counts: tuple[int, ...] = (3, 100, 1000)) -> None:
+    """What a choice costs in CPU time: compiled, interpreted by certificate, and by comparing all arms."""
     table = Table("policy", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("arms", "under way", "µs a choice", "median", "comparing all", "÷"):
+    for name in ("arms", "under way", "µs compiled", "interpreted", "÷", "comparing all", "÷"):
         table.add_column(name, justify="right")
-    for policy, arms, under_way in itertools.product((Frugal(), Thrifty()), counts, (0, 8)):
-        quick, slow = map(np.array, choice_times(policy, arms, under_way))
-        times = f"{quick.mean():,.0f}", f"{np.median(quick):,.0f}", f"{slow.mean():,.0f}"
-        table.add_row(type(policy).__name__, f"{arms:,}", str(under_way), *times, f"{slow.mean() / quick.mean():.1f}")
+    for policy, arms, under_way in itertools.product((Frugal(), Thrifty()), counts, (0, 64)):
+        compiled, _ = map(np.mean, choice_times(policy, arms, under_way, compiled=True))
+        lazy, slow = map(np.mean, choice_times(policy, arms, under_way))
+        gains = f"{lazy / compiled:.1f}", f"{slow:,.0f}", f"{slow / compiled:.1f}"
+        table.add_row(
+            type(policy).__name__, f"{arms:,}", str(under_way), f"{compiled:,.1f}", f"{lazy:,.1f}", *gains
+        )  # fmt: skip
     console.print(table)
 
 
-def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], list[float]]:
+def choice_times(
+    policy: Any, arms: int, under_way: int, compiled: bool = False
+) -> tuple[list[float], list[float]]:  # fmt: skip
     """Microseconds of each choice of a run, Frugal with three samples of each arm, and of some full comparisons."""
+    quick.AFTER = 1 if compiled else 10**9
     rng, opening = np.random.default_rng(0), hasattr(policy, "fresh")
     means = rng.uniform(0.5, 1.5, (arms, 2))
     learner, waiting = Learner(policy, arms, 20.0 * arms + 3000.0), deque[int]()
@@ -228,6 +235,9 @@ def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], l
 
     for arm in range(0 if opening else 3 * arms):
         learn(arm % arms)
+    if compiled:
+        learner.choose(range(arms), {}, 0.0, Stream(0, 1))
+        learner._quick.wait()
     for n in range(CHOICES):
         counts = dict(Counter(waiting))
         start = time.process_time()

@@ -26,9 +26,9 @@ from rich.table import Table
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments
+from outlay.compiler.fingerprint import Reach
+from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.backends import threads
-from outlay.engine.compiler.fingerprint import Reach
-from outlay.engine.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.loop import Passages
 from outlay.engine.task import Task
 from outlay.formulas.choose import best_by_excess

@@ -15,6 +15,9 @@ from hypothesis import settings
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
+# Tests of compiled choices ask for them: no other campaign is to start compilers on the side.
+os.environ["OUTLAY_COMPILE_AHEAD"] = "never"
+
 # Thousands of tests and all that numba keeps lie in memory: to search that for garbage every 700 objects takes a tenth
 # of the suite's time.
 gc.set_threshold(50_000, 20, 20)

@@ -11,7 +11,7 @@ from outlay.campaign.ledger.among import Among, AmongOpened
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.formulas import certificate
-from outlay.formulas.choose import best_by_excess, best_of_opened
+from outlay.formulas.choose import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
 MADE: dict[str, Any] = {
@@ -25,6 +25,9 @@ MADE: dict[str, Any] = {
 def by_comparing_all(learner: Learner, open_arms: list[int], under_way: dict[int, int]) -> int:
     """The arm that the policy names, every arm looked at."""
     memory, pulls = learner._with(under_way)
+    if hasattr(learner.policy, "score"):
+        scored = Among(memory, open_arms)
+        return open_arms[best_by_score(learner.policy, scored, pulls[open_arms], log_of(int(pulls.sum())))]
     opening = hasattr(learner.policy, "fresh")
     view: Any = memory
     if len(open_arms) < len(pulls):

@@ -11,9 +11,9 @@ import pytest
 import outlay
 from outlay import Problem, policies
 from outlay.beliefs import Moments
+from outlay.compiler.dispatch import CannotCompile
 from outlay.engine import batch
 from outlay.engine.backends import threads
-from outlay.engine.compiler.dispatch import CannotCompile
 from outlay.engine.compiler.program import program_of
 from outlay.engine.loop import Passages
 from outlay.engine.memories import can_be_packed, packed

@@ -9,9 +9,9 @@ import pytest
 from numba.extending import overload
 
 from outlay import policies
-from outlay.engine.compiler.fingerprint import Reach
-from outlay.engine.compiler.records import coerced
-from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.compiler.fingerprint import Reach
+from outlay.compiler.records import coerced
+from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choose import best_by_excess, best_of_opened
 from outlay.policies.protocol import memory_of

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from outlay import policies
-from outlay.engine.compiler.fingerprint import Reach
-from outlay.engine.compiler.records import coerced
-from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.compiler.fingerprint import Reach
+from outlay.compiler.records import coerced
+from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.lazy import Race, forget_race, lazy_best, phase_end
 from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import baselines

@@ -11,7 +11,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
-from outlay.engine.compiler.dispatch import CannotCompile
+from outlay.compiler.dispatch import CannotCompile
 from outlay.errors import InterpretedWarning
 from tests.engine.slow import slow_run
 

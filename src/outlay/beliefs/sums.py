@@ -3,7 +3,7 @@
 The update is Welford's, on values shifted by the row's first sample: a large common offset (costs of 10⁸ that differ
 in the third digit after the point) then costs no accuracy, and constant costs have variance exactly 0.
 
-These functions run in the interpreter and, except for `take_in_many` and `replace`, compiled, bit for bit alike.
+These functions run in the interpreter and, except for `replace`, compiled, bit for bit alike.
 
 Reference: B. P. Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4
 (1962).
@@ -18,6 +18,7 @@ from outlay.checks import Vector
 # of reward, and of their product. Eight numbers: one cache line per row.
 PULLS, FIRST_COST, FIRST_REWARD, MEAN_COST, MEAN_REWARD, SQUARES_COST, SQUARES_REWARD, SQUARES_CROSS = range(8)
 COLUMNS = 8
+ROOM = 3 * COLUMNS  # numbers that a memory may keep while samples of an arm are imagined
 
 
 def empty_rows(rows: int) -> Vector:
@@ -61,6 +62,18 @@ def take_in_many(s: Vector, row: int, count: int, cost: float, reward: float) ->
     s[row, SQUARES_COST] += step_cost * step_cost * pulls * weight
     s[row, SQUARES_REWARD] += step_reward * step_reward * pulls * weight
     s[row, SQUARES_CROSS] += step_cost * step_reward * pulls * weight
+
+
+def copy_row(s: Vector, row: int, room: Vector, start: int) -> None:
+    """Write a row of sums into a room, from a place on."""
+    for i in range(COLUMNS):
+        room[start + i] = s[row, i]
+
+
+def copy_back(s: Vector, row: int, room: Vector, start: int) -> None:
+    """Read a row of sums from a room again."""
+    for i in range(COLUMNS):
+        s[row, i] = room[start + i]
 
 
 def replace(s: Vector, row: int, old: Sample, new: Sample) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
-from outlay.engine.compiler.records import shape
+from outlay.compiler.records import shape
 from outlay.engine.loop import Passages
 from outlay.errors import OutlayError
 from outlay.policies.protocol import Memory, Policy, checked_memory, memory_of

@@ -2,10 +2,11 @@
 
 There, pulls are told in any order, corrected and withdrawn, and several are under way. What is certain about an arm
 rests on its belief, which has not changed unless it is reported here, and on the lead, which is looked at anew for
-every choice. So the next choice is that of `choose.best_by_excess` or `choose.best_of_opened` all the same.
+every choice. So the next choice is that of `choose.best_by_excess` or `choose.best_of_opened` all the same. Everything
+here runs in the interpreter and compiled.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from outlay.formulas.boxes import DUE, join, leave
 from outlay.formulas.certificate import (
@@ -23,7 +24,7 @@ from outlay.formulas.choose import Counts
 from outlay.formulas.ranking import note, rank, runner_up
 
 
-def report(memory: Memory, pulls: Counts, known: Certificate, arms: Iterable[int]) -> None:
+def report(memory: Memory, pulls: Counts, known: Certificate, arms: Collection[int]) -> None:
     """Say whose beliefs have changed since the last choice, in place of the arm that was named then.
 
     >>> import numpy as np
@@ -43,14 +44,14 @@ def report(memory: Memory, pulls: Counts, known: Certificate, arms: Iterable[int
     """
     marks, levels, ranking, boxes = known.marks, known.levels, known.ranking, known.boxes
     leader = int(marks[LEADER])
-    changed = {arm: memory.belief(arm) for arm in arms}
-    if any(not (pulls[arm] > 0 and belief.mean_cost > 0.0) for arm, belief in changed.items()):
-        forget_certificate(known)  # withdrawn, or without a price: rare, and then nothing is certain
-        return
+    for arm in arms:
+        if not (pulls[arm] > 0 and memory.belief(arm).mean_cost > 0.0):
+            forget_certificate(known)  # withdrawn, or without a price: rare, and then nothing is certain
+            return
     if leader < 0:
         return
-    for arm, belief in changed.items():
-        note(ranking, arm, belief)
+    for arm in arms:
+        note(ranking, arm, memory.belief(arm))
         rank(ranking, pulls, arm)
         if arm != leader:
             leave(boxes, arm)

@@ -23,10 +23,10 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from outlay.arms import AnyLaw, HasTails, LawMoments, Tails, support_of
 from outlay.arms.law import check_law
 from outlay.checks import Vector
-from outlay.engine.compiler.dispatch import classes_of, reason_of
-from outlay.engine.compiler.fingerprint import Reach
-from outlay.engine.compiler.records import coerced
-from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.compiler.dispatch import classes_of, reason_of
+from outlay.compiler.fingerprint import Reach
+from outlay.compiler.records import coerced
+from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.values import equal, hashable
 
 _FEW, _SOME, _MANY = 3_000, 100_000, 2_000_000  # draws: interpreted, and compiled

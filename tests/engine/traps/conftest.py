@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from outlay.engine.compiler.fingerprint import Reach
+from outlay.compiler.fingerprint import Reach
 from tests.engine.traps.cells import favourite
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.engine.compiler.fingerprint import Reach
+from outlay.compiler.fingerprint import Reach
 from tests.engine.traps.cells import PROBLEM, define, favourite
 from tests.engine.traps.test_cache import MODULE
 

@@ -13,9 +13,9 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import CHOOSING
 
 from outlay.beliefs import Belief, Moments
-from outlay.engine.compiler.fingerprint import Reach
-from outlay.engine.compiler.records import coerced
-from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.compiler.fingerprint import Reach
+from outlay.compiler.records import coerced
+from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.shortcut import UnderWay
+from outlay.campaign.ledger.quick import UnderWay
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.ledger.stream import Stream
 from outlay.errors import OutlayError

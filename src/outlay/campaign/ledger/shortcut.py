@@ -5,14 +5,13 @@ belongs to this process and is never stored: whatever it holds, the choice is th
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from outlay.campaign.ledger.quick import UnderWay
 from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.changes import report
 from outlay.formulas.choose import Counts
-
-UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
 
 
 class Shortcut:
@@ -55,7 +54,7 @@ class Shortcut:
         return choice
 
 
-def _places(arms: Sequence[int], some: Iterable[int]) -> Iterable[int]:
+def _places(arms: Sequence[int], some: Collection[int]) -> Collection[int]:
     """Where those of some arms that may be named stand among all that may, which are in order."""
     if isinstance(arms, range):
         return some

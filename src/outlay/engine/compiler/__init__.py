@@ -1,1 +1,1 @@
-"""From plain Python to machine code: parameters as typed tuples, arms as tables, what numba is told, what is cached."""
+"""The loop as machine code: arms as tables, and what numba is told of both."""

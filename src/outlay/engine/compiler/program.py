@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from outlay.engine.compiler.records import coerced
+from outlay.compiler.records import coerced
 from outlay.engine.compiler.world import Laws, compose
 from outlay.engine.loop import Arms, play
 from outlay.engine.memories import can_be_packed
@@ -27,7 +27,8 @@ class Program:
 
 def program_of(task: Task) -> Program:
     """Compile the policy for the problem's laws, or have it interpreted, with a warning, where numba refuses."""
-    from outlay.engine.compiler.dispatch import CannotCompile, compiled
+    from outlay.compiler.dispatch import CannotCompile
+    from outlay.engine.compiler.dispatch import compiled
 
     memory = task.memory()
     first, second = memory(), memory()

@@ -1,54 +1,24 @@
-"""What numba must be told once, so that compiled code can call what plain Python calls.
+"""What numba must be told of the loop, once, on top of `compiler.vocabulary`.
 
-- `x.score(...)`, and every other method of the protocol, on a NamedTuple is the method of that tuple's class.
 - `decide` is the variant for the kind of policy.
 - `law_at` rebuilds a law from its row of the table, by an expression made from the law's type.
-- Plain helper functions are called as they are (`learn`).
 """
 
-import types as python
-from collections.abc import Callable
 from typing import Any
 
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic, overload, overload_method, register_jitable
+from numba.extending import intrinsic, overload
 
+from outlay.compiler.fingerprint import Reach
+from outlay.compiler.untyped import Emitter, Found, NumbaType
+from outlay.compiler.vocabulary import OPTIONS, OWN, lean, learn
 from outlay.engine import loop
-from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
-from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.world import law_at
 
-# 1/0 is inf, as in numpy, and costs no branch; nobody calls these functions from C, and a tenth of compiling is spared.
-OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
-
-# The same loop for policies that make arrays as they go: copies, since numba knows a function by its identity.
-_counting_advance = python.FunctionType(loop.advance.__code__, vars(loop))
-counting_play = python.FunctionType(loop.play.__code__, {**vars(loop), "advance": _counting_advance})
-
-_learnt: set[Callable[..., Any]] = {law_at, loop.advance, loop.decide}
-
-
-def learn(function: Callable[..., Any]) -> None:
-    """Let compiled code call a plain Python function."""
-    if function not in _learnt:
-        _learnt.add(function)
-        register_jitable(**OPTIONS)(function)
-
-
-def _learn_method(name: str, arity: int) -> None:
-    def method(self: NumbaType) -> Found:
-        return getattr(getattr(self, "instance_class", None), name, None)
-
-    # numba reads the signature of the function that finds the method, so it must have the method's arity.
-    finders = [
-        lambda self: method(self),
-        lambda self, a: method(self),  # noqa: ARG005
-        lambda self, a, b: method(self),  # noqa: ARG005
-        lambda self, a, b, c: method(self),  # noqa: ARG005
-    ]
-    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
+OWN.update((law_at, loop.decide))
+PLAY = lean(loop.play, loop.advance)
 
 
 def _decide(
@@ -102,13 +72,7 @@ def row_source(law: NumbaType, like: str) -> str:
     return rebuilt(law, like)
 
 
-for _name, _arity in PROTOCOL.items():
-    _learn_method(_name, _arity)
 overload(loop.decide, strict=False, jit_options=OPTIONS)(_decide)
 overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
-# Reference counts on array fields and row views would cost more than the arithmetic: inlined into its caller, which
-# counts the references of what Python passed, the loop can do without.
-register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
-register_jitable(**OPTIONS)(_counting_advance)
 for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values()).functions:
     learn(_function)

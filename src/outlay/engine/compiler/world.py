@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.arms.law import AnyLaw
-from outlay.engine.compiler.records import Shape, coerced, described, shape
-from outlay.engine.compiler.untyped import FieldTuple
+from outlay.compiler.records import Shape, coerced, described, shape
+from outlay.compiler.untyped import FieldTuple
 from outlay.engine.loop import Drawing
 from outlay.parameters import is_record
 

@@ -19,9 +19,9 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.beliefs import Moments
-from outlay.engine.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
-from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
-from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
+from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
+from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
 from outlay.engine.gpu import decide, kernel, memory
@@ -219,7 +219,7 @@ def _turn(half_turns: float) -> tuple[float, float]:
 registry.register_attr(_Fields)
 registry.register_attr(_UniFields)
 for _name, _arity in PROTOCOL.items():
-    _learn_method(_name, ", ".join("abc"[:_arity]))
+    _learn_method(_name, ", ".join("abcd"[:_arity]))
 for _name in VERBS:
     _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
 overload(decide.decide, strict=False, jit_options=OPTIONS)(_decide)

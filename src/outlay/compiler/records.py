@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from outlay.engine.compiler.untyped import FieldTuple
+from outlay.compiler.untyped import FieldTuple
 from outlay.parameters import is_record
 
 Shape = object  # classes, dtypes and layouts, in tuples as the value is

@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-_COMPILED = ("arms", "beliefs", "engine", "formulas", "policies")  # the parts whose code compiled loops can hold
+# The parts whose code compiled functions can hold.
+_COMPILED = ("arms", "beliefs", "compiler", "engine", "formulas", "policies")
 _KEPT_DAYS = 60
 
 
@@ -61,7 +62,7 @@ def _versions() -> str:
     import numpy as np
 
     sources = hashlib.sha256()
-    package = Path(__file__).parents[2]
+    package = Path(__file__).parents[1]
     for path in sorted(path for part in _COMPILED for path in (package / part).rglob("*.py")):
         sources.update(f"{path.relative_to(package)} {path.stat().st_size} ".encode() + path.read_bytes())
     modules = (np.__version__, numba.__version__, llvmlite.__version__)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-# The methods that the compiled loop calls: the whole protocol, with the number of arguments after self.
+# The methods that compiled code calls: the whole protocol, with the number of arguments after self.
 PROTOCOL = {
     "score": 2,
     "sample": 3,
@@ -32,6 +32,10 @@ PROTOCOL = {
     "full": 0,
     "draw": 1,
     "pull": 2,
+    "imagine": 4,
+    "keep": 3,
+    "restore": 3,
+    "pick": 4,
 }
 
 # Modules whose functions numba brings its own versions of; their versions are part of the cache's name.
