@@ -16,8 +16,8 @@ from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.replies import Pull, Status, status_of
 from outlay.campaign.stores import rows, sql
-from outlay.campaign.stores.database import reading
 from outlay.campaign.stores.memory import MemoryLedger
+from outlay.campaign.stores.reading import reading
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.errors import NotNow
 from outlay.policies import baselines as b

@@ -1,5 +1,6 @@
 """A ledger in memory: gone with the process, and as strict as the others."""
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -11,6 +12,8 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.protocol import FORKED
+from outlay.errors import StoreError
 from outlay.policies.protocol import Policy
 
 
@@ -19,6 +22,7 @@ class MemoryLedger:
 
     def __init__(self, opening: Open, policy: Policy | None = None, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self._clock, self._policy = clock or Clock(), policy
         done = run(None, [opening], self._clock.now(), policy)
         for reply in done.replies:
@@ -29,11 +33,14 @@ class MemoryLedger:
 
     def transact(self, commands: Sequence[Command]) -> list[Reply]:
         """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
+        self._check_process()
         with self._lock:
+            before = len(self._records)
             try:
                 done = run(self._state, commands, self._clock.now(at_least=self._state.at))
                 self._records += done.records
             except BaseException:
+                del self._records[before:]
                 self._fold_anew()
                 raise
             return done.replies
@@ -46,19 +53,27 @@ class MemoryLedger:
 
     def state(self) -> State:
         """Where the campaign stands; to be read at once."""
+        self._check_process()
         return self._state
 
     def status(self) -> Status:
         """The same for users."""
+        self._check_process()
         with self._lock:
             return status_of(self._state)
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`."""
+        self._check_process()
         yield from self._records[after:]
 
     def close(self) -> None:
         """Nothing is left to do."""
+
+    def _check_process(self) -> None:
+        """Refuse a fork: the budget would be spent twice, and a thread that is gone may hold the lock."""
+        if os.getpid() != self._process:
+            raise StoreError(FORKED)
 
     def _fold_anew(self) -> None:
         """Drop what is known: the records know better."""

@@ -9,6 +9,8 @@ from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Reply, Status
 
+FORKED = "a campaign cannot be used in a forked process: open it after forking"
+
 
 @runtime_checkable
 class Store(Protocol):

@@ -96,7 +96,7 @@ def events(connection: Connection, number: int, after: int, most: int | None = N
     for seq, at, body in connection.execute(wanted.order_by(table.c.seq).limit(most)):
         try:
             event = from_json(body)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):  # the second where brackets are nested by the thousand
             raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
         yield Record(seq, at, event)
 

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.replies import Reply
 from outlay.campaign.stores.batch import settled_first
-from outlay.campaign.stores.database import FORKED
+from outlay.campaign.stores.protocol import FORKED
 from outlay.errors import NotNow, StoreError
 
 MOST_WAITING = 10_000  # groups of commands that may wait; more are refused, and may be tried again
