@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores import sql
+from outlay.campaign.stores import book
 from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow
 from outlay.policies import RoundRobin
 
@@ -95,7 +95,7 @@ def test_a_status_is_of_one_moment() -> None:
 
 @pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
 def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.setattr(sql, "EVERY", 4)
+    monkeypatch.setattr(book, "EVERY", 4)
     store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
     for _ in range(2):
         with Campaign(["a", "b"], 99, policy, store) as campaign:

@@ -1,6 +1,5 @@
 """The daily verbs of a campaign: `ask` and `tell`, one at a time, many at once, and for asyncio."""
 
-import asyncio
 from collections.abc import Iterable
 from typing import cast
 
@@ -50,13 +49,11 @@ class Asking:
 
     async def aask(self, key: str | None = None, ttl: float | None = None) -> Pull | None:
         """`ask` for asyncio."""
-        future = self._ledger.submit([_ask(key, ttl)])
-        return _asked(await asyncio.wrap_future(future))
+        return _asked(await self._ledger.atransact([_ask(key, ttl)]))
 
     async def atell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
         """`tell` for asyncio."""
-        future = self._ledger.submit([self._tell(pull, cost, reward)])
-        return _told(await asyncio.wrap_future(future))
+        return _told(await self._ledger.atransact([self._tell(pull, cost, reward)]))
 
     def ask_many(self, n: int, key: str | None = None, ttl: float | None = None) -> list[Pull]:
         """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.

@@ -99,6 +99,11 @@ def lost(error: Exception) -> bool:
     return gone or (state is not None and state.startswith(tries))
 
 
+def is_rival(error: Exception) -> bool:
+    """Whether a row was there already."""
+    return "IntegrityError" in _kinds(getattr(error, "orig", None) or error)
+
+
 def forked_from_a_user_of(path: Path) -> bool:
     """Whether this file was open when this process was forked, and no connection to it may be touched here."""
     return any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items()))

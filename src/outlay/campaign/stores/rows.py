@@ -1,9 +1,9 @@
 """States and events as rows of the tables, and back."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -14,15 +14,56 @@ from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, V
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
+from outlay.campaign.stores.driver import fetch, put, together
 from outlay.errors import StoreError
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
 _DECISION_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
 
 
-def lock(connection: Connection, name: str) -> Any:
-    """The id, seq and server's clock of a campaign that nobody else may change until COMMIT; None if there is none."""
-    return connection.execute(_LOCK, {"name_": name}).one_or_none()
+class Found(NamedTuple):
+    """A campaign that nobody else may change until COMMIT, and its events after those that are known, if some are."""
+
+    id: int
+    seq: int
+    clock: int | None  # the server's, where there is one
+    records: list[Record]
+
+
+class Written(NamedTuple):
+    """Events of a campaign that are to be written, with the rows of the state that they led to."""
+
+    campaign: int
+    state: State
+    records: list[Record]
+    by: str  # the name of the transaction
+
+
+def lock(connection: Connection, wanted: Sequence[tuple[str, int | None]]) -> list[Found | None]:
+    """Lock campaigns, in this order; each is given by its name and the last event that is known. None if there is none.
+
+    On PostgreSQL all of it takes one round trip; events are read when the lock is held.
+    """
+    found: list[Found | None] = []
+    if connection.dialect.name == "sqlite":
+        for name, known in wanted:
+            row = next(iter(fetch(connection, _LOCK, {"name_": name})()), None)
+            later = known is not None and row is not None and row[1] > known
+            lines = fetch(connection, _LATER, {"name_": name, "after": known})() if later else []
+            found.append(_found(row, lines))
+        return found
+    with together(connection):
+        answers = [
+            (
+                fetch(connection, _LOCK, {"name_": name}),
+                None if known is None else fetch(connection, _LATER, {"name_": name, "after": known}),
+            )
+            for name, known in wanted
+        ]
+    for locked, later in answers:
+        row = next(iter(locked()), None)
+        found.append(_found(row, later() if later else []))
+    return found
 
 
 def clock(connection: Connection) -> int | None:
@@ -38,26 +79,26 @@ def make(connection: Connection, state: State) -> int:
     return int(key[0])
 
 
-def write(connection: Connection, number: int, state: State, records: list[Record], by: str) -> None:
-    """Write events and what they changed; `by` names the transaction."""
-    touched = {decision for record in records if (decision := record.about()) is not None}
-    if touched:
-        rows = [{"campaign": number, **msgspec.structs.asdict(state.decisions[key])} for key in sorted(touched)]
-        connection.execute(_upsert(tables.decision, connection.dialect.name), rows)
-    connection.execute(
-        _NEW_EVENT,
-        [
+def write(connection: Connection, written: Sequence[Written]) -> None:
+    """Write events and what they changed."""
+    decisions, events, arms, campaigns = list[Any](), list[Any](), list[Any](), list[Any]()
+    for number, state, records, by in written:
+        touched = {decision for record in records if (decision := record.about()) is not None}
+        decisions += [{"campaign": number, **msgspec.structs.asdict(state.decisions[key])} for key in sorted(touched)]
+        events += [
             {"campaign": number, "seq": record.seq, "at": record.at, "body": to_json(record.event), "batch": by}
             for record in records
-        ],
-    )
-    changed = [
-        {"campaign": number, "number": i, **msgspec.structs.asdict(state.arms[i])}
-        for i in sorted({arm for record in records for arm in _arms_of(state, record)})
-    ]
-    if changed:
-        connection.execute(_upsert(tables.arm, connection.dialect.name), changed)
-    connection.execute(_SET_CAMPAIGN, {"id_": number, **_campaign(state)})
+        ]
+        arms += [
+            {"campaign": number, "number": i, **msgspec.structs.asdict(state.arms[i])}
+            for i in sorted({arm for record in records for arm in _arms_of(state, record)})
+        ]
+        campaigns.append({"id_": number, **_campaign(state)})
+    kind = connection.dialect.name
+    put(connection, _upsert(tables.decision, kind), decisions)
+    put(connection, _NEW_EVENT, events)
+    put(connection, _upsert(tables.arm, kind), arms)
+    put(connection, _SET_CAMPAIGN, campaigns)
 
 
 def state_of(connection: Connection, name: str) -> State | None:
@@ -93,12 +134,8 @@ def events(connection: Connection, number: int, after: int, most: int | None = N
     """The events of a campaign after the first `after`, in order."""
     table = tables.event
     wanted = sa.select(table.c.seq, table.c.at, table.c.body).where(table.c.campaign == number, table.c.seq > after)
-    for seq, at, body in connection.execute(wanted.order_by(table.c.seq).limit(most)):
-        try:
-            event = from_json(body)
-        except (msgspec.DecodeError, RecursionError):  # the second where brackets are nested by the thousand
-            raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
-        yield Record(seq, at, event)
+    for row in connection.execute(wanted.order_by(table.c.seq).limit(most)):
+        yield _record(*row)
 
 
 def names(connection: Connection) -> list[str]:
@@ -134,6 +171,17 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     """The name of the transaction that wrote an event."""
     table = tables.event
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
+
+
+def _found(row: Sequence[Any] | None, lines: Iterable[Sequence[Any]]) -> Found | None:
+    return None if row is None else Found(row[0], row[1], row[2], [_record(*line) for line in lines])
+
+
+def _record(seq: int, at: int, body: str) -> Record:
+    try:
+        return Record(seq, at, from_json(body))
+    except (msgspec.DecodeError, RecursionError):  # the second where brackets are nested by the thousand
+        raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
 
 
 def _arms_of(state: State, record: Record) -> Iterable[int]:
@@ -192,6 +240,12 @@ _LOCK = (
     sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"))
     .where(tables.campaign.c.name == sa.bindparam("name_"))
     .with_for_update()
+)
+_LATER = (
+    sa.select(tables.event.c.seq, tables.event.c.at, tables.event.c.body)
+    .where(tables.event.c.campaign == tables.campaign.c.id, tables.campaign.c.name == sa.bindparam("name_"))
+    .where(tables.event.c.seq > sa.bindparam("after"))
+    .order_by(tables.event.c.seq)
 )
 _NEW_EVENT = sa.insert(tables.event)
 _SET_CAMPAIGN = (
