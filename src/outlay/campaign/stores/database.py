@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, Connection, Engine
 from outlay.campaign.stores import sqlite_file, tables
 from outlay.campaign.stores.address import parsed
 from outlay.campaign.stores.protocol import FORKED
-from outlay.errors import NoCampaign, StoreBusy, StoreError
+from outlay.errors import NoCampaign, OutlayError, StoreBusy, StoreError
 
 REVISION = "0001"  # of the tables this version reads and writes
 SILENCE = 10.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
@@ -102,6 +102,15 @@ def lost(error: Exception) -> bool:
 def is_rival(error: Exception) -> bool:
     """Whether a row was there already."""
     return "IntegrityError" in _kinds(getattr(error, "orig", None) or error)
+
+
+def of_one_job(error: BaseException) -> bool:
+    """Whether a batch failed for what was in it, so that others may fare better without it."""
+    kinds = {"DataError", "IntegrityError", "InterfaceError", "NotSupportedError"}
+    cause = error.__cause__ if isinstance(error, StoreError) else None
+    if isinstance(cause, Exception):
+        return not kinds.isdisjoint(_kinds(getattr(cause, "orig", None) or cause))
+    return not isinstance(error, OutlayError)
 
 
 def forked_from_a_user_of(path: Path) -> bool:

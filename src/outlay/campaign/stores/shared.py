@@ -20,7 +20,7 @@ from outlay.campaign.stores import rows, sqlite_file
 from outlay.campaign.stores.address import parsed
 from outlay.campaign.stores.batch import Done, settled_first
 from outlay.campaign.stores.book import Book
-from outlay.campaign.stores.database import connect, in_plain_words, is_rival, is_sqlite, lost, where
+from outlay.campaign.stores.database import connect, in_plain_words, is_rival, is_sqlite, lost, of_one_job, where
 from outlay.campaign.stores.driver import commit, together
 from outlay.campaign.stores.job import Job
 from outlay.campaign.stores.writer import Writer
@@ -158,7 +158,7 @@ class SharedStore:
             jobs = [job for share in shares for job in share.jobs]
             for share in shares:
                 share.refuse(error)
-            if len(jobs) > 1 and not isinstance(error, OutlayError):
+            if len(jobs) > 1 and of_one_job(error):
                 for job in jobs:
                     job.error = None
                     self._serve_all([Share(job.book, [job])])
