@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Exhausted, Told
 from outlay.campaign.stores import database
-from outlay.errors import CampaignConflict
+from outlay.errors import CampaignConflict, StoreBusy
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server, unavailable
@@ -208,6 +208,8 @@ def test_a_worker_that_falls_asleep_in_a_transaction(
             if connection.execute(asleep, [name]).fetchone() == (1,):
                 break
             os.kill(child, signal.SIGCONT)
+        with pytest.raises(StoreBusy, match=r"did not answer within 0\.01 s"):
+            campaign.ask("not now", timeout=0.01)
         assert campaign.ask("mine") is not None
         before = len(Noted.read(notes).told)
         os.kill(child, signal.SIGCONT)

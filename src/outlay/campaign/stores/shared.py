@@ -8,7 +8,8 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from outlay.campaign.stores.book import Book
 from outlay.campaign.stores.database import connect, in_plain_words, is_rival, is_sqlite, lost, of_one_job, where
 from outlay.campaign.stores.driver import commit, together
 from outlay.campaign.stores.job import Job
+from outlay.campaign.stores.turns import Turns
 from outlay.campaign.stores.writer import Writer
 from outlay.errors import OutlayError, StoreError
 
@@ -119,6 +121,7 @@ class SharedStore:
         self.campaigns = 1  # that use it
         self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
         self._connection: Connection | None = None
+        self._turns = Turns(Path(where(engine))) if is_sqlite(engine) else None
         self._me, self._batches = uuid.uuid4().hex[:20], count()
         self.writer = Writer(self._serve, self._leave, where(engine))
 
@@ -134,6 +137,8 @@ class SharedStore:
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()
+        if self._turns is not None:
+            self._turns.close()
         return True
 
     def _serve(self, jobs: list[Job]) -> None:
@@ -192,7 +197,7 @@ class SharedStore:
 
     def _transact(self, shares: list[Share]) -> None:
         connection = self._connection = self._connection or self.engine.connect()
-        with connection.begin():
+        with self._turn(), connection.begin():
             found = rows.lock(connection, [(share.book.name, share.book.seq) for share in shares])
             if self._is_kept(connection, shares, found):
                 return
@@ -201,6 +206,18 @@ class SharedStore:
             for share, there in zip(shares, found, strict=True):
                 share.decide(connection, there, batch)
             self._write(connection, [share for share in shares if share.error is None], batch)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The time in which this process may write, where several share a file; a server has an order of its own."""
+        if self._turns is None:
+            yield
+            return
+        self._turns.begin()
+        try:
+            yield
+        finally:
+            self._turns.end()
 
     def _write(self, connection: Connection, shares: list[Share], batch: str) -> None:
         written = []

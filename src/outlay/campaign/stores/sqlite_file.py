@@ -15,7 +15,7 @@ from outlay.errors import NoCampaign, StoreError
 BUSY = 30.0  # seconds to wait for another process's transaction
 # File systems where SQLite's locks cannot be trusted, as Linux names them.
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "ncpfs"}
-_PRIVATE = 0o600  # of a new file: what a campaign spends is nobody else's business
+PRIVATE = 0o600  # of a new file: what a campaign spends is nobody else's business
 
 Identity = tuple[int, int]  # of a file, whatever its name: its device and its number there
 
@@ -38,7 +38,7 @@ def checked_path(url: URL, new: bool) -> Path:
 def make_private(path: Path) -> None:
     """Make an empty file that only its owner can read; one that is there stays as it is."""
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
     except FileExistsError:
         return
     except OSError as error:
