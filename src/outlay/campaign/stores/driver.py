@@ -1,32 +1,51 @@
-"""Statements that SQLAlchemy writes once and the driver runs each time: what is run for every batch of commands."""
+"""Statements that SQLAlchemy writes once and the driver runs each time: what is run for every batch of commands.
 
+Rows are written many at a time, by one statement: for each that it runs, a driver lets other threads go first, and a
+server answers.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Dialect
 
+MOST_ROWS = 128  # that one statement writes, a power of two
+
 Values = Mapping[str, Any]
 
 
 class _Prepared(NamedTuple):
+    """A statement's text, in which every argument has its place, and how to have them from a row in that order."""
+
     text: str
-    arguments: Callable[[Values], Any]  # of the statement, as the driver takes them
+    arguments: Callable[[Values], tuple[Any, ...]]
 
 
 def put(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
-    """Run a statement for each row."""
-    if rows:
-        text, arguments = _prepared(statement, connection.dialect)
-        _cursor(connection).executemany(text, [arguments(row) for row in rows])
+    """Run a statement for each row: an INSERT for many at a time."""
+    if not rows:
+        return
+    cursor = _cursor(connection)
+    start = 0
+    while start < len(rows):
+        # By powers of two, so that there are few different statements, which drivers keep prepared.
+        count = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
+        if not isinstance(statement, sa.Insert):
+            count = 1
+        text, arguments = _prepared(statement, connection.dialect, count)
+        cursor.execute(text, tuple(chain.from_iterable(map(arguments, rows[start : start + count]))))
+        start += count
 
 
 def fetch(connection: Connection, statement: sa.Executable, values: Values) -> Callable[[], Sequence[Any]]:
     """Run a statement; the rows can be had at once, or within `together` when that is over."""
-    text, arguments = _prepared(statement, connection.dialect)
+    text, arguments = _prepared(statement, connection.dialect, 1)
     cursor = _cursor(connection)
     cursor.execute(text, arguments(values))
     return lambda: cursor.fetchall()
@@ -56,12 +75,14 @@ def _cursor(connection: Connection) -> Any:
 
 
 @cache
-def _prepared(statement: Any, dialect: Dialect) -> _Prepared:
+def _prepared(statement: Any, dialect: Dialect, count: int) -> _Prepared:
     compiled = statement.compile(dialect=dialect)
     text = str(compiled)
-    if not compiled.positional:
-        return _Prepared(text, lambda values: values)
-    names = compiled.positiontup
+    names = compiled.positiontup if compiled.positional else re.findall(r"%\((\w+)\)s", text)
+    text = re.sub(r"%\(\w+\)s", "%s", text)
+    if count > 1:
+        head, row, tail = re.fullmatch(r"(.* VALUES )(\(.*?\))( ON CONFLICT .*)?", text, re.DOTALL).groups()  # type: ignore[union-attr]
+        text = head + ", ".join([row] * count) + (tail or "")
     if len(names) == 1:
         return _Prepared(text, lambda values: (values[names[0]],))
     return _Prepared(text, itemgetter(*names))

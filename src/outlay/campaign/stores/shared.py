@@ -121,7 +121,8 @@ class SharedStore:
         self.campaigns = 1  # that use it
         self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
         self._connection: Connection | None = None
-        self._turns = Turns(Path(where(engine))) if is_sqlite(engine) else None
+        self._file = Path(where(engine)) if is_sqlite(engine) else None
+        self._turns = None if self._file is None else Turns(self._file)
         self._me, self._batches = uuid.uuid4().hex[:20], count()
         self.writer = Writer(self._serve, self._leave, where(engine))
 
@@ -234,8 +235,8 @@ class SharedStore:
 
     def _check_file(self) -> None:
         """Refuse to go on with a file that has lost its name: what is written there is found by nobody."""
-        if is_sqlite(self.engine) and sqlite_file.identity(Path(where(self.engine))) != self._key[2]:
-            raise StoreError(f"{where(self.engine)} was removed or replaced while it was open: open the campaign anew")
+        if self._file is not None and sqlite_file.identity(self._file) != self._key[2]:
+            raise StoreError(f"{self._file} was removed or replaced while it was open: open the campaign anew")
 
     def _is_kept(self, connection: Connection, shares: list[Share], found: Sequence[rows.Found | None]) -> bool:
         """Whether the batch whose COMMIT was not answered is in the ledger: all of it is, or nothing."""
