@@ -5,50 +5,41 @@ server answers.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Dialect
 
 MOST_ROWS = 128  # that one statement writes, a power of two
 
-Values = Mapping[str, Any]
+Values = tuple[Any, ...]  # of one row, in the order of the statement
 
 
-class _Prepared(NamedTuple):
-    """A statement's text, in which every argument has its place, and how to have them from a row in that order."""
-
-    text: str
-    arguments: Callable[[Values], tuple[Any, ...]]
+def begin(connection: Connection) -> None:
+    """Begin a transaction, in which nobody else writes to a SQLite file; what SQLAlchemy runs from here on is in it."""
+    if connection.dialect.name == "sqlite":
+        _driver(connection).execute("BEGIN IMMEDIATE")
 
 
 def put(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
     """Run a statement for each row: an INSERT for many at a time."""
-    if not rows:
-        return
-    cursor = _cursor(connection)
-    start = 0
+    start, most = 0, MOST_ROWS if isinstance(statement, sa.Insert) else 1
     while start < len(rows):
         # By powers of two, so that there are few different statements, which drivers keep prepared.
-        count = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-        if not isinstance(statement, sa.Insert):
-            count = 1
-        text, arguments = _prepared(statement, connection.dialect, count)
-        cursor.execute(text, tuple(chain.from_iterable(map(arguments, rows[start : start + count]))))
+        count = min(most, 1 << (len(rows) - start).bit_length() - 1)
+        values = rows[start] if count == 1 else tuple(chain.from_iterable(rows[start : start + count]))
+        _driver(connection).execute(_text(statement, connection.dialect, count), values)
         start += count
 
 
 def fetch(connection: Connection, statement: sa.Executable, values: Values) -> Callable[[], Sequence[Any]]:
     """Run a statement; the rows can be had at once, or within `together` when that is over."""
-    text, arguments = _prepared(statement, connection.dialect, 1)
-    cursor = _cursor(connection)
-    cursor.execute(text, arguments(values))
-    return lambda: cursor.fetchall()
+    cursor = _driver(connection).execute(_text(statement, connection.dialect, 1), values)
+    return cursor.fetchall  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -57,32 +48,25 @@ def together(connection: Connection) -> Iterator[None]:
     if connection.dialect.name == "sqlite":
         yield
         return
-    driver: Any = connection.connection.driver_connection
-    with driver.pipeline():
+    with _driver(connection).pipeline():
         yield
 
 
 def commit(connection: Connection) -> None:
-    """COMMIT, as the last of what goes to a server in one piece; SQLAlchemy's own comes to nothing then."""
-    if connection.dialect.name != "sqlite":
-        driver: Any = connection.connection.driver_connection
-        driver.commit()
+    """COMMIT; for a server, the last of what goes there in one piece. SQLAlchemy's own then comes to nothing."""
+    _driver(connection).commit()
 
 
-def _cursor(connection: Connection) -> Any:
-    driver: Any = connection.connection.driver_connection
-    return driver.cursor()
+def _driver(connection: Connection) -> Any:
+    return connection.connection.driver_connection
 
 
 @cache
-def _prepared(statement: Any, dialect: Dialect, count: int) -> _Prepared:
-    compiled = statement.compile(dialect=dialect)
-    text = str(compiled)
-    names = compiled.positiontup if compiled.positional else re.findall(r"%\((\w+)\)s", text)
-    text = re.sub(r"%\(\w+\)s", "%s", text)
-    if count > 1:
-        head, row, tail = re.fullmatch(r"(.* VALUES )(\(.*?\))( ON CONFLICT .*)?", text, re.DOTALL).groups()  # type: ignore[union-attr]
-        text = head + ", ".join([row] * count) + (tail or "")
-    if len(names) == 1:
-        return _Prepared(text, lambda values: (values[names[0]],))
-    return _Prepared(text, itemgetter(*names))
+def _text(statement: Any, dialect: Dialect, count: int) -> str:
+    """The statement as the driver takes it, for so many rows; arguments are in the order in which they stand there."""
+    text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect)))
+    if count == 1:
+        return text
+    parts = re.fullmatch(r"(.* VALUES )(\(.*?\))( ON CONFLICT .*)?", text, re.DOTALL)
+    assert parts is not None  # noqa: S101 (so SQLAlchemy writes an INSERT)
+    return parts[1] + ", ".join([parts[2]] * count) + (parts[3] or "")

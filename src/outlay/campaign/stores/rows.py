@@ -14,7 +14,7 @@ from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, V
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
-from outlay.campaign.stores.driver import fetch, put, together
+from outlay.campaign.stores.driver import Values, fetch, put, together
 from outlay.errors import StoreError
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
@@ -47,16 +47,16 @@ def lock(connection: Connection, wanted: Sequence[tuple[str, int | None]]) -> li
     found: list[Found | None] = []
     if connection.dialect.name == "sqlite":
         for name, known in wanted:
-            row = next(iter(fetch(connection, _LOCK, {"name_": name})()), None)
+            row = next(iter(fetch(connection, _LOCK, (name,))()), None)
             later = known is not None and row is not None and row[1] > known
-            lines = fetch(connection, _LATER, {"name_": name, "after": known})() if later else []
+            lines = fetch(connection, _LATER, (name, known))() if later else []
             found.append(_found(row, lines))
         return found
     with together(connection):
         answers = [
             (
-                fetch(connection, _LOCK, {"name_": name}),
-                None if known is None else fetch(connection, _LATER, {"name_": name, "after": known}),
+                fetch(connection, _LOCK, (name,)),
+                None if known is None else fetch(connection, _LATER, (name, known)),
             )
             for name, known in wanted
         ]
@@ -81,19 +81,21 @@ def make(connection: Connection, state: State) -> int:
 
 def write(connection: Connection, written: Sequence[Written]) -> None:
     """Write events and what they changed."""
-    decisions, events, arms, campaigns = list[Any](), list[Any](), list[Any](), list[Any]()
+    decisions, events, arms, campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
+    astuple = msgspec.structs.astuple
     for number, state, records, by in written:
-        touched = {decision for record in records if (decision := record.about()) is not None}
-        decisions += [{"campaign": number, **msgspec.structs.asdict(state.decisions[key])} for key in sorted(touched)]
-        events += [
-            {"campaign": number, "seq": record.seq, "at": record.at, "body": to_json(record.event), "batch": by}
-            for record in records
-        ]
-        arms += [
-            {"campaign": number, "number": i, **msgspec.structs.asdict(state.arms[i])}
-            for i in sorted({arm for record in records for arm in _arms_of(state, record)})
-        ]
-        campaigns.append({"id_": number, **_campaign(state)})
+        touched, changed = set[int](), set[int]()
+        for record in records:
+            events.append((number, record.seq, record.at, to_json(record.event), by))
+            decision = record.about()
+            if decision is not None:
+                touched.add(decision)
+                changed.add(state.decisions[decision].arm)
+            else:
+                changed.update(_arms_of(state, record))
+        decisions += [(number, *astuple(state.decisions[key])) for key in sorted(touched)]
+        arms += [(number, i, *astuple(state.arms[i])) for i in sorted(changed)]
+        campaigns.append((*_campaign(state).values(), number))
     kind = connection.dialect.name
     put(connection, _upsert(tables.decision, kind), decisions)
     put(connection, _NEW_EVENT, events)
@@ -185,8 +187,8 @@ def _record(seq: int, at: int, body: str) -> Record:
 
 
 def _arms_of(state: State, record: Record) -> Iterable[int]:
-    """The arms whose rows an event changes."""
-    event, decision = record.event, record.about()
+    """The arms whose rows an event changes that is about no decision."""
+    event = record.event
     if isinstance(event, Opened):
         return range(len(event.arms))
     if isinstance(event, Warmed):
@@ -195,7 +197,7 @@ def _arms_of(state: State, record: Record) -> Iterable[int]:
         return [state.indices[event.arm.name]]
     if isinstance(event, (Disabled, Enabled)):
         return [event.arm]
-    return [] if decision is None else [state.decisions[decision].arm]
+    return []
 
 
 def _campaign(state: State) -> dict[str, Any]:
@@ -253,3 +255,6 @@ _SET_CAMPAIGN = (
     .where(tables.campaign.c.id == sa.bindparam("id_"))
     .values({name: sa.bindparam(name) for name in tables.campaign.c.keys() if name not in ("id", "name")})  # noqa: SIM118
 )
+# What is written is in the order of the columns.
+assert tables.decision.c.keys() == ["campaign", *_DECISION_FIELDS]  # noqa: S101
+assert tables.arm.c.keys() == ["campaign", "number", *_ARM_FIELDS]  # noqa: S101

@@ -22,7 +22,7 @@ from outlay.campaign.stores.address import parsed
 from outlay.campaign.stores.batch import Done, settled_first
 from outlay.campaign.stores.book import Book
 from outlay.campaign.stores.database import connect, in_plain_words, is_rival, is_sqlite, lost, of_one_job, where
-from outlay.campaign.stores.driver import commit, together
+from outlay.campaign.stores.driver import begin, commit, together
 from outlay.campaign.stores.job import Job
 from outlay.campaign.stores.turns import Turns
 from outlay.campaign.stores.writer import Writer
@@ -121,8 +121,8 @@ class SharedStore:
         self.campaigns = 1  # that use it
         self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
         self._connection: Connection | None = None
-        self._file = Path(where(engine)) if is_sqlite(engine) else None
-        self._turns = None if self._file is None else Turns(self._file)
+        self._file = where(engine) if is_sqlite(engine) else None
+        self._turns = None if self._file is None else Turns(Path(self._file))
         self._me, self._batches = uuid.uuid4().hex[:20], count()
         self.writer = Writer(self._serve, self._leave, where(engine))
 
@@ -198,15 +198,19 @@ class SharedStore:
 
     def _transact(self, shares: list[Share]) -> None:
         connection = self._connection = self._connection or self.engine.connect()
-        with self._turn(), connection.begin():
+        with self._turn():
+            begin(connection)
             found = rows.lock(connection, [(share.book.name, share.book.seq) for share in shares])
             if self._is_kept(connection, shares, found):
-                return
-            self._unanswered = None
-            batch = f"{self._me}-{next(self._batches):x}"
-            for share, there in zip(shares, found, strict=True):
-                share.decide(connection, there, batch)
-            self._write(connection, [share for share in shares if share.error is None], batch)
+                commit(connection)
+            else:
+                self._unanswered = None
+                batch = f"{self._me}-{next(self._batches):x}"
+                for share, there in zip(shares, found, strict=True):
+                    share.decide(connection, there, batch)
+                self._write(connection, [share for share in shares if share.error is None], batch)
+        if connection.in_transaction():  # in SQLAlchemy's eyes
+            connection.commit()
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

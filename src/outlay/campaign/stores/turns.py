@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from outlay.campaign.stores.sqlite_file import PRIVATE, identity
+from outlay.campaign.stores.sqlite_file import PRIVATE, Identity, identity
 
 PATIENCE = 5.0  # seconds to wait for the turn: somebody may be asleep in it
 LOOK = 0.0004  # seconds between two looks, about
@@ -24,8 +24,9 @@ class Turns:
     """The turns of one database, for the one thread of this process that writes to it."""
 
     def __init__(self, database: Path) -> None:
-        self._path = database.with_name(f"{database.name}-turns")
+        self._path = f"{database}-turns"
         self._file: int | None = None
+        self._identity: Identity | None = None
 
     def begin(self) -> None:
         """Wait for the turn, for a while."""
@@ -46,21 +47,21 @@ class Turns:
         """Let go of the file, which is removed; whoever still uses it makes another."""
         if self._file is not None:
             with suppress(OSError):
-                self._path.unlink()
+                Path(self._path).unlink()
             os.close(self._file)
             self._file = None
 
     def _opened(self) -> int | None:
         """The file, if there can be one."""
         if self._file is not None:
-            there = os.fstat(self._file)
-            if identity(self._path) == (there.st_dev, there.st_ino):
+            if identity(self._path) == self._identity:
                 return self._file
             os.close(self._file)
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE)
         except OSError:  # a folder where nothing may be made: whether the database can be written is for SQLite to say
             self._file = None
+        self._identity = identity(self._path)
         return self._file
 
 

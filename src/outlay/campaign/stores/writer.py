@@ -80,7 +80,7 @@ class Writer:
 
     def _await(self, job: Job, timeout: float | None) -> None:
         # Ctrl-C, which only the main thread hears, must not come between a gate that opens and passing that on.
-        alone = job.leaving or threading.current_thread() is threading.main_thread()
+        alone = job.leaving or threading.get_ident() == threading.main_thread().ident
         own = Gate() if alone else None
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
