@@ -9,7 +9,8 @@ them, PullOver: a key was asked for again whose pull is over) ├──
 NotNow no pull can be named now: ask again later; nothing was written ├── UnknownArm (a KeyError, IndexError) the
 problem has no arm of this name, or at this position ├── UnknownDecision (also a KeyError) the campaign has no decision
 of this number └── StoreError (also an OSError) a ledger cannot be read or written; nothing was acknowledged
-    └── NoCampaign                      there is no such campaign, or no ledger at all
+    ├── NoCampaign                      there is no such campaign, or no ledger at all
+    └── StoreBusy                       others hold the ledger, or it does not answer in time; try again
 
 InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled and runs interpreted
 
@@ -147,6 +148,10 @@ class StoreError(OutlayError, OSError):
 
 class NoCampaign(StoreError):
     """The store has no campaign of this name, or there is no store; one must be opened first."""
+
+
+class StoreBusy(StoreError):
+    """The ledger did not answer in time: others hold it, or its server is slow. Nothing was acknowledged; try again."""
 
 
 class InterpretedWarning(RuntimeWarning):

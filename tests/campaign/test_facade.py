@@ -12,7 +12,7 @@ import pytest
 
 from outlay import policies
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores import sql
+from outlay.campaign.stores import book
 from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow, PullOver
 from outlay.policies import RoundRobin
 
@@ -96,7 +96,7 @@ def test_a_status_is_of_one_moment() -> None:
 
 @pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
 def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.setattr(sql, "EVERY", 4)
+    monkeypatch.setattr(book, "EVERY", 4)
     store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
     for _ in range(2):
         with Campaign(["a", "b"], 99, policy, store) as campaign:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Exhausted, Told
 from outlay.campaign.stores import database
-from outlay.errors import CampaignConflict
+from outlay.errors import CampaignConflict, StoreBusy
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server, unavailable
@@ -128,20 +128,22 @@ def test_a_commit_that_is_not_answered(
     assert asked.seq == pull.decision == told.event.decision  # type: ignore[union-attr]
 
 
-def test_opening_at_the_same_moment(postgres_url: str) -> None:
+def test_opening_at_the_same_moment(workers: Workers, postgres_url: str) -> None:
     """Both find no campaign and make one; who comes second opens that of the first."""
     Campaign(**TERMS, store=postgres_url, name="another").disconnect()
     with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
         connection.execute("LOCK TABLE campaign IN SHARE MODE")  # it can be read, and not written
-
-        def release() -> None:
-            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'campaign'::regclass"
-            while connection.execute(waiting).fetchone() != (2,):
-                time.sleep(0.01)
-            connection.commit()
-
-        together([release, *[lambda: Campaign(**TERMS, store=postgres_url).disconnect()] * 2])
+        children = [workers.start("tests.campaign.test_postgres_faults.open_it", postgres_url) for _ in range(2)]
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'campaign'::regclass"
+        while connection.execute(waiting).fetchone() != (2,):
+            time.sleep(0.01)
+    assert [workers.wait(child) for child in children] == [0, 0]
     assert len(checked(postgres_url)) == 1
+
+
+def open_it(store: str) -> None:
+    """In a process of its own."""
+    Campaign(**TERMS, store=store).disconnect()
 
 
 @pytest.mark.parametrize("keys", [10, pytest.param(200, marks=pytest.mark.soak)])
@@ -206,6 +208,8 @@ def test_a_worker_that_falls_asleep_in_a_transaction(
             if connection.execute(asleep, [name]).fetchone() == (1,):
                 break
             os.kill(child, signal.SIGCONT)
+        with pytest.raises(StoreBusy, match=r"did not answer within 0\.01 s"):
+            campaign.ask("not now", timeout=0.01)
         assert campaign.ask("mine") is not None
         before = len(Noted.read(notes).told)
         os.kill(child, signal.SIGCONT)

@@ -15,9 +15,9 @@ from outlay import Campaign, policies
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.replies import Pull, Status, status_of
-from outlay.campaign.stores import rows, sql
-from outlay.campaign.stores.database import reading
+from outlay.campaign.stores import book, rows, sql
 from outlay.campaign.stores.memory import MemoryLedger
+from outlay.campaign.stores.reading import reading
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.errors import NotNow
 from outlay.policies import baselines as b
@@ -50,9 +50,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots every few events, and settled decisions soon forgotten: what a long campaign goes through."""
-    monkeypatch.setattr(sql, "EVERY", 5)
-    monkeypatch.setattr(sql, "BYTES_PER_EVENT", 10**9)
-    monkeypatch.setattr(sql, "KEPT", 2)
+    monkeypatch.setattr(book, "EVERY", 5)
+    monkeypatch.setattr(book, "BYTES_PER_EVENT", 10**9)
+    monkeypatch.setattr(book, "KEPT", 2)
     monkeypatch.setattr(sql, "CHUNK", 7)
 
 

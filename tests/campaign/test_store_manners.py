@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores import database
+from outlay.campaign.stores import database, sqlite_file
 from outlay.errors import BadParameter, OutlayError, StoreError
 from tests.campaign.checker import checked
 from tests.campaign.postgres import PORT, Server
@@ -42,6 +42,17 @@ def refused(store: object) -> str:
         ("mysql://there/db?password=hush-hush", "None or sqlite:///FILE or .*; got 'mysql://there/db'"),
         ("postgresql://me:hush-hush@there:port/db", "None or sqlite:///FILE or .*; got 'postgresql://…@there:port/db'"),
         ("postgresql://me:too@hush-hush@there/db", "written with %40 for an @ in the password; got .*…@there/db"),
+        ("postgresql:me:hush-hush@there/db", "None or sqlite:///FILE or .*; got 'postgresql:…@there/db'"),
+        ("postgresql:/me:hush-hush@there", "None or sqlite:///FILE or .*; got 'postgresql:/…@there'"),
+        ("me:hush-hush@there/db", "None or sqlite:///FILE or .*; got 'me:…@there/db'"),
+        ("host=there password=hush-hush", "None or sqlite:///FILE or .*; got 'host=there '"),
+        ("postgresql://me:hush-hush%00@there/db", "None or sqlite:///FILE or .*; got 'postgresql://…@there/db'"),
+        ("postgresql://there/db%00", "None or sqlite:///FILE or "),
+        ("postgresql://there/db?user=%00", "None or sqlite:///FILE or "),
+        ("postgresql+nonsense://me:hush-hush@there/db", "None or sqlite:///FILE or "),
+        ("sqlite+nonsense:///spend.db", "None or sqlite:///FILE or "),
+        ("sqlite+pysqlcipher://:hush-hush@/spend.db", "None or sqlite:///FILE or "),
+        ("sqlite:///a%00b.db", "None or sqlite:///FILE or "),
         ("sqlite:///a\0b.db", "None or sqlite:///FILE or "),
         ("sqlite://", "None for a campaign in memory, or sqlite:///FILE; got 'sqlite://'"),
         ("sqlite://spend.db", "None for a campaign in memory, or sqlite:///FILE; "),
@@ -160,7 +171,7 @@ def test_other_tables_beside_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs"])
 def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(database, "_file_system", lambda folder: kind)
+    monkeypatch.setattr(sqlite_file, "file_system", lambda folder: kind)
     why = f"is on a network file system ({kind}), where SQLite can lose data: use PostgreSQL"
     assert refused(f"sqlite:///{tmp_path}/a.db") == f"{tmp_path}/a.db {why}"
     assert not list(tmp_path.iterdir())
@@ -168,7 +179,7 @@ def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k
 
 def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
     """As `stat` names it, where the system has both."""
-    kind = database._file_system(tmp_path)
+    kind = sqlite_file.file_system(tmp_path)
     if not Path("/proc/self/mountinfo").exists():
         assert kind is None
         return

@@ -37,8 +37,8 @@ class TestPostgres(TestSqlite):
 class Forgetful(MemoryLedger):
     """Loses what a batch wrote after its first event."""
 
-    def transact(self, commands: Sequence[Command]) -> list[Reply]:
-        replies = super().transact(commands)
+    def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
+        replies = super().transact(commands, timeout)
         del self._records[2:]
         return replies
 
@@ -46,8 +46,8 @@ class Forgetful(MemoryLedger):
 class Deaf(MemoryLedger):
     """Answers every batch with the reply to its first command."""
 
-    def transact(self, commands: Sequence[Command]) -> list[Reply]:
-        return super().transact(commands)[:1] * len(commands)
+    def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
+        return super().transact(commands, timeout)[:1] * len(commands)
 
 
 @pytest.mark.parametrize(

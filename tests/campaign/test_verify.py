@@ -16,7 +16,7 @@ from outlay.campaign import Verdict, verification, verify
 from outlay.campaign.ledger import commands
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
-from outlay.campaign.stores import sql, tables
+from outlay.campaign.stores import book, tables
 from outlay.errors import CampaignConflict, StoreError
 from tests.campaign.busy import POLICY, busy
 from tests.campaign.stories import ALL, Operation, for_stories, openings, operations, whole_story
@@ -26,7 +26,7 @@ from tests.campaign.stories import ALL, Operation, for_stories, openings, operat
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ledger") / "spend.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sql, "EVERY", 16)
+        patch.setattr(book, "EVERY", 16)
         busy(f"sqlite:///{path}")
     return path
 
@@ -230,7 +230,7 @@ def test_a_policy_that_is_not_built_in(tmp_path: Path) -> None:
 
 def test_several_at_work_and_every_policy_that_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process remembers between choices is its own: snapshots do not depend on who took them."""
-    monkeypatch.setattr(sql, "EVERY", 24)
+    monkeypatch.setattr(book, "EVERY", 24)
     for policy in (policies.MedianRate(), policies.CatoniRate(), policies.UCBM1(1.0, 1.0, 0.0), POLICY):
         store = f"sqlite:///{tmp_path}/{type(policy).__name__}.db"
         with Campaign(["a", "b"], 1000, policy, store) as one, Campaign.open(store) as two:

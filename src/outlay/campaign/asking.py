@@ -1,6 +1,5 @@
 """The daily verbs of a campaign: `ask` and `tell`, one at a time, many at once, and for asyncio."""
 
-import asyncio
 from collections.abc import Iterable
 from typing import cast
 
@@ -11,10 +10,11 @@ from outlay.campaign.samples import checked_reward, triples
 from outlay.campaign.settings import Amount
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label, micros
-from outlay.checks import whole
+from outlay.checks import real, whole
 from outlay.errors import BadParameter, NotNow, PullOver
 
 MOST_AT_ONCE = 10_000  # asks or tells in one call
+LONGEST_WAIT = 1e6  # seconds
 
 
 class Asking:
@@ -23,40 +23,42 @@ class Asking:
     _ledger: Store
     _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
 
-    def ask(self, key: str | None = None, ttl: float | None = None) -> Pull | None:
+    def ask(self, key: str | None = None, ttl: float | None = None, *, timeout: float | None = None) -> Pull | None:
         """The next pull, or None when the campaign has ended.
 
         Args:
             key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
                 lost, and raises `PullOver` once that pull is over.
             ttl: seconds after which the pull expires, instead of the campaign's.
+            timeout: seconds to wait for the store, if others hold it.
 
-        Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment.
+        Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment; StoreBusy, if the store did
+        not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is voided, unless it has a key, by which
+        it can be asked for again.
         """
-        return _asked(self._ledger.transact([_ask(key, ttl)]))
+        return _asked(self._ledger.transact([_ask(key, ttl)], _seconds("ask", timeout)))
 
-    def tell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
+    def tell(self, pull: Pull | int, cost: Amount, reward: float, *, timeout: float | None = None) -> Receipt:
         """Record what a pull cost and earned; a failed pull may have a cost, and has reward 0.
 
         Args:
             pull: as `ask` returned it, or the number of its decision.
             cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
             reward: what it earned.
+            timeout: seconds to wait for the store, if others hold it; then StoreBusy, and it may be told again.
 
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
         A pull that has expired can still be told.
         """
-        return _told(self._ledger.transact([self._tell(pull, cost, reward)]))
+        return _told(self._ledger.transact([self._tell(pull, cost, reward)], _seconds("tell", timeout)))
 
     async def aask(self, key: str | None = None, ttl: float | None = None) -> Pull | None:
-        """`ask` for asyncio."""
-        future = self._ledger.submit([_ask(key, ttl)])
-        return _asked(await asyncio.wrap_future(future))
+        """`ask` for asyncio; where the task is cancelled, a pull without a key is voided."""
+        return _asked(await self._ledger.atransact([_ask(key, ttl)]))
 
     async def atell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
         """`tell` for asyncio."""
-        future = self._ledger.submit([self._tell(pull, cost, reward)])
-        return _told(await asyncio.wrap_future(future))
+        return _told(await self._ledger.atransact([self._tell(pull, cost, reward)]))
 
     def ask_many(self, n: int, key: str | None = None, ttl: float | None = None) -> list[Pull]:
         """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
@@ -107,6 +109,10 @@ def number_of(owner: str, pull: object) -> int:
 
 def _ask(key: str | None, ttl: float | None) -> c.Ask:
     return c.Ask(None if key is None else label("ask", "key", key), None if ttl is None else micros("ask", ttl))
+
+
+def _seconds(owner: str, timeout: object) -> float | None:
+    return None if timeout is None else real(owner, "timeout", timeout, at_least=0, at_most=LONGEST_WAIT)
 
 
 def _answers(replies: list[Reply]) -> list[Answer]:

@@ -2,7 +2,7 @@
 
 from outlay.campaign.replies import Status, status_of
 from outlay.campaign.stores import rows
-from outlay.campaign.stores.database import reading
+from outlay.campaign.stores.reading import reading
 
 
 def campaigns(store: str) -> list[Status]:

@@ -16,7 +16,8 @@ from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger_file import LedgerFile, write
 from outlay.campaign.stores.adding import Addition, adding
-from outlay.campaign.stores.database import connect, in_plain_words, is_sqlite, reading, where
+from outlay.campaign.stores.database import connect, in_plain_words, is_sqlite, where
+from outlay.campaign.stores.reading import reading
 from outlay.campaign.stores.stored import CHUNK, Stored
 from outlay.campaign.terms import PolicyGiven, chosen, label
 from outlay.campaign.verification import Verdict, verify

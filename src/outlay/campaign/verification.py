@@ -17,7 +17,7 @@ from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
-from outlay.campaign.stores.database import reading
+from outlay.campaign.stores.reading import reading
 from outlay.campaign.stores.stored import CHUNK, Line, Row, Stored
 from outlay.campaign.terms import PolicyGiven, check_policy, chosen, label
 from outlay.errors import BadParameter

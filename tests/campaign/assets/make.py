@@ -12,7 +12,7 @@ import msgspec
 
 from outlay import policies
 from outlay.campaign import Campaign
-from outlay.campaign.stores import database, sql
+from outlay.campaign.stores import book, database
 
 FOLDER = Path(__file__).parent
 
@@ -64,7 +64,7 @@ def main() -> None:
     path = FOLDER / f"ledger-{database.REVISION}.db"
     if path.exists():
         raise SystemExit(f"{path} is there already, and is kept")
-    sql.EVERY = 20  # so that it has a snapshot
+    book.EVERY = 20  # so that it has a snapshot
     store = f"sqlite:///{path}"
     eventful(store)
     plain(store)

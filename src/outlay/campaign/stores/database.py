@@ -13,46 +13,46 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine
 
-from outlay.campaign.stores import tables
-from outlay.errors import BadParameter, NoCampaign, StoreError
+from outlay.campaign.stores import sqlite_file, tables
+from outlay.campaign.stores.address import parsed
+from outlay.campaign.stores.protocol import FORKED
+from outlay.errors import NoCampaign, OutlayError, StoreBusy, StoreError
 
 REVISION = "0002"  # of the tables this version reads and writes
-BUSY = 30.0  # seconds to wait for another process's transaction on a SQLite file
-SILENCE = 300.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
-_ALLOWED = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
-# File systems where SQLite's locks cannot be trusted, as Linux names them.
-_REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "ncpfs"}
-FORKED = "a campaign cannot be used in a forked process: open it after forking"
+SILENCE = 10.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
 _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
+# What PostgreSQL's client does to notice that the server's machine is gone: probes after so many seconds of silence.
+_ALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
 
 
 def connect(store: object, *, new: bool = True) -> Engine:
     """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
-    url = _address(store)
+    url = parsed(store)
     engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
-    _open[engine] = os.getpid()
-    sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
-    try:
-        with in_plain_words(engine):
-            _bring_up_to_date(engine, new)
-    except BaseException:
-        engine.dispose()
-        raise
+    with _kept_if_well(engine), in_plain_words(engine):
+        _bring_up_to_date(engine, new)
+        if is_sqlite(engine):
+            _log_ahead(engine)
     return engine
 
 
-@contextmanager
-def reading(store: object) -> Iterator[Connection]:
-    """A connection that sees a store as it is at one moment, whatever is written meanwhile."""
-    engine = connect(store, new=False)
-    try:
-        with in_plain_words(engine), at_one_moment(engine) as connection:
-            yield connection
-    finally:
-        engine.dispose()
+def adopt(engine: Engine) -> Engine:
+    """Note that an engine is in use, and whose process made it."""
+    _open[engine] = os.getpid()
+    sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
+    return engine
+
+
+def revision(engine: Engine, new: bool = False) -> str | None:
+    """Which tables the database has; None for none, which is NoCampaign unless they are to be made."""
+    with engine.connect().execution_options(reading=True) as connection:
+        found = _revision(connection)
+    if found is None and not new:
+        raise NoCampaign(f"{where(engine)} holds no campaign")
+    return found
 
 
 def at_one_moment(engine: Engine) -> Connection:
@@ -84,98 +84,84 @@ def in_plain_words(engine: Engine) -> Iterator[None]:
     """What the database refuses, as StoreError."""
     try:
         yield
-    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-        raise StoreError(f"{where(engine)}: {_plain(error)}") from error
+    except (sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error) as error:
+        text = _plain(error)
+        raise (StoreBusy if text.startswith("another process") else StoreError)(f"{where(engine)}: {text}") from error
 
 
-def lost(error: sa.exc.SQLAlchemyError) -> bool:
+def lost(error: Exception) -> bool:
     """Whether trying again may help: the connection is gone, or two transactions were in each other's way."""
-    if not isinstance(error, sa.exc.DBAPIError):
-        return False
-    state = getattr(error.orig, "sqlstate", None)
-    # 08: connection; 40001, 40P01: serialisation, deadlock; 57P01-03: the server shuts down or starts.
-    tries = ("08", "40001", "40P01", "57P01", "57P02", "57P03")
-    gone = error.connection_invalidated or (state is None and isinstance(error, sa.exc.OperationalError))
+    cause = getattr(error, "orig", None) or error
+    state = getattr(cause, "sqlstate", None)
+    # 08: connection; 25P03: idle for too long; 40001, 40P01: serialisation, deadlock; 57P01-03: the server is stopping.
+    tries = ("08", "25P03", "40001", "40P01", "57P01", "57P02", "57P03")
+    gone = getattr(error, "connection_invalidated", False) or (state is None and "OperationalError" in _kinds(cause))
     return gone or (state is not None and state.startswith(tries))
 
 
-def _address(store: object) -> URL:
+def is_rival(error: Exception) -> bool:
+    """Whether a row was there already."""
+    return "IntegrityError" in _kinds(getattr(error, "orig", None) or error)
+
+
+def of_one_job(error: BaseException) -> bool:
+    """Whether a batch failed for what was in it, so that others may fare better without it."""
+    kinds = {"DataError", "IntegrityError", "InterfaceError", "NotSupportedError"}
+    cause = error.__cause__ if isinstance(error, StoreError) else None
+    if isinstance(cause, Exception):
+        return not kinds.isdisjoint(_kinds(getattr(cause, "orig", None) or cause))
+    return not isinstance(error, OutlayError)
+
+
+def forked_from_a_user_of(path: Path) -> bool:
+    """Whether this file was open when this process was forked, and no connection to it may be touched here."""
+    return any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items()))
+
+
+@contextmanager
+def _kept_if_well(engine: Engine) -> Iterator[None]:
+    """An engine that is in use from here on, unless something is raised."""
+    adopt(engine)
     try:
-        url = make_url(store) if isinstance(store, str) and store.isprintable() else None
-    except (sa.exc.ArgumentError, ValueError):
-        url = None
-    if url is None or url.get_backend_name() not in ("sqlite", "postgresql", "postgres"):
-        raise BadParameter("Campaign", "store", f"None or {_ALLOWED}", _without_password(store))
-    if url.get_backend_name() != "sqlite":
-        if "@" in (url.host or ""):
-            allowed = "written with %40 for an @ in the password"
-            raise BadParameter("Campaign", "store", allowed, _without_password(store))
-        return url.set(drivername="postgresql+psycopg")
-    if url.database in (None, "", ":memory:"):
-        raise BadParameter("Campaign", "store", "None for a campaign in memory, or sqlite:///FILE", store)
-    if url.host or url.query:
-        raise BadParameter("Campaign", "store", "sqlite:///FILE and nothing else", store)
-    return url.set(drivername="sqlite")
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
 
 
 def _sqlite(url: URL, new: bool) -> Engine:
-    path = Path(url.database or "").resolve()
-    if path.is_dir():
-        raise StoreError(f"{path} is a folder, not a file")
-    if not path.parent.is_dir():
-        raise StoreError(f"{path}: there is no folder {path.parent}")
-    if not new and not path.exists():
-        raise NoCampaign(f"there is no file {path}")
-    if any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items())):
+    path = sqlite_file.checked_path(url, new)
+    if forked_from_a_user_of(path):
         why = "was open when this process was forked, where SQLite loses data"
         raise StoreError(f"{path} {why}: open it after forking, or use PostgreSQL")
-    kind = _file_system(path.parent)
-    if kind in _REMOTE:
-        raise StoreError(f"{path} is on a network file system ({kind}), where SQLite can lose data: use PostgreSQL")
-    engine = sa.create_engine(url.set(database=str(path)), connect_args={"timeout": BUSY})
-
-    @sa.event.listens_for(engine, "connect")
-    def _(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # sqlite3 must not begin transactions of its own
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")
-
-    @sa.event.listens_for(engine, "begin")
-    def _(connection: Connection) -> None:
-        reading = connection.get_execution_options().get("reading", False)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-    return engine
+    if new:
+        sqlite_file.make_private(path)
+    return sqlite_file.engine_of(path)
 
 
 def _postgresql(url: URL) -> Engine:
     try:
-        engine = sa.create_engine(url, connect_args={"connect_timeout": 10})
+        engine = sa.create_engine(url, connect_args=_ALIVE)
     except ImportError:
         raise StoreError("campaigns on PostgreSQL need psycopg: pip install 'outlay[postgres]'") from None
 
     @sa.event.listens_for(engine, "connect")
     def _(connection: Any, _: Any) -> None:
         connection.execute(f"SET idle_in_transaction_session_timeout = '{SILENCE:g} s'")
+        connection.execute(f"SET lock_timeout = '{sqlite_file.BUSY:g} s'")
         connection.commit()
 
     return engine
 
 
 def _bring_up_to_date(engine: Engine, new: bool) -> None:
-    with engine.connect().execution_options(reading=True) as connection:
-        found = _revision(connection)
-    if found is None and not new:
-        raise NoCampaign(f"{where(engine)} holds no campaign")
-    if is_sqlite(engine):
-        _log_ahead(engine)
-    if found == REVISION:
+    if revision(engine, new) == REVISION:
         return
     with engine.begin() as connection:
         if not is_sqlite(engine):
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         if _revision(connection) != REVISION:
-            _migrate(connection)
+            migrate(connection)
 
 
 def _log_ahead(engine: Engine) -> None:
@@ -201,7 +187,8 @@ def _revision(connection: Connection) -> str | None:
     return found
 
 
-def _migrate(connection: Connection) -> None:
+def migrate(connection: Connection) -> None:
+    """Bring the tables to this version."""
     from alembic import command
     from alembic.config import Config
 
@@ -212,31 +199,16 @@ def _migrate(connection: Connection) -> None:
     command.upgrade(settings, "head")
 
 
-def _file_system(folder: Path) -> str | None:
-    """The kind of file system a folder is on, where the system tells (Linux)."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    kinds = {}
-    for line in mounts.splitlines():
-        before, _, after = line.partition(" - ")
-        kinds[before.split()[4].replace("\\040", " ")] = after.split()[0]
-    folder = folder.resolve()
-    return next((kinds[str(path)] for path in (folder, *folder.parents) if str(path) in kinds), None)
-
-
 def _plain(error: Exception) -> str:
     """What the database says, without the statement."""
     cause = getattr(error, "orig", None) or error
     text = " ".join(str(cause).split())
     if "database is locked" in text:
-        return f"another process has held the file for {BUSY:g} s: for many writers use PostgreSQL"
+        return f"another process has held the file for {sqlite_file.BUSY:g} s: for many writers use PostgreSQL"
+    if getattr(cause, "sqlstate", None) == "55P03":  # lock_timeout
+        return f"another process has held the campaign for {sqlite_file.BUSY:g} s"
     return text[:200] or type(error).__name__
 
 
-def _without_password(store: object) -> object:
-    if not isinstance(store, str) or "://" not in store:
-        return store
-    scheme, _, rest = store.partition("?")[0].partition("://")
-    return f"{scheme}://…@{rest.rpartition('@')[2]}" if "@" in rest else f"{scheme}://{rest}"
+def _kinds(error: BaseException) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}

@@ -1,7 +1,8 @@
 """A ledger in memory: gone with the process, and as strict as the others."""
 
+import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
 from outlay.campaign.clock import Clock
@@ -11,6 +12,10 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.listeners import Listener, tell
+from outlay.campaign.stores.plain import plain
+from outlay.campaign.stores.protocol import FORKED
+from outlay.errors import StoreBusy, StoreError
 from outlay.policies.protocol import Policy
 
 
@@ -19,24 +24,34 @@ class MemoryLedger:
 
     def __init__(self, opening: Open, policy: Policy | None = None, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._listeners: list[Listener] = []
         self._clock, self._policy = clock or Clock(), policy
-        done = run(None, [opening], self._clock.now(), policy)
+        done = run(None, [plain(opening)], self._clock.now(), policy)
         for reply in done.replies:
             if isinstance(reply, Exception):
                 raise reply
         assert done.state is not None  # noqa: S101 (it was opened)
         self._state, self._records = done.state, done.records
 
-    def transact(self, commands: Sequence[Command]) -> list[Reply]:
+    def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
-        with self._lock:
-            try:
-                done = run(self._state, commands, self._clock.now(at_least=self._state.at))
-                self._records += done.records
-            except BaseException:
-                self._fold_anew()
-                raise
-            return done.replies
+        self._check_process()
+        commands = [plain(command) for command in commands]
+        if not self._lock.acquire(timeout=-1 if timeout is None else timeout):
+            raise StoreBusy(f"campaign {self._state.name!r} did not answer within {timeout:g} s")
+        before = len(self._records)
+        try:
+            done = run(self._state, commands, self._clock.now(at_least=self._state.at))
+            self._records += done.records
+        except BaseException:
+            del self._records[before:]
+            self._fold_anew()
+            raise
+        finally:
+            self._lock.release()
+        tell(self._state.name, self._listeners, done.records)
+        return done.replies
 
     def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The same as a future, done already."""
@@ -44,21 +59,38 @@ class MemoryLedger:
         future.set_result(self.transact(commands))
         return future
 
+    async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
+        """The same for asyncio: it does not wait, and so cannot be cancelled half-way."""
+        return self.transact(commands)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Have a function called with what is recorded from now on; call what is returned to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
     def state(self) -> State:
         """Where the campaign stands; to be read at once."""
+        self._check_process()
         return self._state
 
     def status(self) -> Status:
         """The same for users."""
+        self._check_process()
         with self._lock:
             return status_of(self._state)
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`."""
+        self._check_process()
         yield from self._records[after:]
 
     def close(self) -> None:
         """Nothing is left to do."""
+
+    def _check_process(self) -> None:
+        """Refuse a fork: the budget would be spent twice, and a thread that is gone may hold the lock."""
+        if os.getpid() != self._process:
+            raise StoreError(FORKED)
 
     def _fold_anew(self) -> None:
         """Drop what is known: the records know better."""

@@ -1,6 +1,6 @@
 """The seam between `Campaign` and the places where ledgers live: all that a campaign needs of a store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
@@ -8,6 +8,8 @@ from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Reply, Status
+
+FORKED = "a campaign cannot be used in a forked process: open it after forking"
 
 
 @runtime_checkable
@@ -18,11 +20,24 @@ class Store(Protocol):
     records that come back, and answers when they are kept.
     """
 
-    def transact(self, commands: Sequence[Command]) -> list[Reply]:
-        """Each command's reply, or the error that it met, once what it changed is kept."""
+    def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
+        """Each command's reply, or the error that it met, once what it changed is kept.
+
+        StoreBusy where that takes more than `timeout` seconds. A pull whose asker gave up, here or below, is voided
+        unless it has a key, by which it can be asked for again.
+        """
 
     def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
-        """The same, later."""
+        """The same, later; a future that is cancelled has given up."""
+
+    async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
+        """The same for asyncio; a task that is cancelled has given up."""
+
+    def listen(self, listener: Callable[[Sequence[Record]], None], /) -> Callable[[], None]:
+        """Have a function called with the events that are kept from now on, as they become known to this process.
+
+        It runs in the store's own thread and must be quick. Call what is returned to end that.
+        """
 
     def state(self) -> State:
         """Where the campaign stands; decisions and what the policy knows may be missing."""

@@ -1,9 +1,9 @@
 """States and events as rows of the tables, and back."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -15,15 +15,56 @@ from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, V
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
+from outlay.campaign.stores.driver import Values, fetch, put, together
 from outlay.errors import StoreError
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
 _DECISION_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
 
 
-def lock(connection: Connection, name: str) -> Any:
-    """The id, seq and server's clock of a campaign that nobody else may change until COMMIT; None if there is none."""
-    return connection.execute(_LOCK, {"name_": name}).one_or_none()
+class Found(NamedTuple):
+    """A campaign that nobody else may change until COMMIT, and its events after those that are known, if some are."""
+
+    id: int
+    seq: int
+    clock: int | None  # the server's, where there is one
+    records: list[Record]
+
+
+class Written(NamedTuple):
+    """Events of a campaign that are to be written, with the rows of the state that they led to."""
+
+    campaign: int
+    state: State
+    records: list[Record]
+    by: str  # the name of the transaction
+
+
+def lock(connection: Connection, wanted: Sequence[tuple[str, int | None]]) -> list[Found | None]:
+    """Lock campaigns, in this order; each is given by its name and the last event that is known. None if there is none.
+
+    On PostgreSQL all of it takes one round trip; events are read when the lock is held.
+    """
+    found: list[Found | None] = []
+    if connection.dialect.name == "sqlite":
+        for name, known in wanted:
+            row = next(iter(fetch(connection, _LOCK, (name,))()), None)
+            later = known is not None and row is not None and row[1] > known
+            lines = fetch(connection, _LATER, (name, known))() if later else []
+            found.append(_found(row, lines))
+        return found
+    with together(connection):
+        answers = [
+            (
+                fetch(connection, _LOCK, (name,)),
+                None if known is None else fetch(connection, _LATER, (name, known)),
+            )
+            for name, known in wanted
+        ]
+    for locked, later in answers:
+        row = next(iter(locked()), None)
+        found.append(_found(row, later() if later else []))
+    return found
 
 
 def clock(connection: Connection) -> int | None:
@@ -39,33 +80,28 @@ def make(connection: Connection, state: State) -> int:
     return int(key[0])
 
 
-def write(connection: Connection, number: int, state: State, records: list[Record], by: str) -> None:
-    """Write events and what they changed; `by` names the transaction."""
-    touched = {decision for record in records if (decision := record.about()) is not None}
-    if touched:
-        rows = [{"campaign": number, **msgspec.structs.asdict(state.decisions[key])} for key in sorted(touched)]
-        connection.execute(_upsert(tables.decision, connection.dialect.name), rows)
-    connection.execute(
-        _NEW_EVENT,
-        [
-            {
-                "campaign": number,
-                "seq": record.seq,
-                "at": record.at,
-                "body": to_json(record.event),
-                "batch": by,
-                "before": record.before,
-            }
-            for record in records
-        ],
-    )
-    changed = [
-        {"campaign": number, "number": i, **msgspec.structs.asdict(state.arms[i])}
-        for i in sorted({arm for record in records for arm in _arms_of(state, record)})
-    ]
-    if changed:
-        connection.execute(_upsert(tables.arm, connection.dialect.name), changed)
-    connection.execute(_SET_CAMPAIGN, {"id_": number, **_campaign(state)})
+def write(connection: Connection, written: Sequence[Written]) -> None:
+    """Write events and what they changed."""
+    decisions, events, arms, campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
+    astuple = msgspec.structs.astuple
+    for number, state, records, by in written:
+        touched, changed = set[int](), set[int]()
+        for record in records:
+            events.append((number, record.seq, record.at, to_json(record.event), by, record.before))
+            decision = record.about()
+            if decision is not None:
+                touched.add(decision)
+                changed.add(state.decisions[decision].arm)
+            else:
+                changed.update(_arms_of(state, record))
+        decisions += [(number, *astuple(state.decisions[key])) for key in sorted(touched)]
+        arms += [(number, i, *astuple(state.arms[i])) for i in sorted(changed)]
+        campaigns.append((*_campaign(state).values(), number))
+    kind = connection.dialect.name
+    put(connection, _upsert(tables.decision, kind), decisions)
+    put(connection, _NEW_EVENT, events)
+    put(connection, _upsert(tables.arm, kind), arms)
+    put(connection, _SET_CAMPAIGN, campaigns)
 
 
 def state_of(connection: Connection, name: str) -> State | None:
@@ -101,14 +137,9 @@ def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator
 def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
     """The events of a campaign after the first `after`, in order."""
     table = tables.event
-    wanted = sa.select(table.c.seq, table.c.at, table.c.body, table.c.before).where(table.c.campaign == number)
-    later = wanted.where(table.c.seq > after).order_by(table.c.seq).limit(most)
-    for seq, at, body, before in connection.execute(later):
-        try:
-            event = from_json(body)
-        except msgspec.DecodeError:
-            raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
-        yield Record(seq, at, event, before)
+    wanted = sa.select(*_LINE).where(table.c.campaign == number, table.c.seq > after)
+    for row in connection.execute(wanted.order_by(table.c.seq).limit(most)):
+        yield _record(*row)
 
 
 def names(connection: Connection) -> list[str]:
@@ -146,9 +177,20 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
 
 
+def _found(row: Sequence[Any] | None, lines: Iterable[Sequence[Any]]) -> Found | None:
+    return None if row is None else Found(row[0], row[1], row[2], [_record(*line) for line in lines])
+
+
+def _record(seq: int, at: int, body: str, before: str | None) -> Record:
+    try:
+        return Record(seq, at, from_json(body), before)
+    except (msgspec.DecodeError, RecursionError):  # the second where brackets are nested by the thousand
+        raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
+
+
 def _arms_of(state: State, record: Record) -> Iterable[int]:
-    """The arms whose rows an event changes."""
-    event, decision = record.event, record.about()
+    """The arms whose rows an event changes that is about no decision."""
+    event = record.event
     if isinstance(event, Opened):
         return range(len(event.arms))
     if isinstance(event, Warmed):
@@ -157,7 +199,7 @@ def _arms_of(state: State, record: Record) -> Iterable[int]:
         return [state.indices[event.arm.name]]
     if isinstance(event, (Disabled, Enabled)):
         return [event.arm]
-    return [] if decision is None else [state.decisions[decision].arm]
+    return []
 
 
 def _campaign(state: State) -> dict[str, Any]:
@@ -199,10 +241,17 @@ def _its_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
     return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
+_LINE = [tables.event.c[name] for name in ("seq", "at", "body", "before")]
 _LOCK = (
     sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"))
     .where(tables.campaign.c.name == sa.bindparam("name_"))
     .with_for_update()
+)
+_LATER = (
+    sa.select(*_LINE)
+    .where(tables.event.c.campaign == tables.campaign.c.id, tables.campaign.c.name == sa.bindparam("name_"))
+    .where(tables.event.c.seq > sa.bindparam("after"))
+    .order_by(tables.event.c.seq)
 )
 _NEW_EVENT = sa.insert(tables.event)
 _SET_CAMPAIGN = (
@@ -210,3 +259,6 @@ _SET_CAMPAIGN = (
     .where(tables.campaign.c.id == sa.bindparam("id_"))
     .values({name: sa.bindparam(name) for name in tables.campaign.c.keys() if name not in ("id", "name")})  # noqa: SIM118
 )
+# What is written is in the order of the columns.
+assert tables.decision.c.keys() == ["campaign", *_DECISION_FIELDS]  # noqa: S101
+assert tables.arm.c.keys() == ["campaign", "number", *_ARM_FIELDS]  # noqa: S101

@@ -1,0 +1,154 @@
+"""Callers who give up: by cancelling, by a timeout, by Ctrl-C. What they were given is taken back."""
+
+import asyncio
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from outlay.campaign import Campaign
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import Asked, Voided
+from outlay.campaign.stores.shared import UNRECEIVED
+from outlay.errors import BadParameter, StoreBusy
+from tests.campaign.checker import checked
+from tests.campaign.worker import ROOT, TERMS
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/a.db"
+
+
+@contextmanager
+def blocked(store: str) -> Iterator[None]:
+    """Another connection holds the file: what is handed in meanwhile is one batch."""
+    blocker = sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        blocker.execute("ROLLBACK")
+        blocker.close()
+
+
+@pytest.mark.parametrize("way", ["cancel", "timeout", "closed loop"])
+@pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.soak)])
+def test_asks_that_nobody_receives_are_voided(tmp_path: Path, way: str, seed: int | range) -> None:
+    """Cancelled at any moment of their way: afterwards what is under way is what somebody got."""
+    for number in [seed] if isinstance(seed, int) else seed:
+        store = f"sqlite:///{tmp_path}/{number}.db"
+        rng = random.Random(number)
+        with Campaign(**TERMS, store=store) as campaign:
+            received = asyncio.run(_interrupted(campaign, way, rng))
+            last = campaign.ask()  # with this batch, at the latest, all is taken back
+            assert last is not None
+            campaign.void(last)
+            assert campaign.status().in_flight == len(received)
+        records = checked(store)
+        voided = {r.event.decision for r in records if isinstance(r.event, Voided) and r.event.reason == UNRECEIVED}
+        asked = {record.seq for record in records if isinstance(record.event, Asked)}
+        assert asked == voided | received | {last.decision}
+        assert received
+
+
+async def _interrupted(campaign: Campaign, way: str, rng: random.Random) -> set[int]:
+    received: set[int] = set()
+
+    async def ask() -> None:
+        for i in range(10):
+            patience = rng.expovariate(200) if way == "timeout" and i else None
+            with suppress(TimeoutError):
+                pull = await asyncio.wait_for(campaign.aask(), patience)
+                assert pull is not None
+                received.add(pull.decision)
+
+    tasks = [asyncio.create_task(ask()) for _ in range(20)]
+    for task in tasks[1:] if way == "cancel" else []:
+        await asyncio.sleep(rng.expovariate(200))
+        task.cancel()
+    if way == "closed loop":
+        while len(received) < 30:
+            await asyncio.sleep(0.001)  # then `run` cancels what is left
+    else:
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return received
+
+
+def test_a_future_that_is_cancelled(store: str) -> None:
+    with Campaign(**TERMS, store=store) as campaign:
+        futures = []
+        for i in range(60):
+            futures.append(campaign._ledger.submit([c.Ask()]))
+            if i % 3:
+                time.sleep(0.0005 * (i % 7))
+                futures[-1].cancel()
+        received = {f.result()[0].decision for f in futures if not f.cancelled()}  # type: ignore[union-attr]
+        campaign.pause()
+        assert campaign.status().in_flight == len(received) >= 20
+    assert received <= {record.seq for record in checked(store) if isinstance(record.event, Asked)}
+
+
+def test_one_with_a_key_is_kept_for_who_asks_again(store: str) -> None:
+    """Somebody else may have asked with the key, and be at work."""
+    with Campaign(**TERMS, store=store) as campaign:
+        future = campaign._ledger.submit([c.Ask("job")])
+        with blocked(store):
+            pass
+        future.cancel()
+        pull = campaign.ask("job")
+        campaign.pause()
+        assert pull is not None
+        assert campaign.status().in_flight == 1
+    assert not any(isinstance(record.event, Voided) for record in checked(store))
+
+
+def test_ctrl_c_orphans_nothing(store: str) -> None:
+    """An ask that was interrupted is not done, or voided; only between two lines of Python can a pull be lost."""
+    script = f"""
+import itertools, random, signal
+from outlay.campaign import Campaign
+from tests.campaign.worker import TERMS
+campaign = Campaign(**TERMS, store={store!r})
+rng, interrupted = random.Random(1), 0
+for i in range(60):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 4e-3))
+        pull = campaign.ask()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        campaign.tell(pull, 1, 0.5)
+    except KeyboardInterrupt:
+        interrupted += 1
+campaign.pause()
+print(interrupted, campaign.status().in_flight)
+campaign.disconnect()
+"""
+    handler = "import signal\nsignal.signal(signal.SIGALRM, signal.default_int_handler)\n"
+    done = subprocess.run([sys.executable, "-c", handler + script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    interrupted, in_flight = map(int, done.stdout.split())
+    assert interrupted > 10
+    assert in_flight <= interrupted // 10
+    checked(store)
+
+
+@pytest.mark.parametrize("verb", ["ask", "tell"])
+def test_a_store_that_does_not_answer_in_time(store: str, verb: str) -> None:
+    """The caller is told, nothing is done behind its back, and when the store is free again all goes on."""
+    with Campaign(**TERMS, store=store) as campaign:
+        pull = campaign.ask()
+        assert pull is not None
+        call: Callable[..., object] = campaign.ask if verb == "ask" else partial(campaign.tell, pull, 1, 0.5)
+        with blocked(store), pytest.raises(StoreBusy, match=r"'default' did not answer within 0\.05 s"):
+            call(timeout=0.05)
+        call(timeout=60)
+    assert len(checked(store)) == 3
+    with pytest.raises(BadParameter, match="timeout of ask must be ≥ 0 and "):
+        campaign.ask(timeout=-1)
