@@ -23,6 +23,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba.extending import overload
 
+import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import policies
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced

@@ -12,6 +12,7 @@ from scipy import stats
 from tests.policies.baselines import slow
 from tests.policies.baselines.examples import CHOOSING
 
+import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay.beliefs import Belief, Moments
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
