@@ -8,30 +8,17 @@ from typing import assert_never
 
 import msgspec
 
-from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import (
-    Namer,
-    admissible,
-    affordable,
-    choose,
-    held_back,
-    learner_of,
-    propensity,
-    reservation,
-)
-from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening, plain_key
+from outlay.campaign.ledger.admission import Namer, learner_of
+from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
+from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found, in_seconds
-from outlay.campaign.ledger.state import Decision, State, said
-from outlay.errors import CampaignConflict, NotNow, PullOver
+from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
+from outlay.campaign.ledger.state import Decision, State
+from outlay.errors import CampaignConflict
 from outlay.policies.protocol import Policy
-
-A_WHILE = 1.0  # seconds after which to ask again, at most
-
-Ruling = tuple[list[e.AnyEvent], int | None]  # what follows, and the reply
 
 
 def decide(state: State | None, command: c.Command, now: int, by: Namer | None = None) -> Ruling:
@@ -48,7 +35,7 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
         case c.Sweep():
             return _sweep(state, now)
         case c.Ask():
-            return _ask(state, command, now, by)
+            return ask(state, command, now, by)
         case c.Tell():
             return _tell(state, command)
         case c.Void():
@@ -115,66 +102,6 @@ def _open(state: State | None, command: c.Open) -> Ruling:
     opening = e.Opened(command.name, command.arms, command.budget, command.terms)
     check_opening(opening)
     return [opening], None
-
-
-def _ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
-    if command.key is not None and command.key in state.keys:
-        decision = state.decisions[state.keys[command.key]]
-        if decision.ttl != command.ttl:
-            ttls = f"ttl {in_seconds(decision.ttl)}, not {in_seconds(command.ttl)}"
-            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of decision {decision.number}, with {ttls}")
-        if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
-            raise PullOver(plain_key(command.key), decision.number, said(decision.standing))
-        return [], decision.number
-    if state.ended:
-        return [], None
-    _refuse_for_now(state, now)
-    arms = admissible(state)
-    if not arms and state.pending:
-        raise _not_now(state, now, _busy(state))
-    if not arms and affordable(state):
-        raise _not_now(state, now, "only disabled arms fit what is left of the budget")
-    if not arms:
-        return [e.Exhausted()], None
-    seq = state.seq + 1
-    arm, by_chance = choose(state, arms, seq, by)
-    ttl = state.terms.ttl if command.ttl is None else command.ttl
-    event = e.Asked(
-        arm,
-        reservation(state, state.arms[arm]),
-        f"{state.terms.policy['name']}@{__version__}",
-        command.key,
-        command.ttl,
-        None if ttl is None else now + ttl,
-        propensity(state, arm, arms, seq) if by_chance and by is None else None,
-    )
-    return [event], seq
-
-
-def _refuse_for_now(state: State, now: int) -> None:
-    """Raise NotNow where the campaign has not ended and yet no arm can be named."""
-    under_way, most = len(state.pending), state.terms.max_in_flight
-    if state.paused:
-        raise _not_now(state, now, f"campaign {state.name!r} is paused")
-    if not any(arm.enabled for arm in state.arms):
-        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
-    if most is not None and under_way >= most:
-        raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
-    if state.spent + state.reserved > state.budget:
-        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
-
-
-def _busy(state: State) -> str:
-    """Why no arm can be named while pulls are under way."""
-    if held_back(state):
-        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
-        return f"{first} are under way, and first_pulls is {most}"
-    return "what is left of the budget is set aside for pulls under way"
-
-
-def _not_now(state: State, now: int, reason: str) -> NotNow:
-    first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
-    return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
 
 
 def _tell(state: State, command: c.Tell) -> Ruling:

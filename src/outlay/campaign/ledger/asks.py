@@ -1,0 +1,83 @@
+"""What an ask comes to: the pull of its key, a new one, not now, or the end."""
+
+from outlay._version import __version__
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.admission import (
+    Namer,
+    admissible,
+    affordable,
+    choose,
+    held_back,
+    propensity,
+    reservation,
+)
+from outlay.campaign.ledger.agreement import plain_key
+from outlay.campaign.ledger.refusals import in_seconds
+from outlay.campaign.ledger.state import State, said
+from outlay.errors import CampaignConflict, NotNow, PullOver
+
+A_WHILE = 1.0  # seconds after which to ask again, at most
+
+Ruling = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
+
+
+def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
+    """Name an arm and set money aside for it; `by` names it in place of the campaign's own policy."""
+    if command.key is not None and command.key in state.keys:
+        decision = state.decisions[state.keys[command.key]]
+        if decision.ttl != command.ttl:
+            ttls = f"ttl {in_seconds(decision.ttl)}, not {in_seconds(command.ttl)}"
+            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of decision {decision.number}, with {ttls}")
+        if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
+            raise PullOver(plain_key(command.key), decision.number, said(decision.standing))
+        return [], decision.number
+    if state.ended:
+        return [], None
+    _refuse_for_now(state, now)
+    arms = admissible(state)
+    if not arms and state.pending:
+        raise _not_now(state, now, _busy(state))
+    if not arms and affordable(state):
+        raise _not_now(state, now, "only disabled arms fit what is left of the budget")
+    if not arms:
+        return [e.Exhausted()], None
+    seq = state.seq + 1
+    arm, by_chance = choose(state, arms, seq, by)
+    ttl = state.terms.ttl if command.ttl is None else command.ttl
+    event = e.Asked(
+        arm,
+        reservation(state, state.arms[arm]),
+        f"{state.terms.policy['name']}@{__version__}",
+        command.key,
+        command.ttl,
+        None if ttl is None else now + ttl,
+        propensity(state, arm, arms, seq) if by_chance and by is None else None,
+    )
+    return [event], seq
+
+
+def _refuse_for_now(state: State, now: int) -> None:
+    """Raise NotNow where the campaign has not ended and yet no arm can be named."""
+    under_way, most = len(state.pending), state.terms.max_in_flight
+    if state.paused:
+        raise _not_now(state, now, f"campaign {state.name!r} is paused")
+    if not any(arm.enabled for arm in state.arms):
+        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
+    if most is not None and under_way >= most:
+        raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
+    if state.spent + state.reserved > state.budget:
+        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+
+
+def _busy(state: State) -> str:
+    """Why no arm can be named while pulls are under way."""
+    if held_back(state):
+        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
+        return f"{first} are under way, and first_pulls is {most}"
+    return "what is left of the budget is set aside for pulls under way"
+
+
+def _not_now(state: State, now: int, reason: str) -> NotNow:
+    first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
+    return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
