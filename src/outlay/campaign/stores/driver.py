@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Dialect
 
@@ -27,6 +28,11 @@ def begin(connection: Connection) -> None:
 
 def put(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
     """Run a statement for each row: an INSERT for many at a time."""
+    if rows and connection.dialect.name != "sqlite" and isinstance(statement, sa.Insert):
+        names = statement.table.c.keys()
+        listed = msgspec.json.encode([dict(zip(names, row, strict=True)) for row in rows]).decode()
+        _driver(connection).execute(_text_for_json(statement, connection.dialect), (listed,))
+        return
     start, most = 0, MOST_ROWS if isinstance(statement, sa.Insert) else 1
     while start < len(rows):
         # By powers of two, so that there are few different statements, which drivers keep prepared.
@@ -67,6 +73,20 @@ def _text(statement: Any, dialect: Dialect, count: int) -> str:
     text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect)))
     if count == 1:
         return text
-    parts = re.fullmatch(r"(.* VALUES )(\(.*?\))( ON CONFLICT .*)?", text, re.DOTALL)
-    assert parts is not None  # noqa: S101 (so SQLAlchemy writes an INSERT)
-    return parts[1] + ", ".join([parts[2]] * count) + (parts[3] or "")
+    before, row, after = _parts(text)
+    return f"{before} VALUES {', '.join([row] * count)}{after}"
+
+
+@cache
+def _text_for_json(statement: Any, dialect: Dialect) -> str:
+    """An INSERT whose one argument is a list of rows as JSON: psycopg would take long over a thousand arguments."""
+    before, _, after = _parts(str(statement.compile(dialect=dialect)))
+    names, table = ", ".join(statement.table.c.keys()), statement.table.name
+    return f"{before} SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json){after}"  # noqa: S608
+
+
+def _parts(insert: str) -> tuple[str, str, str]:
+    """An INSERT as SQLAlchemy writes it: what comes before VALUES, a row of them, and what comes after."""
+    parts = re.fullmatch(r"(.*) VALUES (\(.*?\))( ON CONFLICT .*)?", insert, re.DOTALL)
+    assert parts is not None  # noqa: S101 (so it writes them)
+    return parts[1], parts[2], parts[3] or ""
