@@ -114,7 +114,7 @@ class Book:
         now = self._clock.now(rows.clock(connection))
         self.state, records, _ = step(None, self._opening, now, self._policy)
         self.id = rows.make(connection, self.state)
-        rows.write(connection, [rows.Written(self.id, self.state, records, by)])
+        rows.write_now(connection, rows.Written(self.id, self.state, records, by))
 
     def _recover(self, connection: Connection) -> None:
         """Start from the newest snapshot that can be used, if there is one."""

@@ -15,7 +15,7 @@ from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, V
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
-from outlay.campaign.stores.driver import Values, fetch, put, together
+from outlay.campaign.stores.driver import Talk, Values, talk
 from outlay.errors import StoreError
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
@@ -40,30 +40,25 @@ class Written(NamedTuple):
     by: str  # the name of the transaction
 
 
-def lock(connection: Connection, wanted: Sequence[tuple[str, int | None]]) -> list[Found | None]:
+def lock(talking: Talk, wanted: Sequence[tuple[str, int | None]]) -> list[Found | None]:
     """Lock campaigns, in this order; each is given by its name and the last event that is known. None if there is none.
 
-    On PostgreSQL all of it takes one round trip; events are read when the lock is held.
+    Events are read when the lock is held; PostgreSQL answers all of it at once.
     """
+    at_once = talking.dialect.name != "sqlite"  # a file is asked for events only where there are some
+    talking.begin()
+    said = []
+    for name, known in wanted:
+        locked = talking.say(_LOCK, (name,))
+        said.append((locked, talking.say(_LATER, (name, known)) if at_once and known is not None else None))
+    talking.hear()
     found: list[Found | None] = []
-    if connection.dialect.name == "sqlite":
-        for name, known in wanted:
-            row = next(iter(fetch(connection, _LOCK, (name,))()), None)
-            later = known is not None and row is not None and row[1] > known
-            lines = fetch(connection, _LATER, (name, known))() if later else []
-            found.append(_found(row, lines))
-        return found
-    with together(connection):
-        answers = [
-            (
-                fetch(connection, _LOCK, (name,)),
-                None if known is None else fetch(connection, _LATER, (name, known)),
-            )
-            for name, known in wanted
-        ]
-    for locked, later in answers:
+    for (name, known), (locked, later) in zip(wanted, said, strict=True):
         row = next(iter(locked()), None)
-        found.append(_found(row, later() if later else []))
+        if not at_once and row is not None and known is not None and row[1] > known:
+            later = talking.say(_LATER, (name, known))
+        lines = later() if later else ()
+        found.append(None if row is None else Found(row[0], row[1], row[2], [_record(*line) for line in lines]))
     return found
 
 
@@ -80,7 +75,7 @@ def make(connection: Connection, state: State) -> int:
     return int(key[0])
 
 
-def write(connection: Connection, written: Sequence[Written]) -> None:
+def write(talking: Talk, written: Sequence[Written]) -> None:
     """Write events and what they changed."""
     decisions, events, arms, campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
     astuple = msgspec.structs.astuple
@@ -97,11 +92,18 @@ def write(connection: Connection, written: Sequence[Written]) -> None:
         decisions += [(number, *astuple(state.decisions[key])) for key in sorted(touched)]
         arms += [(number, i, *astuple(state.arms[i])) for i in sorted(changed)]
         campaigns.append((*_campaign(state).values(), number))
-    kind = connection.dialect.name
-    put(connection, _upsert(tables.decision, kind), decisions)
-    put(connection, _NEW_EVENT, events)
-    put(connection, _upsert(tables.arm, kind), arms)
-    put(connection, _SET_CAMPAIGN, campaigns)
+    talking.put(_upsert(tables.decision, talking.dialect.name), decisions)
+    talking.put(_NEW_EVENT, events)
+    talking.put(_upsert(tables.arm, talking.dialect.name), arms)
+    for row in campaigns:
+        talking.say(_SET_CAMPAIGN, row)
+
+
+def write_now(connection: Connection, written: Written) -> None:
+    """Write events to a campaign, in the transaction that SQLAlchemy has begun."""
+    talking = talk(connection)
+    write(talking, [written])
+    talking.hear()
 
 
 def state_of(connection: Connection, name: str) -> State | None:
@@ -175,10 +177,6 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     """The name of the transaction that wrote an event."""
     table = tables.event
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
-
-
-def _found(row: Sequence[Any] | None, lines: Iterable[Sequence[Any]]) -> Found | None:
-    return None if row is None else Found(row[0], row[1], row[2], [_record(*line) for line in lines])
 
 
 def _record(seq: int, at: int, body: str, before: str | None) -> Record:

@@ -22,7 +22,7 @@ from outlay.campaign.stores.address import parsed
 from outlay.campaign.stores.batch import Done, settled_first
 from outlay.campaign.stores.book import Book
 from outlay.campaign.stores.database import connect, in_plain_words, is_rival, is_sqlite, lost, of_one_job, where
-from outlay.campaign.stores.driver import begin, commit, together
+from outlay.campaign.stores.driver import Talk, talk
 from outlay.campaign.stores.job import Job
 from outlay.campaign.stores.turns import Turns
 from outlay.campaign.stores.writer import Writer
@@ -199,16 +199,17 @@ class SharedStore:
     def _transact(self, shares: list[Share]) -> None:
         connection = self._connection = self._connection or self.engine.connect()
         with self._turn():
-            begin(connection)
-            found = rows.lock(connection, [(share.book.name, share.book.seq) for share in shares])
-            if self._is_kept(connection, shares, found):
-                commit(connection)
-            else:
+            talking = talk(connection)
+            found = rows.lock(talking, [(share.book.name, share.book.seq) for share in shares])
+            if not self._is_kept(connection, shares, found):
                 self._unanswered = None
                 batch = f"{self._me}-{next(self._batches):x}"
                 for share, there in zip(shares, found, strict=True):
                     share.decide(connection, there, batch)
-                self._write(connection, [share for share in shares if share.error is None], batch)
+                self._write(talking, [share for share in shares if share.error is None], batch)
+            self._check_file()
+            talking.commit()
+            talking.hear()
         if connection.in_transaction():  # in SQLAlchemy's eyes
             connection.commit()
 
@@ -224,18 +225,15 @@ class SharedStore:
         finally:
             self._turns.end()
 
-    def _write(self, connection: Connection, shares: list[Share], batch: str) -> None:
+    def _write(self, talking: Talk, shares: list[Share], batch: str) -> None:
         written = []
         for share in shares:
             if share.done is not None and share.done.records:
-                share.book.keep_snapshot(connection)
+                share.book.keep_snapshot(talking.connection)
                 written.append(rows.Written(share.book.number, share.book.known(), share.done.records, batch))
-        self._unanswered = batch
-        with together(connection):
-            if written:
-                rows.write(connection, written)
-            self._check_file()
-            commit(connection)
+        if written:
+            self._unanswered = batch
+            rows.write(talking, written)
 
     def _check_file(self) -> None:
         """Refuse to go on with a file that has lost its name: what is written there is found by nobody."""
