@@ -11,7 +11,7 @@ import pytest
 from outlay import policies
 from outlay.engine.compiler.fingerprint import Reach
 from outlay.engine.compiler.records import coerced
-from outlay.engine.compiler.vocabulary import OPTIONS, learn
+from outlay.engine.compiler.vocabulary import OPTIONS, WITHIN, learn
 from outlay.engine.lazy import Race, forget_race, lazy_best, phase_end
 from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import baselines
@@ -62,7 +62,7 @@ def compiled(policy: Any) -> Callable[..., int]:
     """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
     for function in Reach(type(policy), type(memory_of(policy, 1)), Tape).functions:
         learn(function)
-    inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
+    inner = numba.njit(forceinline=True, _nrt=False, **WITHIN)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
         lambda rng, world, policy, memory, pulls, race, begin, end, rest: inner(
             rng, world, policy, memory, pulls, race, begin, end, rest

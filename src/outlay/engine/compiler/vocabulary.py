@@ -17,11 +17,13 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 
 from outlay.engine import loop
 from outlay.engine.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine.compiler.parts import PartCompiler
 from outlay.engine.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.world import law_at
 
 # 1/0 is inf, as in numpy, and costs no branch; nobody calls these functions from C, and a tenth of compiling is spared.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+WITHIN = {**OPTIONS, "pipeline_class": PartCompiler}  # for what is called from compiled code only
 
 # The same loop for policies that make arrays as they go: copies, since numba knows a function by its identity.
 _counting_advance = python.FunctionType(loop.advance.__code__, vars(loop))
@@ -34,7 +36,7 @@ def learn(function: Callable[..., Any]) -> None:
     """Let compiled code call a plain Python function."""
     if function not in _learnt:
         _learnt.add(function)
-        register_jitable(**OPTIONS)(function)
+        register_jitable(**WITHIN)(function)
 
 
 def _learn_method(name: str, arity: int) -> None:
@@ -48,7 +50,7 @@ def _learn_method(name: str, arity: int) -> None:
         lambda self, a, b: method(self),  # noqa: ARG005
         lambda self, a, b, c: method(self),  # noqa: ARG005
     ]
-    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
+    overload_method(types.BaseTuple, name, strict=False, jit_options=WITHIN)(finders[arity])
 
 
 def _decide(
@@ -104,11 +106,11 @@ def row_source(law: NumbaType, like: str) -> str:
 
 for _name, _arity in PROTOCOL.items():
     _learn_method(_name, _arity)
-overload(loop.decide, strict=False, jit_options=OPTIONS)(_decide)
-overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
+overload(loop.decide, strict=False, jit_options=WITHIN)(_decide)
+overload(law_at, strict=False, jit_options=WITHIN)(_law_at)
 # Reference counts on array fields and row views would cost more than the arithmetic: inlined into its caller, which
 # counts the references of what Python passed, the loop can do without.
-register_jitable(forceinline=True, _nrt=False, **OPTIONS)(loop.advance)
-register_jitable(**OPTIONS)(_counting_advance)
+register_jitable(forceinline=True, _nrt=False, **WITHIN)(loop.advance)
+register_jitable(**WITHIN)(_counting_advance)
 for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values()).functions:
     learn(_function)
