@@ -18,7 +18,6 @@ from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
 from tests.engine.tape import Tape, recorded, spread
 
-RUNS = 1_600  # of each policy
 RECORDED = recorded()
 
 
@@ -133,13 +132,14 @@ INVERTED = [fieller, catoni_rate, fieller_known, bernstein_rate, median_rate, om
 RARELY = [ucb_b2, ucb_b2c, *INVERTED[1:]]
 
 
+@pytest.mark.parametrize("runs", [500, pytest.param(3_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     "make", [ucb_b1, ucb_m1, steps, fieller, *(pytest.param(make, marks=pytest.mark.soak) for make in RARELY)]
 )
-def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any]) -> None:
-    """RUNS random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
+def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any], runs: int) -> None:
+    """Random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
     play = compiled(make(np.random.default_rng(0), 1))
-    for seed in range(RUNS // 2 if make in (*INVERTED, ucb_m1) else RUNS):
+    for seed in range(runs // 2 if make in (*INVERTED, ucb_m1) else runs):
         rng = np.random.default_rng(seed)
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng, arms))
