@@ -1,7 +1,7 @@
 """Digests of what every policy does on every law: equal digests mean equal bits.
 
-`NUMBA_DISABLE_JIT=1 python -m tests.assets.fingerprints` prints them as JSON, from interpreted play, which is the
-compiled one's equal and spares hundreds of compilations.
+`NUMBA_DISABLE_JIT=1 python -m tests.assets.fingerprints 0 1` prints them as JSON, with seeds 0 and 1, from interpreted
+play, which is the compiled one's equal and spares hundreds of compilations.
 """
 
 import hashlib
@@ -12,17 +12,15 @@ import warnings
 from outlay import Problem, Result, simulate
 from tests.assets.examples import LAWS, MIXED, PLAYERS
 
-SEEDS = (0, 1)
 
-
-def digests() -> dict[str, dict[str, list[str]]]:
+def digests(seeds: list[int]) -> dict[str, dict[str, list[str]]]:
     """Law → policy → a digest for each seed."""
     found: dict[str, dict[str, list[str]]] = {}
     for law, laws in {**LAWS, "mixed": tuple(MIXED.values())}.items():
         problem = Problem(laws)
         scale = float(problem.mean_costs.min())
         of_law = found.setdefault(law, {label: [] for label in PLAYERS})
-        for seed in SEEDS:
+        for seed in seeds:
             result = simulate(problem, PLAYERS, budgets=[20.0 * scale, 50.0 * scale], runs=1, seed=seed)
             for i, label in enumerate(PLAYERS):
                 of_law[label].append(_digest(result, i))
@@ -38,4 +36,4 @@ def _digest(result: Result, i: int) -> str:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # that it is interpreted
-    json.dump(digests(), sys.stdout, indent=1)
+    json.dump(digests([int(seed) for seed in sys.argv[1:]]), sys.stdout, indent=1)

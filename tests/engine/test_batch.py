@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import outlay
-from outlay import Problem, policies
+from outlay import Problem, arms, policies
 from outlay.beliefs import Moments
 from outlay.compiler.dispatch import CannotCompile
 from outlay.engine import batch
@@ -37,6 +37,7 @@ class Dice(NamedTuple):
 
 
 DICE = Problem([Dice(0.5, 1.0), Dice(0.75, 1.8)])
+PAIRS = Problem([arms.Gaussian(1.0, 0.5, 0.3, 0.3), arms.Gaussian(1.0, 0.8, 0.3, 0.3)])  # others compile this law too
 KNOWN: Any = {"var_cost": [0.2, 0.1], "var_reward": [0.1, 0.1], "cov": [0.0, 0.0]}
 
 
@@ -86,11 +87,13 @@ BY_MEMORY: dict[str, tuple[Any, float]] = {
 }
 
 
-def played(policy: Any, budget: float, runs: int, seed: int, first: int = 0, workers: int = 2) -> Passages:
+def played(
+    policy: Any, budget: float, runs: int, seed: int, first: int = 0, workers: int = 2, problem: Problem = DICE
+) -> Passages:
     """The passages of some runs."""
     budgets = np.array([budget / 7, budget])
-    passages = Passages.blank(runs, 2, len(DICE))
-    task = Task(DICE, "some", policy, budgets, seed, 10**6, passages, first, warn=False)
+    passages = Passages.blank(runs, 2, len(problem))
+    task = Task(problem, "some", policy, budgets, seed, 10**6, passages, first, warn=False)
     threads.run([task], workers, lambda _: None)
     return passages
 
@@ -117,14 +120,15 @@ EVERY_DAY = ("Opened", "Stretching")  # each is a compilation; what is copied is
 )
 def test_every_memory_is_as_good_as_new_in_every_run(name: str, interpreted: Callable[[], None]) -> None:
     policy, budget = BY_MEMORY[name]
+    problem = PAIRS if name == "Opened" else DICE
     assert type(memory_of(policy, 2)).__name__ == name
     seeds = {3: 0, 2**32 + 5: 0, 2**64 + 9: 7, 2**128 + 1: 2**32 - 5}  # and the first run's number
-    fast = [played(policy, budget, 5, seed, first) for seed, first in seeds.items()]
-    assert not program_of(Task(DICE, name, policy, np.ones(1), 0, 9, Passages.blank(1, 1, 2))).alone
+    fast = [played(policy, budget, 5, seed, first, problem=problem) for seed, first in seeds.items()]
+    assert not program_of(Task(problem, name, policy, np.ones(1), 0, 9, Passages.blank(1, 1, 2))).alone
     interpreted()
     for passages, (seed, first) in zip(fast, seeds.items(), strict=True):
         for i in range(5):
-            assert equal(passages.part(slice(i, i + 1)), played(policy, budget, 1, seed, first + i))
+            assert equal(passages.part(slice(i, i + 1)), played(policy, budget, 1, seed, first + i, problem=problem))
     assert len(np.unique(np.concatenate([passages.reward for passages in fast])[:, 1])) > 5
 
 
@@ -152,7 +156,7 @@ def test_copying_the_words_back_undoes_everything(name: str) -> None:
 
 
 def test_without_access_to_a_generator_the_numbers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = baselines.Greedy()
+    policy = BySize()
     fast = played(policy, 80.0, 30, seed=2**100)
     monkeypatch.setattr("outlay.engine.compiler.program.can_open", lambda: False)
     monkeypatch.setattr("outlay.engine.streams.Opened.make", None)
@@ -190,10 +194,10 @@ def test_runs_that_have_ended_are_kept_though_their_batch_has_not(monkeypatch: p
         if done >= 0.2:
             raise KeyboardInterrupt
 
-    given: dict[str, Any] = {"budgets": [3e4], "workers": 1, "seed": 3}
-    some = outlay.simulate(DICE, policies.Fixed(1), runs=4000, partial=True, progress=interrupt, **given)
+    given: dict[str, Any] = {"budgets": [1e4], "workers": 1, "seed": 3}
+    some = outlay.simulate(PAIRS, policies.Fixed(1), runs=4000, partial=True, progress=interrupt, **given)
     assert 400 <= some.runs < 4000
-    assert some == outlay.simulate(DICE, policies.Fixed(1), runs=some.runs, **given)
+    assert some == outlay.simulate(PAIRS, policies.Fixed(1), runs=some.runs, **given)
 
 
 class Held(NamedTuple):

@@ -12,7 +12,7 @@ import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop a
 from outlay import policies
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, learn
+from outlay.compiler.vocabulary import OPTIONS, WITHIN, learn
 from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choose import best_by_excess, best_of_opened
 from outlay.policies.protocol import memory_of
@@ -53,7 +53,7 @@ def of_opened(policy: Any, memory: Any, pulls: Any, box: Any, n: int, rng: Any) 
     return best_of_opened(policy, memory, pulls), lazy_among(policy, memory, pulls, box)
 
 
-overload(full_and_lazy, strict=False, jit_options=OPTIONS)(
+overload(full_and_lazy, strict=False, jit_options=WITHIN)(
     lambda policy, memory, pulls, box, n, rng: of_opened if hasattr(policy.instance_class, "fresh") else of_all
 )
 
@@ -62,7 +62,7 @@ def compiled(policy: Any) -> Callable[..., int]:
     """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
     for function in Reach(type(policy), type(memory_of(policy, 1)), Tape, best_by_excess, best_of_opened).functions:
         learn(function)
-    inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
+    inner = numba.njit(forceinline=True, _nrt=False, **WITHIN)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
         lambda rng, world, policy, memory, pulls, box, end, rest, scales: inner(
             rng, world, policy, memory, pulls, box, end, rest, scales

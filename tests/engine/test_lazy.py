@@ -12,14 +12,13 @@ import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop a
 from outlay import policies
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, learn
+from outlay.compiler.vocabulary import OPTIONS, WITHIN, learn
 from outlay.engine.lazy import Race, forget_race, lazy_best, phase_end
 from outlay.formulas.choose import best_by_score, log_of
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
 from tests.engine.tape import Tape, recorded, spread
 
-RUNS = 1_600  # of each policy
 RECORDED = recorded()
 
 
@@ -63,7 +62,7 @@ def compiled(policy: Any) -> Callable[..., int]:
     """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
     for function in Reach(type(policy), type(memory_of(policy, 1)), Tape).functions:
         learn(function)
-    inner = numba.njit(forceinline=True, _nrt=False, **OPTIONS)(first_difference)
+    inner = numba.njit(forceinline=True, _nrt=False, **WITHIN)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
         lambda rng, world, policy, memory, pulls, race, begin, end, rest: inner(
             rng, world, policy, memory, pulls, race, begin, end, rest
@@ -134,13 +133,14 @@ INVERTED = [fieller, catoni_rate, fieller_known, bernstein_rate, median_rate, om
 RARELY = [ucb_b2, ucb_b2c, *INVERTED[1:]]
 
 
+@pytest.mark.parametrize("runs", [500, pytest.param(3_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     "make", [ucb_b1, ucb_m1, steps, fieller, *(pytest.param(make, marks=pytest.mark.soak) for make in RARELY)]
 )
-def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any]) -> None:
-    """RUNS random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
+def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Generator, int], Any], runs: int) -> None:
+    """Random runs: 1 to 300 arms of all laws, random parameters, and everything forgotten now and then."""
     play = compiled(make(np.random.default_rng(0), 1))
-    for seed in range(RUNS // 2 if make in (*INVERTED, ucb_m1) else RUNS):
+    for seed in range(runs // 2 if make in (*INVERTED, ucb_m1) else runs):
         rng = np.random.default_rng(seed)
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng, arms))

@@ -12,10 +12,12 @@ from numba import types
 from numba.extending import overload_method, register_jitable
 
 from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.compiler.parts import PartCompiler
 from outlay.compiler.untyped import Found, NumbaType
 
 # 1/0 is inf, as in numpy, and costs no branch; nobody calls these functions from C, and a tenth of compiling is spared.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+WITHIN = {**OPTIONS, "pipeline_class": PartCompiler}  # for what is called from compiled code only
 Function = Callable[..., Any]
 OWN: set[Function] = set()  # functions that numba was told of in another way than by `learn`
 
@@ -26,7 +28,7 @@ def learn(function: Function) -> None:
     """Let compiled code call a plain Python function."""
     if function not in _learnt and function not in OWN:
         _learnt.add(function)
-        register_jitable(**OPTIONS)(function)
+        register_jitable(**WITHIN)(function)
 
 
 def _learn_method(name: str, arity: int) -> None:
@@ -41,7 +43,7 @@ def _learn_method(name: str, arity: int) -> None:
         lambda self, a, b, c: method(self),  # noqa: ARG005
         lambda self, a, b, c, d: method(self),  # noqa: ARG005
     ]
-    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(finders[arity])
+    overload_method(types.BaseTuple, name, strict=False, jit_options=WITHIN)(finders[arity])
 
 
 def lean(outer: Function, inner: Function) -> tuple[Function, Function]:
@@ -54,8 +56,8 @@ def lean(outer: Function, inner: Function) -> tuple[Function, Function]:
     counting_inner = python.FunctionType(inner.__code__, inner.__globals__)
     counting_outer = python.FunctionType(outer.__code__, {**outer.__globals__, inner.__name__: counting_inner})
     OWN.update((outer, inner, counting_outer))
-    register_jitable(forceinline=True, _nrt=False, **OPTIONS)(inner)
-    register_jitable(**OPTIONS)(counting_inner)
+    register_jitable(forceinline=True, _nrt=False, **WITHIN)(inner)
+    register_jitable(**WITHIN)(counting_inner)
     for function in Reach(inner).functions:
         learn(function)
     return outer, counting_outer

@@ -117,7 +117,7 @@ def compiled_for(monkeypatch: pytest.MonkeyPatch) -> Any:
     return compiled_for
 
 
-EVERY_DAY = ("UCBB1", "Frugal", "Fixed")  # one of each way to decide; PTX takes seconds each
+EVERY_DAY = ("UCBB1", "Frugal")  # lazily, by comparisons; below by choice and by chance. PTX takes seconds each
 RARELY = tuple(name for name in BUILT_IN if name not in EVERY_DAY)
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from numba.core import event
@@ -94,37 +94,51 @@ print(result.pulls.tolist(), result.reward.tolist())
 """
 
 
-def test_parallel_first_runs_agree(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SMALL)
-    env = {**os.environ, "OUTLAY_CACHE_DIR": str(tmp_path / "cache")}
+class First(NamedTuple):
+    """What two processes printed that began at the same time with an empty cache, and that cache."""
+
+    outputs: list[str]
+    cache: Path
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> First:
+    folder = tmp_path_factory.mktemp("first")
+    (folder / "script.py").write_text(SMALL)
+    env = {**os.environ, "OUTLAY_CACHE_DIR": str(folder / "cache")}
     runs = [
-        subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "script.py"], cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    outputs = {run.communicate(timeout=300)[0] for run in runs}
+    outputs = [run.communicate(timeout=300)[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
-    assert len(outputs) == 1
-    assert next(iter(outputs))
+    return First(outputs, folder / "cache")
 
 
-def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(fresh_python: Any) -> None:
+def test_parallel_first_runs_agree(first: First, fresh_python: Any) -> None:
+    assert first.outputs[0] == first.outputs[1] != ""
+    assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(first.cache)).stdout == first.outputs[0]  # what they left behind
+
+
+def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(first: First, fresh_python: Any) -> None:
     package = Path(outlay.__file__).parent
 
     def listing() -> set[Path]:
         return {path for path in package.rglob("*") if path.suffix != ".pyc" and path.name != "__pycache__"}
 
     before = listing()
-    warm = fresh_python(SMALL).stdout
-    assert fresh_python(SMALL, OUTLAY_CACHE_DIR="/dev/null/nowhere", HOME="/dev/null").stdout == warm
+    said = fresh_python(SMALL, OUTLAY_CACHE_DIR="/dev/null/nowhere", HOME="/dev/null").stdout
+    assert said == first.outputs[0]
     assert listing() == before
 
 
-def test_a_damaged_cache_is_replaced(tmp_path: Path, fresh_python: Any, compiled_code_cache: Path) -> None:
-    good = fresh_python(SMALL).stdout
-    cache = shutil.copytree(compiled_code_cache, tmp_path / "cache", copy_function=copied)
-    for path in cache.rglob("*.nb?"):
+def test_a_damaged_cache_is_replaced(tmp_path: Path, first: First, fresh_python: Any) -> None:
+    cache = shutil.copytree(first.cache, tmp_path / "cache")
+    damaged = list(cache.rglob("*.nb?"))
+    assert damaged
+    for path in damaged:
         path.write_bytes(path.read_bytes()[:20])
-    assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(cache)).stdout == good
+    assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(cache)).stdout == first.outputs[0]
 
 
 class Compilations(event.Listener):  # type: ignore[misc]

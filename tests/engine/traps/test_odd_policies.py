@@ -119,3 +119,18 @@ def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:
 def test_an_arm_that_does_not_exist_is_refused() -> None:
     with pytest.raises(outlay.OutlayError, match=r"the arm that choose returns of Wrong must be 0 to 2; got 3"):
         favourite(Wrong())
+
+
+class Talking(NamedTuple):
+    arm: int = 1
+
+    def score(self, belief: Any, log_n: float) -> float:
+        if log_n == 0.0 and belief.pulls == 0:
+            print("arm", belief.arm, "costs", belief.mean_cost)
+        return 1.0 if belief.arm == self.arm else 0.0
+
+
+def test_a_policy_may_print(capfd: pytest.CaptureFixture[str]) -> None:
+    """Printing takes Python objects, which a function that is linked into the loop has no place of its own for."""
+    assert favourite(Talking()) == 1
+    assert capfd.readouterr().out.splitlines()[:3] == [f"arm {arm} costs 0.0" for arm in range(3)]

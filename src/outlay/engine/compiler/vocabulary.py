@@ -13,7 +13,7 @@ from numba.extending import intrinsic, overload
 
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.untyped import Emitter, Found, NumbaType
-from outlay.compiler.vocabulary import OPTIONS, OWN, lean, learn
+from outlay.compiler.vocabulary import OWN, WITHIN, lean, learn
 from outlay.engine import loop
 from outlay.engine.compiler.world import law_at
 
@@ -72,7 +72,7 @@ def row_source(law: NumbaType, like: str) -> str:
     return rebuilt(law, like)
 
 
-overload(loop.decide, strict=False, jit_options=OPTIONS)(_decide)
-overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
+overload(loop.decide, strict=False, jit_options=WITHIN)(_decide)
+overload(law_at, strict=False, jit_options=WITHIN)(_law_at)
 for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values()).functions:
     learn(_function)
