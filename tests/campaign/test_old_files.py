@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from outlay.campaign import Campaign
+from outlay.campaign import Campaign, verify
 from outlay.campaign.ledger.events import AnyEvent, from_json
 from outlay.campaign.stores import database, tables
 from tests.campaign.checker import checked
@@ -84,3 +84,39 @@ def test_migrations_make_the_tables_of_the_code(request: pytest.FixtureRequest, 
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata) == []
     engine.dispose()
+
+
+def test_a_ledger_keeps_the_rules_it_was_opened_with(tmp_path: Path) -> None:
+    """Format 1: half to even, any number of first pulls, no flag on an amendment; its chain begins with the upgrade."""
+    shutil.copy(FILES[0], tmp_path / "old.db")
+    store = f"sqlite:///{tmp_path}/old.db"
+    with Campaign({"a": 3, "b": 2}, 40, None, store, name="hard", mode="hard", unit="1") as campaign:
+        campaign.set_budget(50)
+        pulls = campaign.ask_many(3)
+        receipts = campaign.tell_many((pull, 0.5, 1.0) for pull in pulls)
+        assert [(receipt.cost, receipt.rounded) for receipt in receipts] == [(0.0, True)] * 3
+        for _ in range(5):
+            pull = campaign.ask()
+            assert pull is not None
+            campaign.tell(pull, 2, 1.0)
+        assert campaign.status().spent == 50
+        amended = campaign.amend(pulls[0], 2, 1.0)
+        assert (amended.cost, amended.overrun, campaign.status().spent) == (2.0, False, 52.0)
+    verdict = verify(store, "hard", expected_head=amended.head)
+    assert (verdict.ok, verdict.notes) == (True, ())
+    records = checked(store, "hard", choices=False)
+    assert [record.before is None for record in records] == [True] * 42 + [False] * (len(records) - 42)
+    with Campaign.open(store, "eventful") as campaign:
+        campaign.set_budget(1000)
+        campaign.add_arm("unknown")
+        for name in ("small", "large", "odd", "new"):
+            campaign.disable_arm(name)
+        assert len(campaign.ask_many(3)) == 3
+
+
+def test_a_new_ledger_has_the_new_rules(tmp_path: Path) -> None:
+    with Campaign(["a", "b"], 9, store=f"sqlite:///{tmp_path}/new.db", unit="1") as campaign:
+        pulls = campaign.ask_many(30)
+        assert len(pulls) == 2
+        receipt = campaign.tell(pulls[0], 0.25, 1.0)
+        assert (receipt.cost, receipt.rounded) == (1.0, True)

@@ -22,7 +22,7 @@ from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Record, Told
 from outlay.errors import NotNow, StoreError
 
-TERMS: dict[str, Any] = {"arms": ["a", "b", "c"], "budget": 10**12, "unit": "1", "ttl": None}
+TERMS: dict[str, Any] = {"arms": ["a", "b", "c"], "budget": 10**12, "unit": "1", "ttl": None, "first_pulls": None}
 ROOT = Path(__file__).parents[2]
 
 

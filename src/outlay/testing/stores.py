@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Terms
+from outlay.campaign.ledger.events import FORMAT, ArmTerms, Terms
 from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Reply, status_of
 from outlay.campaign.stores.batch import run
@@ -146,6 +146,7 @@ _OPENING = c.Open(
     Terms(
         *("1", "until_exceeded", 7, {"name": "RoundRobin", "parameters": {}}, "contract", 60 * _SECOND),
         propensity_draws=0,
+        format=FORMAT,
     ),
 )
 

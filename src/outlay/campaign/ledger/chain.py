@@ -22,8 +22,12 @@ def link(before: str, seq: int, at: int, body: str) -> str:
     >>> link(NOTHING, 2, 1_700_000_000_000_000, '{"kind":"paused"}')[:16]
     'fd71b9e9df570cd7'
     """
-    text = _nameless(body) if seq == 1 else body
-    return sha256(f"{before} {seq} {at} {text}".encode(errors="surrogatepass")).hexdigest()
+    text = f"{before} {seq} {at} {_nameless(body) if seq == 1 else body}"
+    try:
+        written = text.encode()
+    except UnicodeEncodeError:
+        written = text.encode(errors="surrogatepass")  # damaged, and to be exported as it is
+    return sha256(written).hexdigest()
 
 
 def _nameless(body: str) -> str:
