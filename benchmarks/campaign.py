@@ -6,9 +6,11 @@ comes with the development environment, or is skipped. Every commit is flushed t
 
 import argparse
 import itertools
-import multiprocessing
+import json
+import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -25,12 +27,12 @@ from rich.console import Console
 from rich.table import Table
 from tests.campaign.postgres import Server, unavailable
 
+import outlay
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
 from outlay.campaign.ledger import quick
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import ORDER, Stream
-from outlay.errors import NotNow
 from outlay.formulas.choose import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 
@@ -39,6 +41,7 @@ BUDGET = 1e6
 SECONDS = 2.0
 TURNS = 3
 BATCH = 200
+CALLERS = ("1 thread", "8 threads", "64 threads", "64 tasks", f"batches of {BATCH}", "16 campaigns × 4 threads")
 CHOICES = 400  # that are timed, one after the other
 WORKER = Path(__file__).with_name("optuna_worker.py")
 
@@ -83,32 +86,6 @@ def batched(campaign: Campaign, seconds: float = SECONDS) -> float:
     return made / spent
 
 
-def worker(store: str, barrier: Any, seconds: float, made: Any, i: int) -> None:
-    """One process of several on a campaign."""
-    with Campaign(ARMS, BUDGET, store=store, name="shared") as campaign:
-        barrier.wait()
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            try:
-                pair(campaign)
-            except NotNow as error:
-                time.sleep(error.retry_after)
-            made[i] += 1
-
-
-def by_workers(store: str, workers: int) -> tuple[float, float]:
-    """Pairs per second by so many processes, and the share that the least lucky got of an equal one."""
-    context = multiprocessing.get_context("spawn")
-    made, barrier = context.Array("q", workers), context.Barrier(workers)
-    crowd = [context.Process(target=worker, args=(store, barrier, SECONDS, made, i)) for i in range(workers)]
-    for process in crowd:
-        process.start()
-    for process in crowd:
-        process.join()
-    counts = made[:]
-    return sum(counts) / SECONDS, min(counts) * workers / sum(counts)
-
-
 def optuna(store: str, callers: int) -> float:
     """Pairs per second of Optuna, with its cheapest sampler."""
     python = interpreter(Player("Optuna", "random", "optuna"))
@@ -126,33 +103,48 @@ def opened(store: str | None, name: str = "default", policy: Any = None) -> Iter
         yield campaign
 
 
-def speeds(folder: Path, console: Console) -> None:
-    """Pairs per second everywhere; those that are compared are measured by turns."""
+def pace(store: str, callers: str, source: Path, policy: str) -> dict[str, float]:
+    """What one measurement in a process of its own gives, with the outlay whose `src` folder this is."""
+    command = [sys.executable, "-m", "benchmarks.campaign_worker", store, callers, policy]
+    environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{Path.cwd()}"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def speeds(folder: Path, console: Console, before: Path | None, policy: str, turns: int) -> None:
+    """Pairs per second everywhere and the processor time of each; with `before`, next to another version, by turns."""
+    sources = [Path(outlay.__file__).parents[1], *([before] if before else [])]
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("ask + tell / s", justify="right")
+    for name in ("ask + tell / s", "µs CPU each", *(("before", "µs CPU", "÷", "÷ CPU") if before else ())):
+        table.add_column(name, justify="right")
+    stores = itertools.count()
 
-    def measured(where: str, callers: str, once: Callable[[], float]) -> None:
-        table.add_row(where, callers, f"{statistics.median(once() for _ in range(TURNS)):,.0f}")
+    def row(where: str, callers: str, new: Callable[[str], str]) -> None:
+        got = [
+            [pace(new(f"{where.lower()}{next(stores)}"), callers, src, policy) for src in sources] for _ in range(turns)
+        ]
+        cells: list[str] = []
+        for column in zip(*got, strict=True):
+            rate, cpu = statistics.median(one["rate"] for one in column), min(one.get("cpu", 0.0) for one in column)
+            cells += [f"{rate:,.0f}", f"{cpu:,.0f}" if cpu else ""]
+        if before:
+            rates = statistics.median(ours["rate"] / theirs["rate"] for ours, theirs in got)
+            cpus = cells[1] and f"{float(cells[3].replace(',', '')) / float(cells[1].replace(',', '')):.1f}"
+            cells += [f"{rates:.1f}", cpus]
+        if "processes" in callers:
+            callers += f" (least: {statistics.median(turn[0]['least'] for turn in got):.0%} of an equal share)"
+        table.add_row(where, callers, *cells)
 
-    with opened(None) as campaign, opened(None, policy="Fieller") as simpler:
-        measured("memory", "1 thread", lambda: rate(campaign))
-        measured("memory", "1 thread, Fieller", lambda: rate(simpler))
-        measured("memory", f"batches of {BATCH}", lambda: batched(campaign))
-    with opened(f"sqlite:///{folder / 'speed.db'}") as campaign:
-        for callers in (1, 8, 64):
-            measured("SQLite", threads(callers), partial(rate, campaign, callers))
-        measured("SQLite", f"batches of {BATCH}", lambda: batched(campaign))
+    for callers in ("1 thread", f"batches of {BATCH}"):
+        row("memory", callers, lambda _: "memory")
+    for callers in (*CALLERS, "4 processes"):
+        row("SQLite", callers, lambda name: f"sqlite:///{folder}/{name}.db")
     if reason := unavailable():
         console.print(f"PostgreSQL was left out: {reason}", markup=False)
     else:
         with Server(durable=True) as server:
-            store = server.create_database("speed")
-            with opened(store) as campaign:
-                for callers in (1, 8, 64):
-                    measured("PostgreSQL", threads(callers), partial(rate, campaign, callers))
-                measured("PostgreSQL", f"batches of {BATCH}", lambda: batched(campaign))
-            made, fair = by_workers(store, 8)
-            table.add_row("PostgreSQL", f"8 processes (least: {fair:.0%} of an equal share)", f"{made:,.0f}")
+            for callers in (*CALLERS, "1 processes", "8 processes"):
+                row("PostgreSQL", callers, server.create_database)
     console.print(table)
 
 
@@ -257,12 +249,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--events", type=int, default=1_000_000, help="of the long ledger")
     options.add_argument("--only", choices=("speeds", "optuna", "growth", "choices"))
+    options.add_argument("--before", type=Path, help="the src folder of another version, to compare the speeds with")
+    options.add_argument("--policy", default="Frugal", help="of the campaigns whose speed is measured")
+    options.add_argument("--turns", type=int, default=TURNS, help="of each speed")
     given = options.parse_args()
     console = Console(width=120, highlight=False)
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as name:
         folder = Path(name)
         if given.only in (None, "speeds"):
-            speeds(folder, console)
+            speeds(folder, console, given.before, given.policy, given.turns)
         if given.only in (None, "optuna"):
             try:
                 next_to_optuna(folder, console)
