@@ -14,6 +14,7 @@ from itertools import count
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from outlay.campaign import log
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.commands import Command, Open
@@ -21,10 +22,12 @@ from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
+from outlay.campaign.pulls import Found, Wanted
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores import rows, snapshots
 from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.database import at_one_moment, connect, in_plain_words, is_sqlite, lost, where
+from outlay.campaign.stores.finding import page
 from outlay.campaign.stores.writer import Writer
 from outlay.errors import NoCampaign
 from outlay.policies.protocol import Policy
@@ -87,6 +90,17 @@ class SqlLedger:
                 return
             after = chunk[-1].seq
 
+    def find(self, wanted: Wanted) -> Iterator[Found]:
+        """The decisions that are wanted, a page at a time."""
+        left, after = wanted.limit, wanted.after
+        while left != 0:
+            with in_plain_words(self._engine), at_one_moment(self._engine) as connection:
+                found, going_on = page(connection, self._number(), wanted._replace(after=after), CHUNK)
+            yield from found[:left]
+            if going_on is None:
+                return
+            left, after = None if left is None else max(0, left - len(found)), going_on
+
     def close(self) -> None:
         """Write what waits, and let the database go; in a forked process it is not ours to let go."""
         if not self._writer.close():
@@ -124,6 +138,7 @@ class SqlLedger:
                         self._write(connection, batch, done.records)
                 if self._state is not None and len(self._state.decisions) > len(self._state.pending) + KEPT:
                     self._state.forget_settled()
+                log.written(self._name, done.records)
                 return done.replies
             except sa.exc.SQLAlchemyError as error:
                 self._forget()

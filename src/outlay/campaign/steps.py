@@ -1,0 +1,185 @@
+"""A verb is written once, as the steps it takes; a thread takes them one after another, and asyncio awaits each.
+
+A step is what a verb waits for: commands that the ledger is to answer, or a moment at which to look again. `verb` makes
+the steps a method that returns when they are done, and `later` the method for asyncio, with the same signature:
+
+    class Managing:
+        @verb
+        def void(self, pull: Pull | int) -> Steps[None]:
+            yield Do(Void(number_of("void", pull)))
+
+        avoid = later(void)
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import Future
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, get_args
+
+from outlay.campaign.ledger.commands import Ask, Command, Void
+from outlay.campaign.news import News
+from outlay.campaign.replies import Pull, Reply
+from outlay.campaign.stores.protocol import Store
+from outlay.errors import OutlayError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Commanded(Protocol):
+    """Whose verbs take steps: it has a ledger, and those who wait for news of it."""
+
+    _ledger: Store
+    _news: News
+
+
+S = TypeVar("S", bound=Commanded)
+
+
+class Do(NamedTuple):
+    """Have the ledger answer a command; the reply comes back, and an error is raised."""
+
+    command: Command
+
+
+class DoAll(NamedTuple):
+    """Have the ledger answer commands, in one transaction; all replies come back, errors among them."""
+
+    commands: tuple[Command, ...]
+
+
+class Until(NamedTuple):
+    """Wait for a future, whatever comes of it, or for so many seconds."""
+
+    future: Future[None]
+    seconds: float | None = None
+
+
+Step = Do | DoAll | Until
+Steps = Generator[Step, Any, T]
+
+
+def verb(steps: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate[S, P], T]:
+    """The method that takes the steps in the caller's thread."""
+
+    @wraps(steps)
+    def now(self: S, /, *args: P.args, **named: P.kwargs) -> T:
+        return take(self, steps(self, *args, **named))
+
+    now.__signature__ = _signature(steps)  # type: ignore[attr-defined]
+    now.__annotations__ = {**steps.__annotations__, "return": now.__signature__.return_annotation}  # type: ignore[attr-defined]
+    return now
+
+
+def later(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """The method for asyncio: the steps of a verb awaited, and any other method run in a thread."""
+    steps = getattr(method, "__wrapped__", None)
+
+    async def awaited(self: S, /, *args: P.args, **named: P.kwargs) -> T:
+        if steps is None:
+            return await asyncio.to_thread(method, self, *args, **named)
+        return await await_all(self, steps(self, *args, **named))
+
+    name = method.__name__
+    awaited.__name__, awaited.__qualname__ = f"a{name}", f"{method.__qualname__.removesuffix(name)}a{name}"
+    awaited.__module__, awaited.__doc__ = method.__module__, f"`{name}` for asyncio.\n\n{inspect.getdoc(method)}"
+    awaited.__annotations__ = method.__annotations__
+    awaited.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    return awaited
+
+
+def take(campaign: Commanded, steps: Steps[T]) -> T:
+    """Take all steps, waiting where they wait; return what they come to."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                answer = _answer(campaign, step)
+            except BaseException as error:  # Ctrl-C too: the verb may have something to put right
+                step = steps.throw(error)
+            else:
+                step = steps.send(answer)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+async def await_all(campaign: Commanded, steps: Steps[T]) -> T:
+    """The same in asyncio; a cancelled task has the error thrown into its steps."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                answer = await _awaited(campaign, step)
+            except BaseException as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(answer)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+def transact(campaign: Commanded, commands: Sequence[Command]) -> list[Reply]:
+    """Each command's reply, or the error that it met; whoever waits for news hears of it."""
+    replies = campaign._ledger.transact(commands)
+    campaign._news.spread(commands, replies)
+    return replies
+
+
+def _answer(campaign: Commanded, step: Step) -> object:
+    if isinstance(step, Do):
+        return _or_raise(*transact(campaign, (step.command,)))
+    if isinstance(step, DoAll):
+        return transact(campaign, step.commands)
+    try:
+        return step.future.result(step.seconds)
+    except TimeoutError:
+        return None
+
+
+async def _awaited(campaign: Commanded, step: Step) -> object:
+    if isinstance(step, Until):
+        await asyncio.wait([asyncio.wrap_future(step.future)], timeout=step.seconds)
+        return None
+    commands = (step.command,) if isinstance(step, Do) else step.commands
+    future = campaign._ledger.submit(commands)
+    try:
+        replies = await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        future.add_done_callback(lambda done: _give_back(campaign, commands, done))
+        raise
+    campaign._news.spread(commands, replies)
+    return _or_raise(*replies) if isinstance(step, Do) else replies
+
+
+def _or_raise(reply: Reply) -> object:
+    if isinstance(reply, Exception):
+        raise reply
+    return reply
+
+
+def _give_back(campaign: Commanded, commands: Sequence[Command], done: Future[list[Reply]]) -> None:
+    """Void the pulls that nobody received; one asked for with a key can still be had with the key."""
+    if done.cancelled() or done.exception() is not None:
+        return
+    replies = done.result()
+    campaign._news.spread(commands, replies)
+    asked = zip(commands, replies, strict=True)
+    lost = [Void(pull.decision, "cancelled") for ask, pull in asked if isinstance(pull, Pull) and _keyless(ask)]
+    if lost:
+        try:
+            voided = campaign._ledger.submit(lost)
+        except OutlayError:  # disconnected meanwhile: they expire
+            return
+        voided.add_done_callback(lambda _: campaign._news.spread(lost, ()))
+
+
+def _keyless(command: Command) -> bool:
+    return isinstance(command, Ask) and command.key is None
+
+
+def _signature(steps: Callable[..., Steps[Any]]) -> inspect.Signature:
+    """The signature that users see: what the steps come to, in place of the steps."""
+    written = inspect.signature(steps)
+    return written.replace(return_annotation=get_args(written.return_annotation)[-1])
