@@ -48,7 +48,8 @@ class Hooks:
     def add(self, kind: str, hook: Hook) -> Callable[[], None]:
         """Call `hook` with each event of this kind from now on; what is returned ends that."""
         kind = word("on", "kind", kind, (*KINDS, EVERY))
-        if inspect.iscoroutinefunction(hook):
+        given: object = hook
+        if not callable(given) or inspect.iscoroutinefunction(given):
             raise BadParameter("on", "hook", "a function of one argument, the event, and not a coroutine", hook)
         state = self._ledger.state()
         wish = _Wish(kind, hook, state.seq)
