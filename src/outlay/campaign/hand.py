@@ -1,5 +1,6 @@
 """How a pull ends: told, void, charged; by the campaign or by the pull in hand, whose `with` block leaves none open."""
 
+import asyncio
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -100,10 +101,13 @@ class OpenPull(Pull):
 
     async def __aexit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
-            try:
-                await (self.avoid(_reason(kind)) if self._voids(kind) else self.acharge())
-            except CampaignConflict:
-                return
+            await asyncio.shield(self._aend(kind))  # a task that is cancelled again still leaves no pull open
+
+    async def _aend(self, kind: Failure) -> None:
+        try:
+            await (self.avoid(_reason(kind)) if self._voids(kind) else self.acharge())
+        except CampaignConflict:
+            return
 
     def __reduce__(self) -> tuple[type[Pull], tuple[Any, ...]]:
         return Pull, tuple(self)  # what travels to another process is the pull, not the campaign
