@@ -10,7 +10,7 @@ from outlay.campaign.notes import metadata_of, tags_of
 from outlay.campaign.replies import Answer, Pull, Receipt, Reply
 from outlay.campaign.samples import triples
 from outlay.campaign.settings import Amount
-from outlay.campaign.steps import Do, DoAll, Steps, Until, later, verb
+from outlay.campaign.steps import Steps, Until, later, verb
 from outlay.campaign.terms import label, micros
 from outlay.campaign.waiting import Line, Pauses
 from outlay.checks import real, whole
@@ -50,7 +50,7 @@ class Asking(Settling):
         """
         command = _ask(key, ttl, tags_of("ask", tags), metadata_of("ask", metadata))
         seconds = _timeout(wait, timeout)
-        pull: Pull | None = (yield from self._waiting(command, seconds)) if wait else (yield Do(command))
+        pull: Pull | None = (yield from self._waiting(command, seconds)) if wait else (yield command)
         return None if pull is None else OpenPull.of(pull, self)
 
     @verb
@@ -72,9 +72,7 @@ class Asking(Settling):
         if key is not None:
             label("ask_many", "key", f"{key}/{n}")
         noted = tags_of("ask_many", tags), metadata_of("ask_many", metadata)
-        replies: list[Reply] = yield DoAll(
-            tuple(_ask(None if key is None else f"{key}/{i}", ttl, *noted) for i in range(n))
-        )
+        replies: list[Reply] = yield [_ask(None if key is None else f"{key}/{i}", ttl, *noted) for i in range(n)]
         pulls = [OpenPull.of(reply, self) for reply in replies if isinstance(reply, Pull)]
         for reply in replies:
             if isinstance(reply, Exception) and not (pulls and isinstance(reply, NotNow)):
@@ -85,9 +83,9 @@ class Asking(Settling):
     def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> Steps[list[Receipt]]:
         """Record many outcomes, each (pull, cost, reward); if one is refused, the others count, and it raises."""
         rows = list(triples("tell_many", "outcomes", outcomes))
-        tells = tuple(self._tell(*row) for row in rows)
+        tells = [self._tell(*row) for row in rows]
         whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
-        replies: list[Reply] = (yield DoAll(tells)) if tells else []
+        replies: list[Reply] = (yield [*tells]) if tells else []
         for (pull, _, _), reply in zip(rows, replies, strict=True):
             if isinstance(reply, Receipt):
                 settled(pull)
@@ -115,7 +113,7 @@ class Asking(Settling):
         refusal = NotNow(f"{len(line)} others wait for a pull", 1.0)
         if command.key is not None or not len(line):
             try:
-                return (yield Do(command))  # type: ignore[no-any-return]
+                return (yield command)  # type: ignore[no-any-return]
             except NotNow as error:
                 refusal = error
         turn, pauses = line.join(), Pauses(settling)
@@ -125,7 +123,7 @@ class Asking(Settling):
             while True:
                 seen = settling.seen
                 try:
-                    return (yield Do(command))  # type: ignore[no-any-return]
+                    return (yield command)  # type: ignore[no-any-return]
                 except NotNow as error:
                     refusal = error
                 left = _left(end, refusal)

@@ -11,7 +11,7 @@ from outlay.campaign.news import News
 from outlay.campaign.replies import Pull, Receipt
 from outlay.campaign.samples import checked_reward
 from outlay.campaign.settings import Amount
-from outlay.campaign.steps import Do, Steps, later, verb
+from outlay.campaign.steps import Steps, later, verb
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label, micros
 from outlay.checks import whole, word
@@ -45,7 +45,7 @@ class OpenPull(Pull):
     @classmethod
     def of(cls, pull: Pull, campaign: "Settling") -> Self:
         """The pull in hand."""
-        self = cls(*pull)
+        self = tuple.__new__(cls, pull)  # as the pull is: its fields need no second look
         self._campaign = campaign
         return self
 
@@ -137,14 +137,14 @@ class Settling:
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
         A pull that has expired can still be told.
         """
-        receipt: Receipt = yield Do(self._tell(pull, cost, reward))
+        receipt: Receipt = yield self._tell(pull, cost, reward)
         settled(pull)
         return receipt
 
     @verb
     def void(self, pull: Pull | int, reason: str = "") -> Steps[None]:
         """Say that a pull was never made: nothing is charged and nothing learned."""
-        yield Do(c.Void(number_of("void", pull), _note("void", reason)))
+        yield c.Void(number_of("void", pull), _note("void", reason))
         settled(pull)
 
     @verb
@@ -153,20 +153,20 @@ class Settling:
 
         For calls that failed at an unknown cost: it stands as expired, as if its time were over.
         """
-        yield Do(c.Charge(number_of("charge", pull)))
+        yield c.Charge(number_of("charge", pull))
         settled(pull)
 
     @verb
     def extend(self, pull: Pull | int, ttl: float) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now."""
-        yield Do(c.Extend(number_of("extend", pull), micros("extend", ttl)))
+        yield c.Extend(number_of("extend", pull), micros("extend", ttl))
 
     @verb
     def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> Steps[None]:
         """Correct what was told, on the record; the policy learns the correction if its memory can."""
         units = self._state.unit.units("amend", "cost", cost)
         given = checked_reward("amend", reward)
-        yield Do(c.Amend(number_of("amend", pull), units, given, _note("amend", reason)))
+        yield c.Amend(number_of("amend", pull), units, given, _note("amend", reason))
 
     atell, avoid, acharge = later(tell), later(void), later(charge)
     aextend, aamend = later(extend), later(amend)

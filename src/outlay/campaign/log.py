@@ -7,7 +7,6 @@ import logging
 from collections.abc import Iterable
 
 from outlay.campaign.ledger.events import Closed, Exhausted, Expired, Record, Told
-from outlay.campaign.replies import Reply
 from outlay.errors import NotNow
 
 _log = logging.getLogger("outlay.campaign")
@@ -22,23 +21,22 @@ def opened(name: str, policy: str, spent: float, budget: float) -> None:
 def written(name: str, records: Iterable[Record]) -> None:
     """Events of this process were committed: what somebody should know of is logged."""
     for record in records:
-        match record.event:
-            case Exhausted():
-                _say(logging.INFO, name, "exhausted: the budget is spent, or no arm fits what is left of it")
-            case Closed():
-                _say(logging.INFO, name, "closed")
-            case Expired() as event:
-                ending = "released" if event.charged is None else "charged"
-                _say(logging.WARNING, name, "decision %d expired, its reservation is %s", event.decision, ending)
-            case Told(overrun=True) as event:
+        event = record.event
+        if isinstance(event, Told):  # by far the most of those that matter
+            if event.overrun:
                 _say(logging.WARNING, name, "decision %d cost more than was set aside for it (overrun)", event.decision)
+        elif isinstance(event, Exhausted):
+            _say(logging.INFO, name, "exhausted: the budget is spent, or no arm fits what is left of it")
+        elif isinstance(event, Closed):
+            _say(logging.INFO, name, "closed")
+        elif isinstance(event, Expired):
+            ending = "released" if event.charged is None else "charged"
+            _say(logging.WARNING, name, "decision %d expired, its reservation is %s", event.decision, ending)
 
 
-def refused(name: str, replies: Iterable[Reply]) -> None:
-    """Commands were refused; that no pull can be named now is no news while workers wait."""
-    for reply in replies:
-        if isinstance(reply, Exception):
-            _say(logging.DEBUG if isinstance(reply, NotNow) else logging.WARNING, name, "refused: %s", reply)
+def refused(name: str, error: Exception) -> None:
+    """A command was refused; that no pull can be named now is no news while workers wait."""
+    _say(logging.DEBUG if isinstance(error, NotNow) else logging.WARNING, name, "refused: %s", error)
 
 
 def reopened(name: str, budget: float) -> None:

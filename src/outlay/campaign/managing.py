@@ -4,7 +4,7 @@ from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import State
 from outlay.campaign.news import News
 from outlay.campaign.settings import Amount
-from outlay.campaign.steps import Do, Steps, later, verb
+from outlay.campaign.steps import Steps, later, verb
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import arm_term
 
@@ -19,32 +19,32 @@ class Managing:
     @verb
     def add_arm(self, name: str, max_cost: Amount | None = None) -> Steps[None]:
         """Add another arm."""
-        yield Do(c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost)))
+        yield c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost))
 
     @verb
     def disable_arm(self, name: str) -> Steps[None]:
         """Stop pulling an arm; pulls under way can still be told."""
-        yield Do(c.DisableArm(name))
+        yield c.DisableArm(name)
 
     @verb
     def enable_arm(self, name: str) -> Steps[None]:
         """Pull a disabled arm again."""
-        yield Do(c.EnableArm(name))
+        yield c.EnableArm(name)
 
     @verb
     def pause(self) -> Steps[None]:
         """Name no arm until `resume`; tells are still accepted."""
-        yield Do(c.Pause())
+        yield c.Pause()
 
     @verb
     def resume(self) -> Steps[None]:
         """Name arms again."""
-        yield Do(c.Resume())
+        yield c.Resume()
 
     @verb
     def close(self) -> Steps[None]:
         """End the campaign for good: `ask` returns None; pulls under way can still be told."""
-        yield Do(c.Close())
+        yield c.Close()
 
     aadd_arm, adisable_arm, aenable_arm = later(add_arm), later(disable_arm), later(enable_arm)
     apause, aresume, aclose = later(pause), later(resume), later(close)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from itertools import count
 from weakref import WeakValueDictionary
 
 from outlay.campaign import log
@@ -11,41 +12,43 @@ from outlay.campaign.replies import Reply
 
 
 class Changes:
-    """Says when the ledger may have changed, to whoever waits for it in this process."""
+    """Says when the ledger may have changed, to whoever waits for it in this process.
+
+    Changes are many and waiters few, so `announce` takes the lock only if somebody waits. None is missed: a waiter is
+    in the list before it looks at the number of the last change, and that is set before the list is looked at.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen = 0
+        self._numbers = count(1)
         self._waiting: list[Future[None]] = []
-
-    @property
-    def seen(self) -> int:
-        """How many changes there were."""
-        return self._seen
+        self.seen = 0  # another number after each change
 
     def announce(self) -> None:
         """Something was written."""
-        with self._lock:
-            self._seen += 1
-            waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            future.set_result(None)
+        self.seen = next(self._numbers)
+        if self._waiting:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                future.set_result(None)
 
     def after(self, seen: int) -> Future[None]:
-        """Done as soon as there were more changes than this; `forget` it if it is no longer wanted."""
+        """Done as soon as there was a change after this number was seen; `forget` it if it is no longer wanted."""
         future: Future[None] = Future()
         with self._lock:
-            if self._seen == seen:
-                self._waiting.append(future)
-                return future
-        future.set_result(None)
+            self._waiting.append(future)
+        if self.seen != seen and self.forget(future):
+            future.set_result(None)
         return future
 
-    def forget(self, future: Future[None]) -> None:
-        """Nobody waits for it any more."""
+    def forget(self, future: Future[None]) -> bool:
+        """Nobody waits for it any more; False where it was done meanwhile."""
         with self._lock:
-            if future in self._waiting:
+            waits = future in self._waiting
+            if waits:
                 self._waiting.remove(future)
+        return waits
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -60,10 +63,14 @@ class News:
 
     def spread(self, commands: Sequence[Command], replies: Sequence[Reply]) -> None:
         """These commands had these replies; refusals are logged."""
-        log.refused(self._name, replies)
+        for reply in replies:
+            if isinstance(reply, Exception):
+                log.refused(self._name, reply)
         self.written.announce()
-        if not all(isinstance(command, Ask) for command in commands):
-            self.settled.announce()
+        for command in commands:
+            if type(command) is not Ask:
+                self.settled.announce()
+                return
 
 
 _shared: WeakValueDictionary[tuple[str, str], News] = WeakValueDictionary()

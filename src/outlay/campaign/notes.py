@@ -19,6 +19,8 @@ def tags_of(owner: str, tags: object) -> tuple[str, ...]:
     >>> tags_of("ask", ["batch 7", "nightly"])
     ('batch 7', 'nightly')
     """
+    if tags == ():
+        return ()
     allowed = f"at most {MOST_TAGS} strings of 1 to {LONGEST_TAG} printable characters"
     if isinstance(tags, str) or not isinstance(tags, Iterable):
         raise BadParameter(owner, "tags", allowed, tags)

@@ -1,12 +1,13 @@
 """A verb is written once, as the steps it takes; a thread takes them one after another, and asyncio awaits each.
 
-A step is what a verb waits for: commands that the ledger is to answer, or a moment at which to look again. `verb` makes
-the steps a method that returns when they are done, and `later` the method for asyncio, with the same signature:
+A step is what a verb waits for: a command, whose reply comes back or whose error is raised; a list of commands, in one
+transaction, for the list of their replies, errors among them; or a moment at which to look again. `verb` makes of the
+steps a method that returns when they are done, and `later` the method for asyncio, with the same signature:
 
     class Managing:
         @verb
         def void(self, pull: Pull | int) -> Steps[None]:
-            yield Do(Void(number_of("void", pull)))
+            yield Void(number_of("void", pull))
 
         avoid = later(void)
 """
@@ -38,18 +39,6 @@ class Commanded(Protocol):
 S = TypeVar("S", bound=Commanded)
 
 
-class Do(NamedTuple):
-    """Have the ledger answer a command; the reply comes back, and an error is raised."""
-
-    command: Command
-
-
-class DoAll(NamedTuple):
-    """Have the ledger answer commands, in one transaction; all replies come back, errors among them."""
-
-    commands: tuple[Command, ...]
-
-
 class Until(NamedTuple):
     """Wait for a future, whatever comes of it, or for so many seconds."""
 
@@ -57,7 +46,7 @@ class Until(NamedTuple):
     seconds: float | None = None
 
 
-Step = Do | DoAll | Until
+Step = Command | list[Command] | Until
 Steps = Generator[Step, Any, T]
 
 
@@ -128,10 +117,10 @@ def transact(campaign: Commanded, commands: Sequence[Command]) -> list[Reply]:
 
 
 def _answer(campaign: Commanded, step: Step) -> object:
-    if isinstance(step, Do):
-        return _or_raise(*transact(campaign, (step.command,)))
-    if isinstance(step, DoAll):
-        return transact(campaign, step.commands)
+    if isinstance(step, list):
+        return transact(campaign, step)
+    if not isinstance(step, Until):
+        return _or_raised(*transact(campaign, (step,)))
     try:
         return step.future.result(step.seconds)
     except TimeoutError:
@@ -142,7 +131,7 @@ async def _awaited(campaign: Commanded, step: Step) -> object:
     if isinstance(step, Until):
         await asyncio.wait([asyncio.wrap_future(step.future)], timeout=step.seconds)
         return None
-    commands = (step.command,) if isinstance(step, Do) else step.commands
+    commands = step if isinstance(step, list) else (step,)
     future = campaign._ledger.submit(commands)
     try:
         replies = await asyncio.wrap_future(future)
@@ -150,10 +139,10 @@ async def _awaited(campaign: Commanded, step: Step) -> object:
         future.add_done_callback(lambda done: _give_back(campaign, commands, done))
         raise
     campaign._news.spread(commands, replies)
-    return _or_raise(*replies) if isinstance(step, Do) else replies
+    return replies if isinstance(step, list) else _or_raised(*replies)
 
 
-def _or_raise(reply: Reply) -> object:
+def _or_raised(reply: Reply) -> object:
     if isinstance(reply, Exception):
         raise reply
     return reply
