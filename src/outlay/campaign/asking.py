@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from outlay.campaign.hand import OpenPull, Settling, settled
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.news import News
 from outlay.campaign.notes import metadata_of, tags_of
 from outlay.campaign.replies import Answer, Pull, Receipt, Reply
 from outlay.campaign.samples import triples
@@ -22,6 +23,7 @@ MOST_AT_ONCE = 10_000  # asks or tells in one call
 class Asking(Settling):
     """A mix-in with the verbs that spend; `Campaign` adds how it is opened, managed and read."""
 
+    _news: News
     _line: Line  # of those who wait for a pull
 
     @verb

@@ -157,6 +157,7 @@ class Campaign(Asking, Managing, Reading):
     def _connect(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
         self._line, self._news = Line(), news_of(store, name)
         self._ledger = _store(store, name, opening, given)
+        self._ledger.listen(self._news.hear)
         self._hooks = Hooks(self._ledger, name, self._news)
 
     def _begin(self, given: Policy | None) -> None:

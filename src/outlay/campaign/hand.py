@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 from outlay.campaign import log
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import State
-from outlay.campaign.news import News
 from outlay.campaign.replies import Pull, Receipt
 from outlay.campaign.samples import checked_reward
 from outlay.campaign.settings import Amount
@@ -122,7 +121,6 @@ class Settling:
     """A mix-in with the verbs that settle a pull, or put its end off."""
 
     _ledger: Store
-    _news: News
     _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
 
     @verb

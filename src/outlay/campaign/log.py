@@ -6,7 +6,7 @@ Every record has the campaign's name as `record.campaign`. Nothing is printed un
 import logging
 from collections.abc import Iterable
 
-from outlay.campaign.ledger.events import Closed, Exhausted, Expired, Record, Told
+from outlay.campaign.ledger.events import Asked, Closed, Exhausted, Expired, Record, Told
 from outlay.errors import NotNow
 
 _log = logging.getLogger("outlay.campaign")
@@ -22,9 +22,11 @@ def written(name: str, records: Iterable[Record]) -> None:
     """Events of this process were committed: what somebody should know of is logged."""
     for record in records:
         event = record.event
-        if isinstance(event, Told):  # by far the most of those that matter
-            if event.overrun:
-                _say(logging.WARNING, name, "decision %d cost more than was set aside for it (overrun)", event.decision)
+        kind = type(event)
+        if kind is Asked or (kind is Told and not event.overrun):  # type: ignore[union-attr]
+            continue  # nearly all
+        if isinstance(event, Told):
+            _say(logging.WARNING, name, "decision %d cost more than was set aside for it (overrun)", event.decision)
         elif isinstance(event, Exhausted):
             _say(logging.INFO, name, "exhausted: the budget is spent, or no arm fits what is left of it")
         elif isinstance(event, Closed):

@@ -2,7 +2,6 @@
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import State
-from outlay.campaign.news import News
 from outlay.campaign.settings import Amount
 from outlay.campaign.steps import Steps, later, verb
 from outlay.campaign.stores.protocol import Store
@@ -14,7 +13,6 @@ class Managing:
 
     _ledger: Store
     _state: State
-    _news: News
 
     @verb
     def add_arm(self, name: str, max_cost: Amount | None = None) -> Steps[None]:

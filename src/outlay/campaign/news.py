@@ -7,8 +7,7 @@ from itertools import count
 from weakref import WeakValueDictionary
 
 from outlay.campaign import log
-from outlay.campaign.ledger.commands import Ask, Command
-from outlay.campaign.replies import Reply
+from outlay.campaign.ledger.events import Asked, Record
 
 
 class Changes:
@@ -55,20 +54,18 @@ class Changes:
 
 
 class News:
-    """`written`: a command was answered. `settled`: one that may have made room for other pulls."""
+    """`written`: there are events. `settled`: among them one that may have made room for other pulls."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.written, self.settled = Changes(), Changes()
 
-    def spread(self, commands: Sequence[Command], replies: Sequence[Reply]) -> None:
-        """These commands had these replies; refusals are logged."""
-        for reply in replies:
-            if isinstance(reply, Exception):
-                log.refused(self._name, reply)
+    def hear(self, records: Sequence[Record]) -> None:
+        """These events were committed."""
+        log.written(self._name, records)
         self.written.announce()
-        for command in commands:
-            if type(command) is not Ask:
+        for record in records:
+            if type(record.event) is not Asked:
                 self.settled.announce()
                 return
 

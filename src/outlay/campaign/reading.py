@@ -7,7 +7,6 @@ from outlay.campaign.frames import Rows
 from outlay.campaign.history import Entry, entries
 from outlay.campaign.hooks import Hook, Hooks
 from outlay.campaign.ledger.state import State
-from outlay.campaign.news import News
 from outlay.campaign.notes import tag_of
 from outlay.campaign.pulls import IN_THE_LEDGER, PullStanding, PullStatus, Wanted, pull_status
 from outlay.campaign.replies import Status
@@ -23,7 +22,6 @@ class Reading:
     """A mix-in with what changes nothing."""
 
     _ledger: Store
-    _news: News
     _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
     _policy: Policy | None
     _hooks: Hooks

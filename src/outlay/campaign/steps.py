@@ -19,8 +19,9 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, get_args
 
+from outlay.campaign import log
 from outlay.campaign.ledger.commands import Ask, Command, Void
-from outlay.campaign.news import News
+from outlay.campaign.ledger.state import State
 from outlay.campaign.replies import Pull, Reply
 from outlay.campaign.stores.protocol import Store
 from outlay.errors import OutlayError
@@ -30,10 +31,10 @@ T = TypeVar("T")
 
 
 class Commanded(Protocol):
-    """Whose verbs take steps: it has a ledger, and those who wait for news of it."""
+    """Whose verbs take steps on a ledger."""
 
     _ledger: Store
-    _news: News
+    _state: State
 
 
 S = TypeVar("S", bound=Commanded)
@@ -110,10 +111,8 @@ async def await_all(campaign: Commanded, steps: Steps[T]) -> T:
 
 
 def transact(campaign: Commanded, commands: Sequence[Command]) -> list[Reply]:
-    """Each command's reply, or the error that it met; whoever waits for news hears of it."""
-    replies = campaign._ledger.transact(commands)
-    campaign._news.spread(commands, replies)
-    return replies
+    """Each command's reply, or the error that it met, which is logged."""
+    return _logged(campaign, campaign._ledger.transact(commands))
 
 
 def _answer(campaign: Commanded, step: Step) -> object:
@@ -138,8 +137,15 @@ async def _awaited(campaign: Commanded, step: Step) -> object:
     except asyncio.CancelledError:
         future.add_done_callback(lambda done: _give_back(campaign, commands, done))
         raise
-    campaign._news.spread(commands, replies)
+    _logged(campaign, replies)
     return replies if isinstance(step, list) else _or_raised(*replies)
+
+
+def _logged(campaign: Commanded, replies: list[Reply]) -> list[Reply]:
+    for reply in replies:
+        if isinstance(reply, Exception):
+            log.refused(campaign._state.name, reply)
+    return replies
 
 
 def _or_raised(reply: Reply) -> object:
@@ -152,16 +158,13 @@ def _give_back(campaign: Commanded, commands: Sequence[Command], done: Future[li
     """Void the pulls that nobody received; one asked for with a key can still be had with the key."""
     if done.cancelled() or done.exception() is not None:
         return
-    replies = done.result()
-    campaign._news.spread(commands, replies)
-    asked = zip(commands, replies, strict=True)
+    asked = zip(commands, done.result(), strict=True)
     lost = [Void(pull.decision, "cancelled") for ask, pull in asked if isinstance(pull, Pull) and _keyless(ask)]
     if lost:
         try:
-            voided = campaign._ledger.submit(lost)
+            campaign._ledger.submit(lost)
         except OutlayError:  # disconnected meanwhile: they expire
             return
-        voided.add_done_callback(lambda _: campaign._news.spread(lost, ()))
 
 
 def _keyless(command: Command) -> bool:

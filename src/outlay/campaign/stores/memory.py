@@ -1,13 +1,12 @@
 """A ledger in memory: gone with the process, and as strict as the others."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import islice
 
 import msgspec
 
-from outlay.campaign import log
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Asked, Record
@@ -16,6 +15,7 @@ from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.pulls import Found, Wanted
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.listeners import Listener, tell
 from outlay.policies.protocol import Policy
 
 
@@ -24,6 +24,7 @@ class MemoryLedger:
 
     def __init__(self, opening: Open, policy: Policy | None = None, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
+        self._listeners: list[Listener] = []
         self._clock, self._policy = clock or Clock(), policy
         done = run(None, [opening], self._clock.now(), policy)
         for reply in done.replies:
@@ -41,7 +42,7 @@ class MemoryLedger:
             except BaseException:
                 self._fold_anew()
                 raise
-        log.written(self._state.name, done.records)
+        tell(self._state.name, self._listeners, done.records)
         return done.replies
 
     def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
@@ -49,6 +50,11 @@ class MemoryLedger:
         future: Future[list[Reply]] = Future()
         future.set_result(self.transact(commands))
         return future
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Have a function called with what is recorded from now on; call what is returned to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def state(self) -> State:
         """Where the campaign stands; to be read at once."""

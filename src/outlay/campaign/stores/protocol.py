@@ -1,6 +1,6 @@
 """The seam between `Campaign` and the places where ledgers live: all that a campaign needs of a store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
@@ -24,6 +24,12 @@ class Store(Protocol):
 
     def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The same, later."""
+
+    def listen(self, listener: Callable[[Sequence[Record]], None], /) -> Callable[[], None]:
+        """Have a function called with the events that are kept from now on, as they become known to this process.
+
+        It runs in the store's own thread and must be quick. Call what is returned to end that.
+        """
 
     def state(self) -> State:
         """Where the campaign stands; decisions and what the policy knows may be missing."""

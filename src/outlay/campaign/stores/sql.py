@@ -7,14 +7,13 @@ COMMIT fails, what was known is dropped and read again.
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import count
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from outlay.campaign import log
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.commands import Command, Open
@@ -28,6 +27,7 @@ from outlay.campaign.stores import rows, snapshots
 from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.database import at_one_moment, connect, in_plain_words, is_sqlite, lost, where
 from outlay.campaign.stores.finding import page
+from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.writer import Writer
 from outlay.errors import NoCampaign
 from outlay.policies.protocol import Policy
@@ -48,6 +48,7 @@ class SqlLedger:
         self._engine = connect(store, new=opening is not None)
         self._name, self._opening, self._policy = name, opening, policy
         self._clock = clock or Clock()
+        self._listeners: list[Listener] = []
         self._connection: Connection | None = None
         self._id: int | None = None
         self._server_time: int | None = None  # what the server's clock said, where it has one
@@ -68,6 +69,11 @@ class SqlLedger:
     def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The same, later."""
         return self._writer.submit(commands)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Have a function called with what is written from now on; call what is returned to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def state(self) -> State:
         """Where the campaign stands, from its rows; without what its policy knows."""
@@ -138,7 +144,7 @@ class SqlLedger:
                         self._write(connection, batch, done.records)
                 if self._state is not None and len(self._state.decisions) > len(self._state.pending) + KEPT:
                     self._state.forget_settled()
-                log.written(self._name, done.records)
+                tell(self._name, self._listeners, done.records)
                 return done.replies
             except sa.exc.SQLAlchemyError as error:
                 self._forget()
