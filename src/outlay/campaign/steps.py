@@ -118,8 +118,12 @@ def transact(campaign: Commanded, commands: Sequence[Command]) -> list[Reply]:
 def _answer(campaign: Commanded, step: Step) -> object:
     if isinstance(step, list):
         return transact(campaign, step)
-    if not isinstance(step, Until):
-        return _or_raised(*transact(campaign, (step,)))
+    if not isinstance(step, Until):  # on the way of every ask and tell: no call more than it takes
+        reply = campaign._ledger.transact((step,))[0]
+        if isinstance(reply, Exception):
+            log.refused(campaign._state.name, reply)
+            raise reply
+        return reply
     try:
         return step.future.result(step.seconds)
     except TimeoutError:
@@ -138,7 +142,11 @@ async def _awaited(campaign: Commanded, step: Step) -> object:
         future.add_done_callback(lambda done: _give_back(campaign, commands, done))
         raise
     _logged(campaign, replies)
-    return replies if isinstance(step, list) else _or_raised(*replies)
+    if isinstance(step, list):
+        return replies
+    if isinstance(replies[0], Exception):
+        raise replies[0]
+    return replies[0]
 
 
 def _logged(campaign: Commanded, replies: list[Reply]) -> list[Reply]:
@@ -146,12 +154,6 @@ def _logged(campaign: Commanded, replies: list[Reply]) -> list[Reply]:
         if isinstance(reply, Exception):
             log.refused(campaign._state.name, reply)
     return replies
-
-
-def _or_raised(reply: Reply) -> object:
-    if isinstance(reply, Exception):
-        raise reply
-    return reply
 
 
 def _give_back(campaign: Commanded, commands: Sequence[Command], done: Future[list[Reply]]) -> None:
