@@ -24,6 +24,12 @@ def test_llm_routing_keeps_the_cap():
     assert [line.split()[0] for line in arms] == ["small", "medium", "large"]
 
 
+def test_llm_router_spends_within_the_cap_and_leaves_nothing_open():
+    (line,) = printed("llm_router.py", "0.3").splitlines()
+    spent = float(re.findall(r"closed, ([\d.]+) of 0.3 spent", line)[0])  # closed: it has ended, and nothing is open
+    assert 0.3 - 0.002 <= spent <= 0.3
+
+
 def test_solver_portfolio_goes_on_where_it_stopped():
     sessions = re.findall(r"(open|closed), ([\d.]+) of 600 spent in (\d+) pulls", printed("solver_portfolio.py", "600"))
     (before, half, fifty), (after, whole, pulls) = sessions

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import outlay
+import outlay.campaign
 from outlay import Campaign, Problem, arms, policies, simulate
 from outlay.policies import Policy
 
@@ -77,6 +78,34 @@ policies.KLRate("pluss")  # arg-type
 Campaign(arms=["a", "b"], budget=5.0, mode="hard")
 Campaign(arms=["a", "b"], budget=5.0, policy=Mine())
 Campaign(arms=["a", "b"], budget=5.0, mode="harrd")  # arg-type
+
+
+async def spend(campaign: Campaign) -> None:
+    async for pull in campaign:
+        async with pull.on_error("void"):
+            receipt = await pull.atell(0.5, reward=True)
+            cost: float = receipt.cost
+    maybe = await campaign.aask("key", wait=True, timeout=5, tags=["a"], metadata={"n": 1})
+    if maybe is not None:
+        await campaign.aamend(maybe, cost, 1.0, reason="invoice")
+    await campaign.aset_budget(9)
+    budget: float = (await campaign.astatus()).budget
+    pulls: list[outlay.campaign.PullStatus] = await campaign.apulls(standing="open")
+    await campaign.apulls(standing="pending")  # arg-type
+    await campaign.atell(1, "2", 3)  # arg-type
+    await campaign.aask(wait="yes")  # arg-type
+    await campaign.avoid()  # call-arg
+    wrong: str = await campaign.astatus()  # assignment
+
+
+campaign = Campaign(["a"], 5)
+for each in campaign:
+    with each:
+        each.tell(1, 1)
+    each.on_error("ignore")  # arg-type
+campaign.void("a")  # arg-type
+campaign.ask(tags=[1])  # list-item
+lost: None = campaign.ask()  # assignment
 '''
 LINES = SNIPPETS.splitlines()
 MISTAKES = {number: line.partition("  # ") for number, line in enumerate(LINES, 1) if re.search(r"  # [a-z-]+$", line)}

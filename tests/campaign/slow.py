@@ -185,6 +185,20 @@ class Twin:
         self._wrote(now)
         return DONE
 
+    def _charge(self, command: c.Charge, now: int, _: Any) -> str:
+        decision = self.decisions.get(command.decision)
+        if decision is None:
+            return UNKNOWN
+        if decision["standing"] == "expired" and decision["cost"] is not None:
+            return DUPLICATE
+        if decision["standing"] != "pending":
+            return CONFLICT
+        decision["standing"] = "expired"
+        self._wrote(now)
+        self._count(decision, decision["reserved"], self.terms.default_reward, told=False)
+        self._cross(now)
+        return DONE
+
     def _extend(self, command: c.Extend, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)
         if decision is None:

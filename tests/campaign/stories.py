@@ -56,6 +56,7 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
         "tell": (which, cost, random.choice(EIGHTHS)),
         "amend": (which, cost, random.choice(EIGHTHS)),
         "void": (which,),
+        "charge": (which,),
         "extend": (which, random.choice([1, 3 * SECOND, 100 * SECOND])),
         "budget": (random.choice([120, 400, random.randint(1, 400)]),),
         "add": (name, random.choice(MAX_COSTS)),
@@ -68,7 +69,7 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
 
 
 # How often each thing is done.
-DAILY = {"ask": 60, "tell": 60, "void": 5, "extend": 5, "amend": 10, "again": 5}
+DAILY = {"ask": 60, "tell": 60, "void": 5, "charge": 5, "extend": 5, "amend": 10, "again": 5}
 RARE = {"budget": 8, "add": 3, "disable": 3, "enable": 5, "warm": 3, "pause": 2, "resume": 8, "close": 1, "sweep": 2}
 WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
 # Operations are drawn from tables, each by one number: hypothesis would take longer over a story than a campaign does.
@@ -175,6 +176,9 @@ class Caller:
 
     def _void(self, which: int) -> c.Void:
         return c.Void(self._pull(which, self.untold)[0], "why")
+
+    def _charge(self, which: int) -> c.Charge:
+        return c.Charge(self._pull(which, self.untold)[0])
 
     def _extend(self, which: int, ttl: int) -> c.Extend:
         return c.Extend(self._pull(which, self.untold)[0], ttl)

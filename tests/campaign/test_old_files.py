@@ -4,7 +4,7 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
-from typing import get_args
+from typing import Any, cast, get_args
 
 import msgspec
 import pytest
@@ -36,7 +36,9 @@ def test_it_opens_and_folds(kept: tuple[Path, dict[str, dict[str, object]]]) -> 
     path, standing = kept
     for name, status in standing.items():
         with Campaign.open(f"sqlite:///{path}", name) as campaign:
-            assert msgspec.json.decode(msgspec.json.encode(campaign.status()._asdict())) == status
+            now = msgspec.json.decode(msgspec.json.encode(campaign.status()._asdict()))
+            now["arms"] = [new[: len(old)] for new, old in zip(now["arms"], cast("Any", status["arms"]), strict=True)]
+            assert {field: now[field] for field in status} == status  # newer fields may follow
             assert len(list(campaign.history())) == status["events"]
         checked(f"sqlite:///{path}", name, choices=False)
 

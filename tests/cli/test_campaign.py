@@ -14,8 +14,14 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     status = line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1"))
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
-        *("events", "policy", "mode", "unit", "arms"),
+        *("events", "policy", "mode", "unit", "arms", "exact"),
     ]
+    assert status["exact"] == {
+        "budget": "1.000000000",
+        "spent": "0.000000000",
+        "reserved": "0.000000000",
+        "left": "1.000000000",
+    }
     assert [(arm["name"], arm["max_cost"]) for arm in status["arms"]] == [("small", None), ("large", 0.5)]
     assert line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
     pull = line(outlay("ask"))

@@ -1,135 +1,170 @@
-"""The daily verbs of a campaign: `ask` and `tell`, one at a time, many at once, and for asyncio."""
+"""The daily verbs of a campaign: `ask` and `tell`, one at a time and many at once, each with its form for asyncio."""
 
-from collections.abc import Iterable
-from typing import cast
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, cast
 
+from outlay.campaign.hand import OpenPull, Settling, settled
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.state import State
+from outlay.campaign.news import News
+from outlay.campaign.notes import metadata_of, tags_of
 from outlay.campaign.replies import Answer, Pull, Receipt, Reply
-from outlay.campaign.samples import checked_reward, triples
+from outlay.campaign.samples import triples
 from outlay.campaign.settings import Amount
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.steps import Steps, Until, later, once, seconds_of, verb
 from outlay.campaign.terms import label, micros
-from outlay.checks import real, whole
+from outlay.campaign.waiting import Line, Pauses
+from outlay.checks import whole
 from outlay.errors import BadParameter, NotNow, PullOver
 
 MOST_AT_ONCE = 10_000  # asks or tells in one call
-LONGEST_WAIT = 1e6  # seconds
+AT_LEAST = 1.0  # seconds that a store has to answer, however soon a wait ends
 
 
-class Asking:
+class Asking(Settling):
     """A mix-in with the verbs that spend; `Campaign` adds how it is opened, managed and read."""
 
-    _ledger: Store
-    _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
+    _news: News
+    _line: Line  # of those who wait for a pull
 
-    def ask(self, key: str | None = None, ttl: float | None = None, *, timeout: float | None = None) -> Pull | None:
+    @verb
+    def ask(
+        self,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[OpenPull | None]:
         """The next pull, or None when the campaign has ended.
 
         Args:
             key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
                 lost, and raises `PullOver` once that pull is over.
             ttl: seconds after which the pull expires, instead of the campaign's.
-            timeout: seconds to wait for the store, if others hold it.
+            wait: where no pull can be named at the moment, wait until one can; otherwise NotNow is raised.
+            timeout: seconds to wait at most, for a pull or for a store that others hold.
+            tags: a few words to find the pull by, see `pulls`.
+            metadata: a small JSON object that is kept with it.
 
         Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment; StoreBusy, if the store did
         not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is voided, unless it has a key, by which
         it can be asked for again.
         """
-        return _asked(self._ledger.transact([_ask(key, ttl)], _seconds("ask", timeout)))
+        command = _ask(key, ttl, tags_of("ask", tags), metadata_of("ask", metadata))
+        seconds = seconds_of("ask", timeout)
+        if not isinstance(wait, bool):
+            raise BadParameter("ask", "wait", "True or False", wait)
+        pull: Pull | None = yield from self._waiting(command, seconds) if wait else once(command, seconds)
+        return None if pull is None else OpenPull.of(pull, self)
 
-    def tell(self, pull: Pull | int, cost: Amount, reward: float, *, timeout: float | None = None) -> Receipt:
-        """Record what a pull cost and earned; a failed pull may have a cost, and has reward 0.
-
-        Args:
-            pull: as `ask` returned it, or the number of its decision.
-            cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
-            reward: what it earned.
-            timeout: seconds to wait for the store, if others hold it; then StoreBusy, and it may be told again.
-
-        Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
-        A pull that has expired can still be told.
-        """
-        return _told(self._ledger.transact([self._tell(pull, cost, reward)], _seconds("tell", timeout)))
-
-    async def aask(self, key: str | None = None, ttl: float | None = None) -> Pull | None:
-        """`ask` for asyncio; where the task is cancelled, a pull without a key is voided."""
-        return _asked(await self._ledger.atransact([_ask(key, ttl)]))
-
-    async def atell(self, pull: Pull | int, cost: Amount, reward: float) -> Receipt:
-        """`tell` for asyncio."""
-        return _told(await self._ledger.atransact([self._tell(pull, cost, reward)]))
-
-    def ask_many(self, n: int, key: str | None = None, ttl: float | None = None) -> list[Pull]:
+    @verb
+    def ask_many(
+        self,
+        n: int,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[list[OpenPull]]:
         """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
 
         Raises NotNow if there is none although the campaign has not ended; CampaignConflict for a key that was used
         with another ttl. Asking again with the same key leaves out those that are over; `PullOver` if all are.
         """
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
-        ask = _ask(None, ttl)
-        if key is None:
-            asks = [ask] * n
-        else:
-            plain = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
-            asks = [ask._replace(key=c.one_of_many(plain, i, self._state.terms.format)) for i in range(n)]
-        replies = self._ledger.transact(asks)
-        pulls = [reply for reply in replies if isinstance(reply, Pull)]
+        if key is not None:
+            key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
+        one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
+        keys = [None if key is None else c.one_of_many(key, i, self._state.terms.format) for i in range(n)]
+        replies: list[Reply] = yield [one._replace(key=key) for key in keys]
+        pulls = [OpenPull.of(reply, self) for reply in replies if isinstance(reply, Pull)]
         for reply in replies:
             if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
                 raise reply
         return pulls
 
-    def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> list[Receipt]:
+    @verb
+    def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> Steps[list[Receipt]]:
         """Record many outcomes, each (pull, cost, reward); if one is refused, the others count, and it raises."""
-        tells = [self._tell(*row) for row in triples("tell_many", "outcomes", outcomes)]
+        rows = list(triples("tell_many", "outcomes", outcomes))
+        tells = [self._tell(*row) for row in rows]
         whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
-        return cast("list[Receipt]", self._do(*tells))
+        replies: list[Reply] = (yield [*tells]) if tells else []
+        for (pull, _, _), reply in zip(rows, replies, strict=True):
+            if isinstance(reply, Receipt):
+                settled(pull)
+        return cast("list[Receipt]", answers(replies))
 
-    def _tell(self, pull: Pull | int, cost: Amount, reward: float) -> c.Tell:
-        units, rounded = self._state.unit.measured("tell", "cost", cost)
-        arm = pull.arm if isinstance(pull, Pull) else None
-        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm, rounded)
+    aask, aask_many, atell_many = later(ask), later(ask_many), later(tell_many)
 
-    def _do(self, *commands: c.Command) -> list[Answer]:
-        return _answers(self._ledger.transact(commands)) if commands else []
+    def __iter__(self) -> Iterator[OpenPull]:
+        """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
+        while (pull := self.ask(wait=True)) is not None:
+            yield pull
+
+    async def __aiter__(self) -> AsyncIterator[OpenPull]:
+        """The same for asyncio."""
+        while (pull := await self.aask(wait=True)) is not None:
+            yield pull
+
+    def _waiting(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
+        """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
+
+        An ask with a key tries before it stands behind others: its pull may be there already, and they may wait for it.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        settling, line = self._news.settled, self._line
+        refusal = NotNow(f"{len(line)} others wait for a pull", 1.0)
+        if command.key is not None or not len(line):
+            try:
+                return cast("Pull | None", (yield from once(command, _at_the_store(end))))
+            except NotNow as error:
+                refusal = error
+        turn, pauses = line.join(), Pauses(settling)
+        try:
+            while not turn.done():
+                yield Until(turn, _left(end, refusal))
+            while True:
+                seen = settling.seen
+                try:
+                    return cast("Pull | None", (yield from once(command, _at_the_store(end))))
+                except NotNow as error:
+                    refusal = error
+                left = _left(end, refusal)
+                yield from pauses.next(seen, refusal.retry_after if left is None else min(left, refusal.retry_after))
+        finally:
+            line.leave(turn)
 
 
-def number_of(owner: str, pull: object) -> int:
-    """A decision's number, from its pull or from the number itself."""
-    if isinstance(pull, Pull):
-        return pull.decision
-    try:
-        return whole(owner, "pull", pull, at_least=1, at_most=2**63 - 1)
-    except BadParameter:
-        if isinstance(pull, (int, float)) and not isinstance(pull, bool):
-            raise
-        raise BadParameter(owner, "pull", "a Pull, as ask returns it, or the number of a decision", pull) from None
-
-
-def _ask(key: str | None, ttl: float | None) -> c.Ask:
-    return c.Ask(None if key is None else label("ask", "key", key), None if ttl is None else micros("ask", ttl))
-
-
-def _seconds(owner: str, timeout: object) -> float | None:
-    return None if timeout is None else real(owner, "timeout", timeout, at_least=0, at_most=LONGEST_WAIT)
-
-
-def _answers(replies: list[Reply]) -> list[Answer]:
+def answers(replies: list[Reply]) -> list[Answer]:
     """What the commands came to; the first error that one met is raised."""
-    answers: list[Answer] = []
+    found: list[Answer] = []
     for reply in replies:
         if isinstance(reply, Exception):
             raise reply
-        answers.append(reply)
-    return answers
+        found.append(reply)
+    return found
 
 
-def _asked(replies: list[Reply]) -> Pull | None:
-    (answer,) = _answers(replies)
-    return cast("Pull | None", answer)
+def _ask(key: str | None, ttl: float | None, tags: tuple[str, ...], metadata: dict[str, Any] | None) -> c.Ask:
+    named = None if key is None else label("ask", "key", key)
+    return c.Ask(named, None if ttl is None else micros("ask", ttl), tags, metadata)
 
 
-def _told(replies: list[Reply]) -> Receipt:
-    (answer,) = _answers(replies)
-    return cast("Receipt", answer)
+def _at_the_store(end: float | None) -> float | None:
+    """The seconds that the store has to answer, where a wait ends then."""
+    return None if end is None else max(AT_LEAST, end - time.monotonic())
+
+
+def _left(end: float | None, refusal: NotNow) -> float | None:
+    """The seconds that are left; the refusal is raised where there are none."""
+    if end is None:
+        return None
+    left = end - time.monotonic()
+    if left <= 0:
+        raise refusal
+    return left

@@ -1,37 +1,29 @@
 """`Campaign`: a budget, arms, a policy and a ledger. `ask` names an arm, `tell` records what it cost and earned."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self, cast
 
-from outlay.campaign.asking import Asking, number_of
-from outlay.campaign.history import Entry, entries
+from outlay.campaign import log
+from outlay.campaign.asking import Asking, answers
+from outlay.campaign.hooks import Hooks
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.fold import stored_policy
-from outlay.campaign.replies import Pull, Receipt, Status
-from outlay.campaign.samples import checked_reward, checked_samples, in_parts, samples_of, triples
+from outlay.campaign.managing import Managing
+from outlay.campaign.news import news_of
+from outlay.campaign.reading import Reading
+from outlay.campaign.samples import checked_samples, in_parts, samples_of, triples
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
+from outlay.campaign.steps import later, transact
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
-from outlay.campaign.terms import (
-    Arms,
-    PolicyGiven,
-    agreed,
-    arm_term,
-    check_policy,
-    check_same,
-    chosen,
-    label,
-    micros,
-    positive,
-)
-from outlay.checks import whole
-from outlay.errors import StoreError
+from outlay.campaign.terms import Arms, PolicyGiven, agreed, check_policy, check_same, chosen, label, positive
+from outlay.campaign.waiting import Line
 from outlay.policies.protocol import Policy
 
 
-class Campaign(Asking):
+class Campaign(Asking, Managing, Reading):
     """Spend a real budget: from many threads and processes, through crashes, without losing a cent.
 
     The same call on the same store and name opens the campaign again; other terms raise `CampaignConflict`. All methods
@@ -94,7 +86,7 @@ class Campaign(Asking):
         )
         given = None if policy is None else chosen(policy)
         opening = agreed(arms, budget, chosen(given), name, settings)
-        self._ledger = _store(store, opening.name, opening, given)
+        self._connect(store, opening.name, opening, given)
         try:
             self._begin(given)
             if (rules := self._state.terms.format) != opening.terms.format:  # an older version opened it
@@ -109,7 +101,7 @@ class Campaign(Asking):
         """Open an existing campaign; a policy that is not built in must be passed again."""
         self = cls.__new__(cls)
         given = None if policy is None else chosen(policy)
-        self._ledger = _store(store, label("Campaign", "name", name), None, given)
+        self._connect(store, label("Campaign", "name", name), None, given)
         try:
             self._begin(given)
             if given is not None:
@@ -119,35 +111,13 @@ class Campaign(Asking):
             raise
         return self
 
-    def void(self, pull: Pull | int, reason: str = "") -> None:
-        """Say that a pull was never made: nothing is charged and nothing learned."""
-        self._do(c.Void(number_of("void", pull), _note("void", reason)))
-
-    def extend(self, pull: Pull | int, ttl: float) -> None:
-        """Let a pull under way expire `ttl` seconds from now."""
-        self._do(c.Extend(number_of("extend", pull), micros("extend", ttl)))
-
-    def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> Receipt:
-        """Correct what was told, on the record; the policy learns the correction if its memory can."""
-        units, rounded = self._state.unit.measured("amend", "cost", cost)
-        earned, note = checked_reward("amend", reward), _note("amend", reason)
-        return cast("Receipt", self._do(c.Amend(number_of("amend", pull), units, earned, note, rounded))[0])
-
     def set_budget(self, budget: Amount) -> None:
         """Change the budget; a larger one reopens a campaign that was exhausted."""
-        self._do(c.SetBudget(positive(self._state.unit, "set_budget", "budget", budget)))
-
-    def add_arm(self, name: str, max_cost: Amount | None = None) -> None:
-        """Add another arm."""
-        self._do(c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost)))
-
-    def disable_arm(self, name: str) -> None:
-        """Stop pulling an arm; pulls under way can still be told."""
-        self._do(c.DisableArm(name))
-
-    def enable_arm(self, name: str) -> None:
-        """Pull a disabled arm again."""
-        self._do(c.EnableArm(name))
+        units = positive(self._state.unit, "set_budget", "budget", budget)
+        ended = self._ledger.state().ended
+        answers(transact(self, [c.SetBudget(units)]))
+        if ended and not self._ledger.state().ended:
+            log.reopened(self.name, self._state.unit.amount(units))
 
     def warm_start(self, samples: "Iterable[tuple[str, Amount, float]] | Campaign", key: str | None = None) -> int:
         """Let the policy learn from samples made elsewhere, at no cost: rows of a log, or another campaign.
@@ -165,54 +135,16 @@ class Campaign(Asking):
         else:
             source, rows = "log", triples("warm_start", "samples", samples)
         checked = list(checked_samples(self._ledger.state(), rows))  # all of them before the first is learned
-        return sum(cast("list[int]", self._do(*in_parts(checked, key, source))))
-
-    def pause(self) -> None:
-        """Name no arm until `resume`; tells are still accepted."""
-        self._do(c.Pause())
-
-    def resume(self) -> None:
-        """Name arms again."""
-        self._do(c.Resume())
-
-    def close(self) -> None:
-        """End the campaign for good: `ask` returns None; pulls under way can still be told."""
-        self._do(c.Close())
-
-    def status(self) -> Status:
-        """How the campaign stands."""
-        return self._ledger.status()
-
-    def history(self, after: int = 0) -> Iterator[Entry]:
-        """The events in order, starting after event number `after`."""
-        after = whole("history", "after", after, at_least=0)
-        state = self._ledger.state()
-        return entries(self._ledger.records(after), state.unit, [arm.name for arm in state.arms])
+        parts = list(in_parts(checked, key, source))
+        return sum(cast("list[int]", answers(transact(self, parts))) if parts else ())
 
     def disconnect(self) -> None:
         """Release the store; the campaign stays as it is, and can be opened again."""
+        self._hooks.stop()
         self._ledger.close()
 
-    @property
-    def name(self) -> str:
-        """Its name in the store."""
-        return self._state.name
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The names of its arms, including those added or disabled since it was opened."""
-        return tuple(arm.name for arm in self._ledger.state().arms)
-
-    @property
-    def budget(self) -> float:
-        """The budget as it is now."""
-        state = self._ledger.state()
-        return state.unit.amount(state.budget)
-
-    @property
-    def policy(self) -> Policy | None:
-        """The policy that chooses; None if it is not built in and was not passed when the campaign was opened."""
-        return self._policy
+    aset_budget, awarm_start = later(set_budget), later(warm_start)
+    adisconnect = later(disconnect)
 
     def __enter__(self) -> Self:
         return self
@@ -220,22 +152,25 @@ class Campaign(Asking):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.disconnect()
 
-    def __repr__(self) -> str:
-        try:
-            s = self.status()
-        except StoreError as error:
-            return f"<Campaign {self.name!r}: {error}>"
-        return f"<Campaign {s.name!r}: {s.phase}, {s.spent:g} of {s.budget:g} spent in {s.pulls} pulls by {s.policy}>"
+    async def __aenter__(self) -> Self:
+        return self
 
-    def _repr_html_(self) -> str | None:
-        try:
-            return self.status()._repr_html_()
-        except StoreError:
-            return None  # a notebook shows the repr
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.adisconnect()
+
+    def _connect(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
+        self._line, self._news = Line(), news_of(store, name)
+        self._ledger = _store(store, name, opening, given)
+        self._ledger.listen(self._news.hear)
+        self._hooks = Hooks(self._ledger, name, self._news)
 
     def _begin(self, given: Policy | None) -> None:
-        self._state = self._ledger.state()
-        self._policy = stored_policy(self._state.terms) if given is None else given
+        state = self._state = self._ledger.state()
+        self._policy = stored_policy(state.terms) if given is None else given
+        amount = state.unit.amount
+        log.opened(state.name, state.terms.policy["name"], amount(state.spent), amount(state.budget))
 
 
 def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:
@@ -244,7 +179,3 @@ def _store(address: str | None, name: str, opening: c.Open | None, policy: Polic
     from outlay.campaign.stores.sql import SqlLedger
 
     return SqlLedger(address, name, opening, policy)
-
-
-def _note(owner: str, reason: object) -> str:
-    return label(owner, "reason", reason) if reason != "" else ""

@@ -58,13 +58,13 @@ def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
 
 
 def _readable(value: Any, unit: Unit, name: str = "") -> Any:
-    """Money in the user's numbers, times as times; a policy's parameters are what they are."""
+    """Money in the user's numbers, times as times; a policy's parameters and a user's metadata are what they are."""
     if name in _MONEY and isinstance(value, int):
         return unit.amount(value)
     if name == "ttl":
         return value / 1e6
     if name == "expires":
         return when(value)
-    if isinstance(value, dict) and name != "policy":
+    if isinstance(value, dict) and name not in ("policy", "metadata"):
         return {key: _readable(part, unit, key) for key, part in value.items()}
     return [_readable(part, unit) for part in value] if isinstance(value, (list, tuple)) else value

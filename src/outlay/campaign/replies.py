@@ -1,11 +1,16 @@
 """What a campaign answers: plain records for its users, money as floats, times as datetimes."""
 
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from outlay.campaign.frames import frame_of
 from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode
 from outlay.markup import aligned, html_table
+
+if TYPE_CHECKING:
+    import pandas
 
 Phase = Literal["open", "paused", "draining", "closed"]
 
@@ -48,8 +53,24 @@ Answer = Pull | Receipt | int | None  # what a command comes to: a pull, a recei
 Reply = Answer | Exception  # or why it was refused
 
 
+class Exact(NamedTuple):
+    """The money of a campaign, to the last unit."""
+
+    budget: Decimal
+    spent: Decimal
+    reserved: Decimal
+    left: Decimal
+
+
+class ArmExact(NamedTuple):
+    """The money of an arm, to the last unit."""
+
+    spent: Decimal
+    reserved: Decimal
+
+
 class ArmStatus(NamedTuple):
-    """How one arm stands; `rate` is reward divided by cost so far, None before any cost."""
+    """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals."""
 
     name: str
     enabled: bool
@@ -60,13 +81,14 @@ class ArmStatus(NamedTuple):
     reward: float
     rate: float | None
     max_cost: float | None
+    exact: ArmExact
 
 
 class Status(NamedTuple):
     """How a campaign stands; spent + reserved + left = budget.
 
     `phase` is "open", "paused", "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or
-    "closed".
+    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded.
     """
 
     name: str
@@ -84,6 +106,11 @@ class Status(NamedTuple):
     mode: Mode
     unit: str
     arms: tuple[ArmStatus, ...]
+    exact: Exact
+
+    def frame(self) -> "pandas.DataFrame":
+        """A row per arm, as a DataFrame; needs pandas."""
+        return frame_of(ArmStatus, self.arms, "Status.frame").drop(columns="exact")
 
     def _repr_html_(self) -> str:
         spent, reward = (aligned([getattr(arm, name) for arm in self.arms], 6) for name in ("spent", "reward"))
@@ -123,6 +150,7 @@ def status_of(state: State) -> Status:
     """The whole campaign."""
     amount = state.unit.amount
     spent, reserved = state.spent, state.reserved
+    left = state.budget - spent - reserved
     in_flight = sum(arm.in_flight for arm in state.arms)
     ended: Phase = "draining" if in_flight else "closed"
     return Status(
@@ -132,7 +160,7 @@ def status_of(state: State) -> Status:
         budget=amount(state.budget),
         spent=amount(spent),
         reserved=amount(reserved),
-        left=amount(state.budget - spent - reserved),
+        left=amount(left),
         reward=state.reward,
         pulls=sum(arm.pulls for arm in state.arms),
         in_flight=in_flight,
@@ -141,6 +169,7 @@ def status_of(state: State) -> Status:
         mode=state.terms.mode,
         unit=state.terms.unit,
         arms=tuple(_arm_status(state, arm) for arm in state.arms),
+        exact=Exact(*(state.unit.exact(units) for units in (state.budget, spent, reserved, left))),
     )
 
 
@@ -161,4 +190,5 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
         arm.reward,
         arm.reward / amount(arm.spent) if arm.spent > 0 else None,
         None if arm.max_cost is None else amount(arm.max_cost),
+        ArmExact(state.unit.exact(arm.spent), state.unit.exact(arm.reserved)),
     )

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from outlay.campaign.history import Entry
 from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.commands import Warm
@@ -38,8 +40,9 @@ def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]
 
 
 def checked_reward(owner: str, value: object, **limits: float) -> float:
-    """A reward; -0.0 is 0.0, for SQLite knows no other."""
-    return real(owner, "reward", value, **limits) + 0.0
+    """A reward; True is 1 and False 0, and -0.0 is 0.0, for SQLite knows no other."""
+    given = int(value) if isinstance(value, (bool, np.bool_)) else value
+    return real(owner, "reward", given, **limits) + 0.0
 
 
 def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[Warm]:

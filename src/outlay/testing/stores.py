@@ -15,6 +15,7 @@ from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Terms
 from outlay.campaign.ledger.state import State
+from outlay.campaign.pulls import Wanted
 from outlay.campaign.replies import Pull, Reply, status_of
 from outlay.campaign.stores.batch import run
 from outlay.campaign.stores.protocol import Store
@@ -77,6 +78,25 @@ class StoreContract:
         store.transact([c.Ask(), c.Ask(), c.Ask()])
         for after in range(6):
             _same(f"the events after {after}", [record.seq for record in store.records(after)], [1, 2, 3, 4][after:])
+        store.close()
+
+    def test_decisions_are_found_as_they_stand(self) -> None:
+        """By how they stand, by key and by tag; after a number, and no more than wanted."""
+        store = self._opened(_Hand())
+        store.transact([c.Ask("one", tags=("t",)), c.Ask(tags=("t", "u")), c.Ask(), c.Ask(metadata={"n": 1})])
+        store.transact([c.Tell(2, 5, 1.0), c.Void(3)])
+        for wanted, numbers in (
+            (Wanted(), [2, 3, 4, 5]),
+            (Wanted(standing="pending"), [4, 5]),
+            (Wanted(standing="told", key="one"), [2]),
+            (Wanted(tag="t"), [2, 3]),
+            (Wanted(tag="t", limit=1), [2]),
+            (Wanted(after=3, limit=1), [4]),
+            (Wanted(key="two"), []),
+        ):
+            _same(f"what is found of {wanted}", [decision.number for decision, _ in store.find(wanted)], numbers)
+        ((decision, asked),) = store.find(Wanted(after=4))
+        _same("what was noted", (decision.standing, asked.metadata), ("pending", {"n": 1}))
         store.close()
 
     def test_threads_get_different_pulls_and_no_number_is_left_out(self) -> None:
@@ -153,7 +173,7 @@ _OPENING = c.Open(
 
 def _story() -> Iterator[tuple[int, c.Command]]:
     """Commands of every kind, each with the time that passes before it."""
-    first, second, third, fourth = 2, 3, 4, 5  # the decisions: the opening is event 1
+    first, second, third, fourth, noted = 2, 3, 4, 5, 18  # the decisions: the opening is event 1
     yield 0, c.Ask("one")
     yield 0, c.Ask()
     yield 0, c.Ask(ttl=5 * _SECOND)
@@ -161,6 +181,7 @@ def _story() -> Iterator[tuple[int, c.Command]]:
     yield _SECOND, c.Ask("one")
     yield 0, c.Ask("one", ttl=_SECOND)
     yield 0, c.Tell(first, 7, 0.5)
+    yield 0, c.Charge(first)
     yield 0, c.Tell(first, 7, 0.5)
     yield 0, c.Tell(first, 8, 0.5)
     yield 0, c.Tell(1000, 8, 0.5)
@@ -178,6 +199,8 @@ def _story() -> Iterator[tuple[int, c.Command]]:
     yield 0, c.Pause()
     yield 0, c.Ask()
     yield 0, c.Resume()
+    yield 0, c.Ask("noted", tags=("a", "b"), metadata={"user": 17})
+    yield 0, c.Charge(noted)
     yield 0, c.Ask()
     yield -_SECOND, c.Ask()  # a clock that was set back
     yield 0, c.Tell(fourth, 2000, 1.0)

@@ -53,6 +53,8 @@ def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
         command.ttl,
         None if ttl is None else now + ttl,
         propensity(state, arm, arms, seq) if by_chance and by is None else None,
+        command.tags,
+        command.metadata,
     )
     return [event], seq
 

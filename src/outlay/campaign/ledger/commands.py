@@ -1,6 +1,6 @@
 """What can be asked of a campaign: plain records, already checked and in units, for `decide`."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from outlay.campaign.ledger.agreement import SEPARATOR
 from outlay.campaign.ledger.events import ArmTerms, Terms
@@ -16,10 +16,12 @@ class Open(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Name an arm; the same key gives the same decision."""
+    """Name an arm; the same key gives the same decision, with the tags and metadata it was first asked with."""
 
     key: str | None = None
     ttl: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] | None = None
 
 
 def one_of_many(key: str, number: int, rules: int) -> str:
@@ -46,6 +48,12 @@ class Void(NamedTuple):
 
     decision: int
     reason: str = ""
+
+
+class Charge(NamedTuple):
+    """Give a pull up, and charge what was set aside for it until it is told after all."""
+
+    decision: int
 
 
 class Extend(NamedTuple):
@@ -116,6 +124,6 @@ class Sweep(NamedTuple):
 
 
 Command = (
-    Open | Ask | Tell | Void | Extend | Amend | SetBudget | AddArm | DisableArm | EnableArm | Warm
+    Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | AddArm | DisableArm | EnableArm | Warm
     | Pause | Resume | Close | Sweep
 )  # fmt: skip

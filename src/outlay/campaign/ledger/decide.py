@@ -40,6 +40,8 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
             return _tell(state, command)
         case c.Void():
             return _void(state, command)
+        case c.Charge():
+            return _charge(state, command)
         case c.Extend():
             return _extend(state, command, now)
         case c.Amend():
@@ -133,6 +135,15 @@ def _void(state: State, command: c.Void) -> Ruling:
         return [], None
     check_pending(decision, "be voided")
     return [e.Voided(command.decision, command.reason)], None
+
+
+def _charge(state: State, command: c.Charge) -> Ruling:
+    decision = found(state, command.decision)
+    if decision.standing == "expired" and decision.cost is not None:
+        return [], None
+    check_pending(decision, "be charged")
+    expired = e.Expired(decision.number, decision.reserved, state.terms.default_reward)
+    return [expired, *_crossing(state, decision.reserved)], None
 
 
 def _extend(state: State, command: c.Extend, now: int) -> Ruling:

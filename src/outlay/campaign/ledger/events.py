@@ -69,6 +69,8 @@ class Asked(Event, frozen=True):
     ttl: int | None = None  # as it was asked for
     expires: int | None = None
     propensity: float | None = None  # estimated, where the policy drew random numbers
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] | None = None  # the user's, for whoever reads the ledger; no rule reads it
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ class Told(Event, frozen=True):
 
 
 class Expired(Event, frozen=True):
-    """The pull was not told in time; `charged` is what was set aside, or None where it was released."""
+    """The pull was given up, or not told in time; `charged` is what was set aside, or None where it was released."""
 
     decision: int
     charged: int | None = None

@@ -84,6 +84,14 @@ class Unit(NamedTuple):
         """
         return "none" if units is None else f"{self.amount(units):.15g}"
 
+    def exact(self, units: int) -> Decimal:
+        """The amount of so many units, to the last digit.
+
+        >>> Unit.named("0.01").exact(10**20 + 1)
+        Decimal('1000000000000000000.01')
+        """
+        return _EXACT.multiply(Decimal(units), self.size)
+
     def _at_most(self, units: int, owner: str, name: str, value: object) -> int:
         if abs(units) > MOST:
             most = f"at most 2**53 units of {self.size} = {self.amount(MOST):.6g}; take a larger unit"

@@ -109,11 +109,13 @@ def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
     """The command that an event says it came from."""
     match event:
         case e.Asked():
-            return c.Ask(event.key, event.ttl)
+            return c.Ask(event.key, event.ttl, event.tags, event.metadata)
         case e.Told():
             return c.Tell(event.decision, event.cost, event.reward, None, event.rounded)
         case e.Voided():
             return c.Void(event.decision, event.reason)
+        case e.Expired():
+            return c.Charge(event.decision)  # what is overdue was due before
         case e.Extended():
             return c.Extend(event.decision, event.expires - at)
         case e.Amended():
@@ -137,7 +139,7 @@ def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
             return c.Close()
         case e.Exhausted():
             return c.Ask()  # which found that no arm fits; all else that exhausts is in what is due
-    return c.Sweep()  # Opened comes first, Expired with what is overdue
+    return c.Sweep()  # Opened comes first
 
 
 def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:

@@ -4,12 +4,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import islice
+
+import msgspec
 
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
-from outlay.campaign.ledger.events import Record
+from outlay.campaign.ledger.events import Asked, Record
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.pulls import Found, Wanted
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores.batch import run
 from outlay.campaign.stores.listeners import Listener, tell
@@ -84,6 +88,12 @@ class MemoryLedger:
         self._check_process()
         yield from self._records[after:]
 
+    def find(self, wanted: Wanted) -> Iterator[Found]:
+        """The decisions that are wanted, as they stand now."""
+        with self._lock:
+            decisions = [msgspec.structs.replace(decision) for decision in self._state.decisions.values()]
+        return islice(self._fitting(wanted, decisions), wanted.limit)
+
     def close(self) -> None:
         """Nothing is left to do."""
 
@@ -91,6 +101,12 @@ class MemoryLedger:
         """Refuse a fork: the budget would be spent twice, and a thread that is gone may hold the lock."""
         if os.getpid() != self._process:
             raise StoreError(FORKED)
+
+    def _fitting(self, wanted: Wanted, decisions: list[Decision]) -> Iterator[Found]:
+        for decision in decisions:
+            asked = self._records[decision.number - 1].event
+            if isinstance(asked, Asked) and wanted.fits(decision, asked):
+                yield decision, asked
 
     def _fold_anew(self) -> None:
         """Drop what is known: the records know better."""

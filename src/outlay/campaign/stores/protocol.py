@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
+from outlay.campaign.pulls import Found, Wanted
 from outlay.campaign.replies import Reply, Status
 
 FORKED = "a campaign cannot be used in a forked process: open it after forking"
@@ -47,6 +48,9 @@ class Store(Protocol):
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`, in order."""
+
+    def find(self, wanted: Wanted) -> Iterator[Found]:
+        """The decisions that are wanted, each with the event that made it, in order."""
 
     def close(self) -> None:
         """Write what waits and let go of everything; again, nothing happens."""

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.compiler import compiles
 
 from outlay.campaign.ledger.chain import NOTHING
-from outlay.campaign.ledger.commands import Amend, Ask, Command, Extend, Tell, Void
+from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores import tables
@@ -162,7 +162,7 @@ def recalled(connection: Connection, number: int, state: State, commands: Iterab
     """The decisions that the commands name and the state does not hold."""
     numbers, keys = set(), set()
     for command in commands:
-        if isinstance(command, (Tell, Void, Extend, Amend)) and command.decision not in state.decisions:
+        if isinstance(command, (Tell, Void, Charge, Extend, Amend)) and command.decision not in state.decisions:
             numbers.add(command.decision)
         elif isinstance(command, Ask) and command.key is not None and command.key not in state.keys:
             keys.add(command.key)

@@ -8,10 +8,12 @@ from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
+from outlay.campaign.pulls import Found, Wanted
 from outlay.campaign.replies import Reply, Status, status_of
 from outlay.campaign.stores import rows
 from outlay.campaign.stores.book import Book
 from outlay.campaign.stores.database import at_one_moment, in_plain_words
+from outlay.campaign.stores.finding import page
 from outlay.campaign.stores.listeners import Listener
 from outlay.campaign.stores.shared import held
 from outlay.policies.protocol import Policy
@@ -77,6 +79,17 @@ class SqlLedger:
             if len(chunk) < CHUNK:
                 return
             after = chunk[-1].seq
+
+    def find(self, wanted: Wanted) -> Iterator[Found]:
+        """The decisions that are wanted, a page at a time."""
+        engine, left, after = self._store.engine, wanted.limit, wanted.after
+        while left != 0:
+            with in_plain_words(engine), at_one_moment(engine) as connection:
+                found, going_on = page(connection, self._book.number, wanted._replace(after=after), CHUNK)
+            yield from found[:left]
+            if going_on is None:
+                return
+            left, after = None if left is None else max(0, left - len(found)), going_on
 
     def close(self) -> None:
         """Write what waits, and let the store go; in a forked process it is not ours to let go."""

@@ -9,6 +9,7 @@ from outlay.cli.campaign.managing import arm, budget, close, pause, resume, warm
 from outlay.cli.campaign.reading import history, list_, status
 from outlay.cli.campaign.shared import example
 from outlay.cli.campaign.spending import amend, ask, extend, new, tell, void
+from outlay.cli.campaign.watch import watch
 from outlay.cli.shared import listing
 from outlay.errors import NoCampaign
 
@@ -61,7 +62,9 @@ def campaign() -> None:
     """
 
 
-for verb in (new, ask, tell, status, history, list_, void, extend, amend, budget, arm, warm, pause, resume, close):
+for verb in (new, ask, tell, status, watch, history, list_, void, extend, amend):
+    campaign.add_command(verb)
+for verb in (budget, arm, warm, pause, resume, close):
     campaign.add_command(verb)
 for verb in (verify, export, import_, backup):
     campaign.add_command(verb)

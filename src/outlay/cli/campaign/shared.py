@@ -87,13 +87,15 @@ def show(value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can say: records as objects, times as ISO 8601."""
+    """What JSON can say: records as objects, times as ISO 8601, exact money as text."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
+    if isinstance(value, Decimal):
+        return format(value, "f")
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -1,0 +1,65 @@
+"""What a campaign writes to Python's log, under the name `outlay.campaign`.
+
+Every record has the campaign's name as `record.campaign`. Nothing is printed unless the program sets logging up.
+"""
+
+import logging
+from collections.abc import Iterable
+
+from outlay.campaign.ledger.events import Asked, Closed, Exhausted, Expired, Record, Told
+from outlay.errors import NotNow
+
+_log = logging.getLogger("outlay.campaign")
+_log.addHandler(logging.NullHandler())  # a library prints nothing by itself
+
+
+def opened(name: str, policy: str, spent: float, budget: float) -> None:
+    """A campaign was opened in this process."""
+    _say(logging.INFO, name, "opened, with %g of %g spent, run by %s", spent, budget, policy)
+
+
+def written(name: str, records: Iterable[Record]) -> None:
+    """Events of this process were committed: what somebody should know of is logged."""
+    for record in records:
+        event = record.event
+        kind = type(event)
+        if kind is Asked or (kind is Told and not event.overrun):  # type: ignore[union-attr]
+            continue  # nearly all
+        if isinstance(event, Told):
+            _say(logging.WARNING, name, "decision %d cost more than was set aside for it (overrun)", event.decision)
+        elif isinstance(event, Exhausted):
+            _say(logging.INFO, name, "exhausted: the budget is spent, or no arm fits what is left of it")
+        elif isinstance(event, Closed):
+            _say(logging.INFO, name, "closed")
+        elif isinstance(event, Expired):
+            ending = "released" if event.charged is None else "charged"
+            _say(logging.WARNING, name, "decision %d expired, its reservation is %s", event.decision, ending)
+
+
+def refused(name: str, error: Exception) -> None:
+    """A command was refused; that no pull can be named now is no news while workers wait."""
+    _say(logging.DEBUG if isinstance(error, NotNow) else logging.WARNING, name, "refused: %s", error)
+
+
+def reopened(name: str, budget: float) -> None:
+    """More budget was given to a campaign that was exhausted."""
+    _say(logging.INFO, name, "reopened, with a budget of %g", budget)
+
+
+def untold(name: str, decision: int) -> None:
+    """A `with` block was left although nothing was told."""
+    _say(logging.WARNING, name, "decision %d was left without a tell: what was set aside is charged", decision)
+
+
+def broken_hook(name: str, kind: str, hook: object, error: Exception) -> None:
+    """A user's hook raised."""
+    _log.error("campaign %r: hook %r on %s raised", name, hook, kind, exc_info=error, extra={"campaign": name})
+
+
+def unread(name: str, error: Exception) -> None:
+    """Hooks wait because the ledger cannot be read."""
+    _say(logging.WARNING, name, "cannot be read for its hooks: %s", error)
+
+
+def _say(level: int, name: str, message: str, *values: object) -> None:
+    _log.log(level, f"campaign %r {message}", name, *values, extra={"campaign": name})

@@ -1,0 +1,192 @@
+"""Campaigns in asyncio: every verb has its awaitable form, and cancelled tasks leave no money behind."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlay import Campaign
+from outlay.campaign import verify
+from outlay.errors import CampaignConflict
+
+READ_ONLY_NAMES = {"name", "arms", "budget", "policy"}
+NO_VERBS = {"open", "on"}  # one opens a campaign, the other calls back from a thread
+
+
+def verbs() -> list[str]:
+    names = [name for name in dir(Campaign) if not name.startswith("_")]
+    awaitable = {name for name in names if inspect.iscoroutinefunction(getattr(Campaign, name))}
+    return sorted(set(names) - awaitable - READ_ONLY_NAMES - NO_VERBS)
+
+
+@pytest.mark.parametrize("name", verbs())
+def test_every_verb_has_its_form_for_asyncio(name: str) -> None:
+    verb, awaitable = getattr(Campaign, name), getattr(Campaign, f"a{name}")
+    assert inspect.iscoroutinefunction(awaitable)
+    plain, later = inspect.signature(verb), inspect.signature(awaitable)
+    assert list(later.parameters.values()) == list(plain.parameters.values())
+    assert awaitable.__name__ == f"a{name}"
+    assert awaitable.__doc__.startswith(f"`{name}` for asyncio.")
+    assert "Steps" not in str(plain)
+    assert "Generator" not in str(plain)
+
+
+def spent_alike(campaign: Campaign) -> list[tuple[Any, ...]]:
+    """The events without their times."""
+    return [(entry.kind, entry.decision, entry.arm, entry.cost, entry.reward) for entry in campaign.history()]
+
+
+def by_hand(campaign: Campaign) -> list[object]:
+    said: list[object] = []
+    one, two, three, four = campaign.ask_many(4, key="job", tags=["t"])
+    said += [campaign.tell(one, 1, True), campaign.tell_many([(two, 0.5, 0.25)])]
+    campaign.void(three, "not needed")
+    campaign.extend(four, 60)
+    campaign.charge(four)
+    campaign.amend(one, 0.75, 1, "invoice")
+    campaign.set_budget(11)
+    campaign.add_arm("c", 1)
+    campaign.disable_arm("c")
+    campaign.enable_arm("c")
+    said.append(campaign.warm_start([("a", 1, 1)], key="log"))
+    campaign.pause()
+    campaign.resume()
+    said += [campaign.ask(key="last"), list(campaign.pulls(tag="t", limit=2))]
+    campaign.close()
+    return [*said, campaign.status()]
+
+
+async def awaited(campaign: Campaign) -> list[object]:
+    said: list[object] = []
+    one, two, three, four = await campaign.aask_many(4, key="job", tags=["t"])
+    said += [await campaign.atell(one, 1, True), await campaign.atell_many([(two, 0.5, 0.25)])]
+    await campaign.avoid(three, "not needed")
+    await campaign.aextend(four, 60)
+    await campaign.acharge(four)
+    await campaign.aamend(one, 0.75, 1, "invoice")
+    await campaign.aset_budget(11)
+    await campaign.aadd_arm("c", 1)
+    await campaign.adisable_arm("c")
+    await campaign.aenable_arm("c")
+    said.append(await campaign.awarm_start([("a", 1, 1)], key="log"))
+    await campaign.apause()
+    await campaign.aresume()
+    said += [await campaign.aask(key="last"), await campaign.apulls(tag="t", limit=2)]
+    await campaign.aclose()
+    assert await campaign.ahistory(5) == list(campaign.history(5))
+    return [*said, await campaign.astatus()]
+
+
+def timeless(said: list[object]) -> str:
+    """Answers as text, without what depends on when they were given."""
+    hidden = {"expires", "asked", "head"}
+
+    def shown(value: Any) -> Any:
+        if hasattr(value, "_asdict"):
+            return {name: shown(part) for name, part in value._asdict().items() if name not in hidden}
+        return [shown(part) for part in value] if isinstance(value, list) else value
+
+    return repr(shown(said))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_awaited_verbs_do_what_the_others_do(tmp_path: Path, kept: bool) -> None:
+    stores = [f"sqlite:///{tmp_path}/{name}.db" if kept else None for name in "ab"]
+
+    async def main() -> tuple[str, list[tuple[Any, ...]]]:
+        async with Campaign({"a": 1, "b": 2}, 9, store=stores[1]) as campaign:
+            return timeless(await awaited(campaign)), spent_alike(campaign)
+
+    with Campaign({"a": 1, "b": 2}, 9, store=stores[0]) as campaign:
+        assert (timeless(by_hand(campaign)), spent_alike(campaign)) == asyncio.run(main())
+    for store in stores:
+        assert store is None or verify(store).problems == ()
+
+
+def test_leaving_the_block_lets_the_store_go(tmp_path: Path) -> None:
+    async def main() -> Campaign:
+        async with Campaign(["a"], 9, store=f"sqlite:///{tmp_path}/a.db") as campaign:
+            pass
+        return campaign
+
+    campaign = asyncio.run(main())
+    with pytest.raises(OSError, match="disconnected"):
+        campaign.ask()
+
+
+def test_refusals_are_raised_where_they_are_awaited() -> None:
+    async def main() -> None:
+        campaign = Campaign({"a": 1}, 9)
+        pull = await campaign.aask()
+        assert pull is not None
+        await campaign.atell(pull, 1, 1)
+        with pytest.raises(CampaignConflict, match="which stands"):
+            await campaign.atell(pull, 2, 1)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 5])
+def test_asks_that_nobody_receives_are_given_back(tmp_path: Path, after: int) -> None:
+    """Tasks are cancelled after a few turns of the event loop: before, during and after their transaction."""
+    store = f"sqlite:///{tmp_path}/a.db"
+
+    async def main() -> int:
+        async with Campaign({"a": 1}, 10**6, store=store) as campaign:
+            received = 0
+            for _ in range(20):
+                tasks = [asyncio.create_task(campaign.aask()) for _ in range(10)]
+                for _ in range(after):
+                    await asyncio.sleep(0.0005)
+                for task in tasks:
+                    task.cancel()
+                done = await asyncio.gather(*tasks, return_exceptions=True)
+                received += sum(not isinstance(one, BaseException) for one in done)
+            await campaign.apause()  # whatever was still to be given back has been by now
+            assert campaign.status().in_flight == received
+            return received
+
+    received = asyncio.run(main())
+    assert received < 200
+    with Campaign.open(store) as campaign:
+        assert campaign.status().in_flight == received
+    assert verify(store).problems == ()
+
+
+def test_what_is_iterated_is_what_is_asked() -> None:
+    async def main(campaign: Campaign) -> int:
+        count = 0
+        async for pull in campaign:
+            async with pull:
+                count += 1
+                await pull.atell(1, 1)
+        return count
+
+    one, other = Campaign({"a": 1}, 5, mode="hard"), Campaign({"a": 1}, 5, mode="hard")
+    for pull in other:
+        pull.tell(1, 1)
+    assert asyncio.run(main(one)) == 5
+    assert spent_alike(one) == spent_alike(other)
+
+
+@pytest.mark.parametrize("choose", [lambda c: c.ask, lambda c: c.aask], ids=["thread", "asyncio"])
+def test_bad_arguments_are_refused_alike(choose: Callable[[Campaign], Any]) -> None:
+    ask = choose(Campaign(["a"], 5))
+
+    def called(**arguments: object) -> None:
+        answer = ask(**arguments)
+        if inspect.iscoroutine(answer):
+            asyncio.run(answer)
+
+    def refused(match: str, **arguments: object) -> None:
+        with pytest.raises(ValueError, match=match):
+            called(**arguments)
+
+    refused("wait of ask must be True or False; got 1", wait=1)
+    refused("timeout of ask must be given together with wait=True; got 5", timeout=5)
+    refused("timeout of ask must be ≥ 0; got -1", wait=True, timeout=-1)
+    refused("tags of ask must be at most 8 strings", tags="nightly")
+    refused("metadata of ask must be a JSON object", metadata=[1])

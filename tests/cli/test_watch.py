@@ -1,0 +1,220 @@
+"""`outlay campaign watch`: the numbers it shows, how they are drawn, and how it ends."""
+
+import io
+import math
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tests.cli.campaign_runs import Run, refused
+
+from outlay import Campaign
+from outlay.beliefs import Belief, Moments
+from outlay.campaign import watching
+from outlay.campaign.watching import Interval, Point, Watch, rate_interval
+from outlay.cli.campaign.picture import left_over_time, picture, whisker
+
+
+def busy(campaign: Campaign) -> None:
+    """Everything that moves money."""
+    rng = np.random.default_rng(5)
+    for n in range(60):
+        pull = campaign.ask()
+        assert pull is not None
+        if n % 10 == 0:
+            pull.charge()
+        if n % 10 == 1:
+            pull.void()
+            continue
+        pull.tell(0.5 * rng.random(), rng.random())
+        if n % 7 == 0:
+            campaign.amend(pull, 0.25, 1)
+    campaign.set_budget(45)
+    campaign.add_arm("late", 1)
+    campaign.ask_many(9, tags=["nightly"])
+
+
+def drawn(campaign: Campaign, width: int = 140) -> str:
+    console = Console(width=width, file=io.StringIO())
+    with console.capture() as text:
+        console.print(picture(Watch(campaign).look(), width))
+    return text.get()
+
+
+def test_the_numbers_are_those_of_the_ledger() -> None:
+    campaign = Campaign({"a": 1, "b": 1}, 40, "RoundRobin")
+    early = Watch(campaign)
+    assert [point.left for point in early.look().burn] == [40.0]
+    busy(campaign)
+    view, again = early.look(), Watch(campaign).look()
+    assert view == again
+    assert early.look() == view
+    assert view.burn[-1].left == pytest.approx(view.status.budget - view.status.spent, rel=1e-12)
+    assert [entry.seq for entry in view.last] == list(range(view.status.events - 7, view.status.events + 1))
+    assert [pull.decision for pull in view.under_way] == [pull.decision for pull in campaign.pulls("open")][:6]
+
+
+def test_intervals_are_those_of_the_pulls_as_they_count_now() -> None:
+    campaign = Campaign({"a": 1, "b": 1}, 40, "RoundRobin")
+    busy(campaign)
+    memory, names = Moments.empty(2), {"a": 0, "b": 1}
+    for pull in campaign.pulls():
+        if pull.cost is not None and pull.reward is not None:
+            memory.observe(names[pull.arm], pull.cost, pull.reward)
+    found = Watch(campaign).look().intervals
+    for arm in (0, 1):
+        assert found[arm] == pytest.approx(rate_interval(memory.belief(arm)), rel=1e-9)
+    assert found[2] == Interval(-math.inf, math.inf)
+
+
+def test_an_interval_holds_the_rate_as_often_as_it_says() -> None:
+    """Gaussian pairs: each end is wrong in at most 1 of 40; more than 155 of 4000 happen once in 10⁷ such tests."""
+    rng, below, above = np.random.default_rng(11), 0, 0
+    for _ in range(4000):
+        cost = rng.normal(2.0, 0.5, 12)
+        reward = 1.0 + 0.3 * (cost - 2.0) + rng.normal(0.0, 0.4, 12)
+        (var_cost, cov), (_, var_reward) = np.cov(cost, reward, bias=True)
+        low, high = rate_interval(Belief(0, 12, cost.mean(), reward.mean(), var_cost, var_reward, cov))
+        below += low > 0.5
+        above += high < 0.5
+    assert max(below, above) <= 155
+    assert min(below, above) > 0  # and it is not so wide that it says nothing
+
+
+@pytest.mark.parametrize("pulls", [0, 1, 2])
+def test_few_pulls_say_nothing(pulls: int) -> None:
+    assert rate_interval(Belief(0, pulls, 1.0, 1.0, 0.0, 0.0, 0.0)) == (-math.inf, math.inf)
+
+
+def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "MOST_POINTS", 16)
+    campaign = Campaign({"a": 1}, 200)
+    for _ in range(100):
+        pull = campaign.ask()
+        assert pull is not None
+        pull.tell(1, 1)
+    burn = Watch(campaign).look().burn
+    assert 8 <= len(burn) <= 16
+    assert (burn[0].left, burn[-1].left) == (200.0, 100.0)
+    assert list(burn) == sorted(burn, key=lambda point: point.at)
+
+
+def test_the_chart_falls_with_the_money() -> None:
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+    burn = [Point(start + timedelta(seconds=second), 100.0 - second) for second in range(101)]
+    levels = left_over_time(burn, 50)
+    assert levels == [98.0 - 2 * column for column in range(50)]
+    assert left_over_time([burn[0], burn[-1]], 3) == [100.0, 100.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("interval", "rate", "drawn"),
+    [
+        ((0.0, 1.0), 0.5, "├───────────●───────────┤"),
+        ((-math.inf, math.inf), 0.5, "╌───────────●───────────╌"),
+        ((0.5, 1.0), 0.5, "            ●───────────┤"),
+        ((-5.0, 0.25), 0.0, "●─────┤                  "),
+    ],
+)
+def test_an_interval_is_drawn(interval: tuple[float, float], rate: float, drawn: str) -> None:
+    assert whisker(Interval(*interval), rate, 0.0, 1.0) == drawn
+
+
+def test_a_frame_shows_everything() -> None:
+    campaign = Campaign({"a[red]": 1, "b": 1}, 40, "RoundRobin", name="spring [bold]")
+    busy(campaign)
+    for width in (80, 140):
+        text = drawn(campaign, width)
+        assert "spring [bold]  open" in text  # what users name is no markup
+        assert "a[red]" in text
+        assert "RoundRobin, until_exceeded" in text
+        assert re.search(r"spent [\d.]+ of 45 \(\d\d\.\d%\)   set aside [\d.]+   left", text)
+        assert "9 under way" in text
+        assert "… and 3 more" in text
+        assert max(len(line) for line in text.splitlines()) <= width
+    assert "nightly" in text
+    assert "├" in text
+    assert "█" in text
+
+
+def test_a_frame_of_a_campaign_that_has_not_begun_or_has_ended() -> None:
+    campaign = Campaign({"a": 1}, 2)
+    assert "nothing spent yet" in drawn(campaign)
+    assert "nothing under way" in drawn(campaign)
+    for pull in campaign:
+        pull.tell(1.5, 0)
+    text = drawn(campaign)
+    assert "default  closed" in text
+    assert "spent 3 of 2 (150.0%)" in text
+    assert "left -1" in text
+
+
+def test_many_arms_are_cut() -> None:
+    campaign = Campaign([f"arm {n}" for n in range(30)], 100, "RoundRobin")
+    for pull in campaign.ask_many(30):
+        pull.tell(1, int(pull.arm[4:]))
+    text = drawn(campaign)
+    assert "… and 18 more arms" in text
+    assert "arm 29" in text
+    assert "arm 17 " not in text
+
+
+def test_one_frame_for_a_pipe(outlay: Run) -> None:
+    assert outlay("new", "--arm", "a", "--budget", "5").exit_code == 0
+    for arguments in (["--once"], []):
+        result = outlay("watch", *arguments)
+        assert result.exit_code == 0
+        assert "spent 0 of 5 (0.0%)" in result.stdout
+        assert "\x1b" not in result.stdout
+    assert "has no campaign 'spring'" in refused(outlay("watch", "--name", "spring"), 1)
+
+
+@pytest.mark.parametrize("pauses", [0, 2])
+def test_ctrl_c_ends_it_cleanly(tmp_path: Path, pauses: int) -> None:
+    """In a terminal: frames one after another, what is spent meanwhile is shown, and the last frame stays."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign({"a": 1}, 50, store=store) as campaign:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()", "campaign", "watch"]
+        process = subprocess.Popen(
+            [*command, "--store", store, "--every", "0.1"], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
+        )
+        os.close(theirs)
+        seen = read_until(ours, "spent 0 of 50")
+        for n in range(pauses):
+            pull = campaign.ask()
+            assert pull is not None
+            pull.tell(1, 1)
+            seen = read_until(ours, f"spent {n + 1} of 50")
+        process.send_signal(signal.SIGINT)
+        rest = read_until(ours, None)
+        assert process.wait(60) == 0
+        os.close(ours)
+    assert "Traceback" not in seen + rest
+    assert "\x1b[?1049l" in rest  # the screen is as it was
+    assert f"spent {pauses} of 50" in rest.partition("\x1b[?1049l")[2]
+
+
+def read_until(terminal: int, text: str | None) -> str:
+    """What is printed until there is this text, or until the end."""
+    seen, deadline = "", time.monotonic() + 60
+    while text is None or text not in seen:
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:  # nobody holds the other end any more
+            more = b""
+        if not more:
+            assert text is None, seen
+            return seen
+        seen += more.decode(errors="replace")
+        assert time.monotonic() < deadline, seen
+    return seen

@@ -1,0 +1,165 @@
+"""examples/llm_router.py with a provider that refuses, fails, hangs, breaks off and bills for all of it.
+
+The provider counts its own money. Whatever it does, and whenever tasks are cancelled, the bill stays within the cap and
+no pull is left open.
+"""
+
+import asyncio
+import importlib.util
+import random
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from outlay import Campaign
+from outlay.campaign import verify
+
+CAP = 0.8
+
+
+@pytest.fixture
+def router(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    path = Path(__file__).parents[1] / "examples" / "llm_router.py"
+    spec = importlib.util.spec_from_file_location("llm_router", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Provider:
+    """Bills what a call costs, at most what the model's calls can cost, and does one of many things."""
+
+    def __init__(self, router: ModuleType, seed: int) -> None:
+        self.bill, self.seen = Decimal(0), Counter[str]()
+        self._router, self._rng = router, random.Random(seed)
+
+    async def call(self, model: str, prompt: str) -> tuple[float, bool]:
+        try:
+            return await self._served(model)
+        except asyncio.CancelledError:
+            self.seen["cancelled"] += 1
+            raise
+
+    async def _served(self, model: str) -> tuple[float, bool]:
+        cost = round(self._router.MOST[model] * self._rng.choice([0.1, 0.5, 1.0]), 6)
+        fate = self._rng.choice(["good", "bad", "refused", "failed", "broken", "hangs", "billed late", "absurd"])
+        self.seen[fate] += 1
+        if fate == "refused":
+            raise ConnectionRefusedError
+        if fate == "billed late":
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                self.bill += Decimal(repr(cost))
+        self.bill += Decimal(repr(cost))
+        await asyncio.sleep(self._rng.random() * 0.002)
+        if fate == "failed":
+            raise self._router.Failed(cost)
+        if fate == "broken":
+            raise ConnectionResetError
+        if fate == "absurd":
+            raise ZeroDivisionError  # which no handler expects
+        if fate == "hangs":
+            await asyncio.sleep(3600)
+        return cost, fate == "good"
+
+
+async def routed(
+    router: ModuleType, provider: Provider, campaign: Campaign, seed: int, cancelled: float, stopped: bool
+) -> None:
+    """Route many prompts; some tasks are cancelled on the way, or all of them at once."""
+    rng, gate = random.Random(seed), asyncio.Semaphore(50)
+    tasks = [asyncio.create_task(router.answer(campaign, f"p{n}", gate)) for n in range(700)]
+    while not all(task.done() for task in tasks):
+        await asyncio.sleep(0.002)
+        for task in tasks:
+            if rng.random() < cancelled:
+                task.cancel()
+        if stopped and provider.bill > Decimal(repr(CAP)) / 2:
+            for task in tasks:
+                task.cancel()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(one) for one in outcomes} <= {bool, type(None), ZeroDivisionError, asyncio.CancelledError}
+
+
+@pytest.mark.parametrize("cancelled", [0.0, 0.02])
+@pytest.mark.parametrize("kept", [False, True], ids=["memory", "sqlite"])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_bill_stays_within_the_cap_and_nothing_is_left_open(
+    router: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cancelled: float, kept: bool, stopped: bool
+) -> None:
+    provider = Provider(router, seed=7)
+    monkeypatch.setattr(router, "call", provider.call)
+    monkeypatch.setattr(router, "SECONDS", 0.01)
+    store = f"sqlite:///{tmp_path}/a.db" if kept else None
+
+    async def main() -> None:
+        async with Campaign(router.MOST, CAP, mode="hard", store=store) as campaign:
+            await routed(router, provider, campaign, 3, cancelled, stopped)
+            await campaign.apause()  # a transaction after all others
+            status = campaign.status()
+            assert (status.in_flight, status.reserved) == (0, 0.0)
+            assert list(campaign.pulls(standing="open")) == []
+            assert provider.bill <= status.exact.spent <= Decimal(repr(CAP))
+            assert len(campaign._line) == 0
+
+    asyncio.run(main())
+    if not stopped and not cancelled:
+        assert set(provider.seen) == {
+            *("good", "bad", "refused", "failed", "broken", "hangs", "billed late", "absurd", "cancelled"),
+        }
+        assert provider.bill > Decimal(repr(CAP)) / 3
+    if store is not None:
+        assert verify(store).problems == ()
+
+
+def test_fifty_calls_are_in_flight(router: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call is answered before fifty are under way, and there are never more."""
+    under_way: list[int] = []
+
+    async def main() -> None:
+        full, now = asyncio.Event(), 0
+
+        async def call(model: str, prompt: str) -> tuple[float, bool]:
+            nonlocal now
+            now += 1
+            under_way.append(now)
+            if now == 50:
+                full.set()
+            await full.wait()
+            await asyncio.sleep(0)
+            now -= 1
+            return router.MOST[model], True
+
+        monkeypatch.setattr(router, "call", call)
+        monkeypatch.setattr(router, "SECONDS", 60)
+        gate, campaign = asyncio.Semaphore(50), Campaign(router.MOST, 100, mode="hard")
+        answers = await asyncio.gather(*(router.answer(campaign, "p", gate) for _ in range(200)))
+        assert answers == [True] * 200
+
+    asyncio.run(main())
+    assert max(under_way) == 50
+
+
+def test_a_router_that_voids_what_may_have_been_billed_passes_the_cap(
+    router: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the test above can fail, and a pull left with an error must be charged."""
+    provider = Provider(router, seed=7)
+    monkeypatch.setattr(router, "call", provider.call)
+    monkeypatch.setattr(router, "SECONDS", 0.01)
+    monkeypatch.setattr("outlay.campaign.OpenPull.acharge", lambda pull: pull.avoid())
+
+    async def main() -> None:
+        async with Campaign(router.MOST, CAP, mode="hard") as campaign:
+            await routed(router, provider, campaign, 3, 0.0, stopped=False)
+            assert campaign.status().spent <= CAP
+
+    asyncio.run(main())
+    assert provider.bill > Decimal(repr(CAP))
