@@ -1,9 +1,11 @@
-"""A campaign in which everything happens, and its exported ledger to be forged."""
+"""A campaign in which everything happens, its exported ledger to be forged, and a file that somebody else holds."""
 
 import hashlib
 import io
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from outlay import Campaign
@@ -58,3 +60,15 @@ def forged(content: bytes, change: Callable[[Lines], object]) -> io.BytesIO:
     text = b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False).encode() + b"\n" for line in lines)
     end = {"events": len(lines) - 1, "sha256": hashlib.sha256(text).hexdigest()}
     return io.BytesIO(text + json.dumps(end, separators=(",", ":")).encode() + b"\n")
+
+
+@contextmanager
+def blocked(store: str) -> Iterator[None]:
+    """Another connection holds the file: what is handed in meanwhile is one batch."""
+    blocker = sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        blocker.execute("ROLLBACK")
+        blocker.close()
