@@ -1,9 +1,11 @@
-"""A campaign in which everything happens, and its exported ledger to be forged."""
+"""A campaign in which everything happens, its exported ledger to be forged, and a file that somebody else holds."""
 
 import hashlib
 import io
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from outlay import Campaign
@@ -70,3 +72,15 @@ def forged(content: bytes, change: Callable[[Lines], object]) -> io.BytesIO:
     if all(line.keys() >= {"seq", "at", "event"} for line in lines[1:]):
         end["head"] = head_of(lines[1:])
     return io.BytesIO(text + json.dumps(end, separators=(",", ":")).encode() + b"\n")
+
+
+@contextmanager
+def blocked(store: str) -> Iterator[None]:
+    """Another connection holds the file: what is handed in meanwhile is one batch."""
+    blocker = sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        blocker.execute("ROLLBACK")
+        blocker.close()

@@ -2,12 +2,11 @@
 
 import asyncio
 import random
-import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import Asked, Voided
 from outlay.campaign.stores.shared import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
+from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS
 
@@ -25,18 +25,6 @@ from tests.campaign.worker import ROOT, TERMS
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/a.db"
-
-
-@contextmanager
-def blocked(store: str) -> Iterator[None]:
-    """Another connection holds the file: what is handed in meanwhile is one batch."""
-    blocker = sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        blocker.execute("ROLLBACK")
-        blocker.close()
 
 
 @pytest.mark.parametrize("way", ["cancel", "timeout", "closed loop"])

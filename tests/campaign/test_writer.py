@@ -5,8 +5,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from outlay.campaign.stores.book import Book
 from outlay.campaign.stores.job import Job
 from outlay.campaign.stores.writer import LARGEST, _fair
 from outlay.errors import BadParameter, StoreError
+from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
 
@@ -30,18 +30,6 @@ from tests.campaign.worker import TERMS, together
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/a.db"
-
-
-@contextmanager
-def blocked(store: str) -> Iterator[None]:
-    """Another connection holds the file: what is handed in meanwhile is one batch."""
-    blocker = sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        blocker.execute("ROLLBACK")
-        blocker.close()
 
 
 def handed_in(campaign: Campaign, count: int) -> None:

@@ -7,8 +7,8 @@ from contextlib import suppress
 class Gate:
     """Shut until somebody opens it; then all who wait go through, each letting in the next.
 
-    Who opens it wakes one thread and not each: with 64 callers that costs a third of what a lock for each costs, and
-    a sixth of what futures do. A thread must not be interrupted in between, or the others would wait for ever.
+    Who opens it wakes one thread and not each: with 64 callers a prototype took half the processor time of a lock for
+    each, and a third of that of futures. A thread must not be interrupted in between, or others would wait for ever.
     """
 
     __slots__ = ("_lock",)
