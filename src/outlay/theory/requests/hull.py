@@ -32,6 +32,13 @@ class Fluid(NamedTuple):
     share: float  # of the requests that go to `high`; the others go to `low`
 
 
+class Price(NamedTuple):
+    """A line over the hull that touches it at c."""
+
+    price: float  # λ, its slope
+    worth: float  # ν, its height at 0
+
+
 class Bend(NamedTuple):
     """The slopes of the hull at an arm: every price of money between them is right when c is its mean cost."""
 
@@ -120,6 +127,20 @@ def vertex(problem: Problem, budget: float, requests: float) -> int | None:
             before, after = bend(problem, arm)
             return arm if before - after > TIE * before else None
     return None
+
+
+def right_prices(problem: Problem, budget: float, requests: float) -> list[Price]:
+    """The prices that are right: one pair inside an edge; at a vertex the two between which all are, less money first.
+
+    >>> from outlay.arms import Constant, Problem
+    >>> right_prices(Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)]), 400.0, 100)
+    [Price(price=1.0, worth=2.0), Price(price=0.5, worth=4.0)]
+    """
+    found, arm = fluid(problem, budget, requests), vertex(problem, budget, requests)
+    if arm is None:
+        return [Price(found.price, found.worth)]
+    cost, reward = float(problem.mean_costs[arm]), float(problem.mean_rewards[arm])
+    return [Price(slope, max(0.0, reward - slope * cost)) for slope in bend(problem, arm)]
 
 
 def per_request(owner: str, budget: float, requests: float) -> float:
