@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay import arms
+from outlay import arms, policies, simulate, theory
 from outlay.arms import Bernoulli, Constant, Empirical, Gaussian, Linear, Pareto, Problem, Uniform
 from outlay.errors import BadParameter, OutlayError, UnknownArm
 
@@ -126,16 +126,38 @@ def test_values_compare_hash_and_cannot_change():
         del PROBLEM.arms
 
 
+def test_a_free_arm_beside_a_paid_one_has_no_rate():
+    problem = Problem([Constant(1, 1), Constant(0, 0), Constant(-1, 0)], ["paid", "skip", "refund"])
+    assert problem.mean_costs.tolist() == [1.0, 0.0, -1.0]
+    assert Problem.from_toml(problem.to_toml()) == problem
+    assert "<th" in problem._repr_html_()
+    assert "rate" not in problem._repr_html_()
+    for read in ("rates", "rate", "best", "gaps"):
+        with pytest.raises(BadParameter, match=r"^the mean cost of 'skip' of rates must be a finite number > 0; got 0"):
+            getattr(problem, read)
+    refusing: dict[str, Any] = {
+        "simulate": lambda: simulate(problem, policies.RoundRobin(), budgets=[10.0], runs=1),
+        "rates": lambda: theory.rates(problem),
+        "lower_bound": lambda: theory.lower_bound(problem),
+        "upper_bound": lambda: theory.upper_bound(problem, policies.UCBB2(1, 1), 10.0),
+        "optimality": lambda: theory.optimality(problem, 10.0),
+        "optimal_policy": lambda: theory.optimal_policy(problem, 10.0),
+    }
+    for owner, call in refusing.items():
+        with pytest.raises(BadParameter, match=f"^the mean cost of 'skip' of {owner} must be a finite number > 0; got"):
+            call()
+
+
 ONE = [Constant(1, 1)]
 BAD = [
     ([], None, "arms of Problem must be a sequence of at least one law; got []"),
     (3, None, "arms of Problem must be a sequence of laws; got 3"),
     (Constant(1, 1), None, "arms of Problem must be a sequence of laws; got Constant(cost=1.0, reward=1.0)"),
     (["a"], None, "arm 0 of Problem must be a law: a NamedTuple with methods draw(rng) and moments(); got 'a'"),
-    ([*ONE, Gaussian(0, 1, 1, 1)], None, "the mean cost of 'arm 1' of Problem must be a finite number > 0; got 0.0"),
+    ([Gaussian(0, 1, 1, 1)], None, "the mean cost of 'arm 0' of Problem must be a finite number > 0; got 0.0"),
     ([Gaussian(-1, 1, 1, 1)], ["x"], "the mean cost of 'x' of Problem must be a finite number > 0; got -1.0"),
     ([Odd((1, math.nan, 1, 1, 0))], None, "the mean reward of 'arm 0' of Problem must be a finite number; got nan"),
-    ([Odd((math.inf, 1, 1, 1, 0))], None, "the mean cost of 'arm 0' of Problem must be a finite number > 0; got inf"),
+    ([Odd((math.inf, 1, 1, 1, 0))], None, "the mean cost of 'arm 0' of Problem must be a finite number; got inf"),
     (
         [Odd((1, 1, -1, 1, 0))],
         None,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from outlay.arms import Constant, Problem, catalogue
+from outlay.arms import Bernoulli, Constant, Problem, catalogue
 from outlay.cli import commands
 
 README = Path(__file__).parents[2] / "README.md"
@@ -49,6 +49,25 @@ def test_curves_are_written_on_demand(ask, tmp_path):
 def test_a_problem_from_a_file(ask):
     Path("mine.toml").write_text(catalogue.load("gaussian5").to_toml())
     assert ask("mine.toml").stdout == ask("gaussian5").stdout
+
+
+def test_with_requests(ask):
+    Path("mine.toml").write_text(
+        Problem([Bernoulli(0.1, 0.3), Bernoulli(0.4, 0.6), Constant(0.0, 0.0)], ["small", "large", "skip"]).to_toml()
+    )
+    result = ask("mine.toml", "--budget", "250", "--requests", "1000")
+    assert result.exit_code == 0, result.output
+    said = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert said[:5] == [
+        "1,000 requests for 250",
+        "a request brings 0.45 at most, all of them 450",
+        "price of money 1",
+        "worth of a request 0.2",
+        "the mix 50 % to small, 50 % to large",
+    ]
+    assert "the mean cost of 'skip' of rates must be a finite number > 0; got 0.0" in failed(ask("mine.toml"), 2)
+    assert "requests of request_bounds must be > 1" in failed(ask("G", "--requests", "0"), 2)
+    assert "--out draws curves" in ask("G", "--requests", "10", "--out", "x").output
 
 
 def failed(result: Result, code: int) -> str:

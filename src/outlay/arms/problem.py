@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.arms.law import AnyLaw, support_of
-from outlay.arms.problem_checks import checked_arms, checked_moments, checked_names
+from outlay.arms.problem_checks import checked_arms, checked_costs, checked_moments, checked_names
 from outlay.arms.problem_file import read, written
 from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter, UnknownArm
@@ -45,10 +45,11 @@ class Problem:
     It can be read like a list of its laws, and by name like a dict: `problem[0]`, `problem["cheap"]`, `for law in
     problem`. The rate of an arm is r = E[R]/E[X]; the best arm has the largest rate r*; the gap of an arm is r* − r.
     Rates within 1e-12·|r*| of r* are ties that rounding has separated: they count as r*, so that their gaps are exactly
-    0.
+    0. An arm that costs nothing on average has no rate: a problem may have such arms beside one that costs something,
+    for `theory.fluid`, but whatever reads a rate refuses them.
 
     Args:
-        arms: laws, from `outlay.arms` or your own; every mean cost must be > 0.
+        arms: laws, from `outlay.arms` or your own; at least one mean cost must be > 0.
         names: one name per arm; "arm 0", "arm 1", … if not given.
 
     >>> from outlay.arms import Constant, Gaussian
@@ -72,6 +73,8 @@ class Problem:
         laws = checked_arms(arms)
         labels = tuple(f"arm {i}" for i in range(len(laws))) if names is None else checked_names(names, len(laws))
         moments = np.array([checked_moments(law, name) for law, name in zip(laws, labels, strict=True)])
+        if not (moments[:, 0] > 0.0).any():
+            checked_costs("Problem", moments[:, 0], labels)
         vars(self).update(arms=laws, names=labels, _moments=_frozen(moments.T.copy()))
 
     @cached_property
@@ -90,7 +93,8 @@ class Problem:
 
     @cached_property
     def rates(self) -> Vector:
-        """E[R]/E[X] of each arm; r* itself for an arm within 1e-12·|r*| of it."""
+        """E[R]/E[X] of each arm; r* itself for an arm within 1e-12·|r*| of it. Every mean cost must be > 0."""
+        checked_costs("rates", self.mean_costs, self.names)
         rates = self.mean_rewards / self.mean_costs
         largest = rates.max()
         return _frozen(np.where(rates >= largest - _TIE * abs(largest), largest, rates))
@@ -194,12 +198,15 @@ class Problem:
         return f"{type(self).__name__}({_shortened(self.arms)}{names})"
 
     def _repr_html_(self) -> str:
-        columns = zip(self.names, self.arms, self.mean_costs, self.mean_rewards, self.rates, self.gaps, strict=True)
+        rated = bool((self.mean_costs > 0).all())
+        means = (self.mean_costs, self.mean_rewards, *((self.rates, self.gaps) if rated else ()))
+        columns = zip(self.names, self.arms, *means, strict=True)
         rows = [(name, repr(law), *(f"{x:.4g}" for x in numbers)) for name, law, *numbers in islice(columns, _ROWS)]
         more = len(self) - len(rows)
-        caption = f"{len(self):,} arms, the best is {self.names[self.best]}" + f"; {more:,} are not shown" * (more > 0)
+        best = f", the best is {self.names[self.best]}" if rated else ""
+        caption = f"{len(self):,} arms{best}" + f"; {more:,} are not shown" * (more > 0)
         headings = ("arm", "law of (cost, reward)", "mean cost", "mean reward", "rate", "gap")
-        return html_table(headings, rows, caption, left=2)
+        return html_table(headings[: 2 + len(means)], rows, caption, left=2)
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[AnyLaw, ...], tuple[str, ...]]]:
         return type(self), (self.arms, self.names)
@@ -211,8 +218,8 @@ class Problem:
         raise AttributeError("a Problem cannot be changed")
 
 
-def checked_problem(owner: str, problem: object) -> Problem:
-    """The problem itself; else `BadParameter`.
+def checked_problem(owner: str, problem: object, *, free: bool = False) -> Problem:
+    """The problem itself; else `BadParameter`. Mean costs must be above 0 unless `free` says otherwise.
 
     >>> checked_problem("rates", None)
     Traceback (most recent call last):
@@ -220,6 +227,8 @@ def checked_problem(owner: str, problem: object) -> Problem:
     """
     if not isinstance(problem, Problem):
         raise BadParameter(owner, "problem", "an outlay.Problem", problem)
+    if not free:
+        checked_costs(owner, problem.mean_costs, problem.names)
     return problem
 
 

@@ -38,15 +38,27 @@ def checked_names(names: object, count: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
+def checked_costs(owner: str, mean_costs: Iterable[float], names: Iterable[str]) -> None:
+    """Refuse the first arm whose mean cost is not above 0: it has no rate, and might never spend a budget.
+
+    >>> checked_costs("rates", [1.0, 0.0], ["paid", "skip"])
+    Traceback (most recent call last):
+    outlay.errors.BadParameter: the mean cost of 'skip' of rates must be a finite number > 0; got 0.0
+    """
+    for cost, name in zip(mean_costs, names, strict=True):
+        if not 0.0 < cost < math.inf:
+            raise BadParameter(owner, f"the mean cost of {name!r}", "a finite number > 0", float(cost))
+
+
 def checked_moments(law: AnyLaw, arm: str) -> LawMoments:
-    """The exact moments of an arm, if a law can have them and its mean cost is > 0."""
+    """The exact moments of an arm, if a law can have them."""
     given: tuple[float, ...] = law.moments()
     try:
         moments = LawMoments(*map(float, given))
     except (TypeError, ValueError):
         raise BadParameter("Problem", f"the moments of {arm!r}", "five numbers", given) from None
-    if not 0.0 < moments.mean_cost < math.inf:
-        raise BadParameter("Problem", f"the mean cost of {arm!r}", "a finite number > 0", moments.mean_cost)
+    if not math.isfinite(moments.mean_cost):
+        raise BadParameter("Problem", f"the mean cost of {arm!r}", "a finite number", moments.mean_cost)
     if not math.isfinite(moments.mean_reward):
         raise BadParameter("Problem", f"the mean reward of {arm!r}", "a finite number", moments.mean_reward)
     if not (moments.var_cost >= 0.0 and moments.var_reward >= 0.0 and not math.isnan(moments.cov)):

@@ -13,17 +13,21 @@ EXAMPLES = listing(
     "outlay bounds                          the built-in problem G at 100,000",
     "outlay bounds H --budget 1e4",
     "outlay bounds my-problem.toml --out build/bounds",
+    "outlay bounds H --budget 250 --requests 1000",
 )
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget of the table.")
+@click.option("--requests", type=float, help="How many requests the budget is to serve; without it, any number.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves: bounds.png, .svg, .pdf.")
-def bounds(problem: str, budget: float, out: Path | None) -> None:
+def bounds(problem: str, budget: float, requests: float | None, out: Path | None) -> None:
     """Bound the regret on PROBLEM from below and above: a name from the catalogue or a TOML file.
 
     The lower bounds hold, as the budget grows, for every policy that learns; the upper bounds for the paper's policies.
+    With --requests: what the budget can bring if so many requests are to be served, the price of money, the worth of a
+    request, and the lower bound.
     """
     from rich.console import Console
 
@@ -32,6 +36,11 @@ def bounds(problem: str, budget: float, out: Path | None) -> None:
 
     arms = find(problem, "bounds")
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    if requests is not None:
+        if out:
+            raise click.UsageError("--out draws curves over budgets of any number of requests: leave out --requests")
+        console.print(report.request_bounds_table(report.request_bounds(arms, budget, requests)))
+        return
     console.print(report.bounds_table(report.problem_bounds(arms, budget), console.width))
     if out:
         from outlay.files import writing

@@ -14,6 +14,8 @@
     regret_table, table        the regret table: for a terminal; as text, Markdown, CSV or LaTeX
     problem_bounds             what the theory says about a problem
     bounds_table               the same for a terminal
+    request_bounds             what a budget and requests can bring, and what no policy avoids to lose
+    request_bounds_table       the same for a terminal
 
     write_report               everything about a result, into a folder
     write_page                 one HTML page
@@ -39,16 +41,18 @@ if TYPE_CHECKING:
     )
     from outlay.report.figures.rate_box import rate_box_figure
     from outlay.report.numbers.bounds import problem_bounds
+    from outlay.report.numbers.request_bounds import request_bounds
     from outlay.report.page import write_page
     from outlay.report.tables.bounds import bounds_table
     from outlay.report.tables.formats import table
     from outlay.report.tables.regret import regret_table
+    from outlay.report.tables.request_bounds import request_bounds_table
     from outlay.report.write import write_report
 
 __all__ = [
     "bounds_figure", "bounds_table", "distribution_figure", "heatmap_figure", "intervals_figure", "path_figure",
-    "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "reward_figure",
-    "save_figure", "table", "write_page", "write_report",
+    "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "request_bounds",
+    "request_bounds_table", "reward_figure", "save_figure", "table", "write_page", "write_report",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -58,10 +62,12 @@ __getattr__, __dir__ = lazily(
         "pulls_figure regret_figure reward_figure save_figure",
         "outlay.report.figures.rate_box": "rate_box_figure",
         "outlay.report.numbers.bounds": "problem_bounds",
+        "outlay.report.numbers.request_bounds": "request_bounds",
         "outlay.report.page": "write_page",
         "outlay.report.tables.bounds": "bounds_table",
         "outlay.report.tables.formats": "table",
         "outlay.report.tables.regret": "regret_table",
+        "outlay.report.tables.request_bounds": "request_bounds_table",
         "outlay.report.write": "write_report",
     },
 )

@@ -17,6 +17,11 @@
     models, model_of           which models a law can be judged in
     exponential_family         D* for laws of your own
 
+    fluid                      a budget and requests: what they can bring, and at which prices   docs/requests.md
+    request_gaps               what a pull loses then
+    fluid_regret               where regret comes from: requests, money, pulls
+    fluid_loss                 what knowing the means does not save
+
     upper_bound                regret that the paper's policies do not exceed: `Bound`           Theorems 1, 2, 4, 5
     pull_bound                 pulls of an arm that is not best                                  Lemmas 2, 3, 6
     regret_from_pulls          from pulls to regret                                              Proposition 4
@@ -31,6 +36,7 @@ from outlay.theory.divergences import divergence, exponential_family, model_of, 
 from outlay.theory.lower_bounds import lower_bound
 from outlay.theory.optimum import expected_pulls, expected_reward, optimal_policy, optimality
 from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
+from outlay.theory.requests import fluid, fluid_loss, fluid_regret, request_gaps
 from outlay.theory.upper import Bound, horizon, late_passage, pull_bound, regret_from_pulls, upper_bound
 
 __all__ = [
@@ -39,6 +45,9 @@ __all__ = [
     "expected_pulls",
     "expected_reward",
     "exponential_family",
+    "fluid",
+    "fluid_loss",
+    "fluid_regret",
     "horizon",
     "late_passage",
     "lower_bound",
@@ -52,6 +61,7 @@ __all__ = [
     "rate_deviation",
     "rates",
     "regret_from_pulls",
+    "request_gaps",
     "residual_variance_radius",
     "slope_radius",
     "stable",

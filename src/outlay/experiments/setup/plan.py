@@ -17,6 +17,7 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.arms import Problem
+from outlay.arms.problem import checked_problem
 from outlay.engine.backends import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
@@ -130,7 +131,7 @@ def _point(experiment: Experiment, values: Values) -> Point:
         for sweep in experiment.sweeps:
             for target in sweep.over:
                 setup = moved(setup, target, values[sweep.name])
-        _check_size(setup.problem)
+        _check_size(checked_problem("simulate", setup.problem))
         cells = {}
         for player in setup.players:
             policy = checked_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))

@@ -25,14 +25,14 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
     headings = [*_HEADINGS, *(f"{policy} ≤" for policy in bounds.theorems)]
     title, cut = f"Bounds on regret at budget {bounds.budget:,.12g}", len(_HEADINGS)
     if _width(headings, rows) <= width or not bounds.theorems:
-        tables = [_table(title, headings, rows)]
+        tables = [plain_table(title, headings, rows)]
     else:
         upper = [[row[0], *row[cut:]] for row in rows]
         tables = [
-            _table(title, headings[:cut], [row[:cut] for row in rows]),
-            _table("Upper bounds", ["arm", *headings[cut:]], upper),
+            plain_table(title, headings[:cut], [row[:cut] for row in rows]),
+            plain_table("Upper bounds", ["arm", *headings[cut:]], upper),
         ]
-    return Group(*tables, _notes(bounds))
+    return Group(*tables, grid(notes(bounds)))
 
 
 def shown_rows(bounds: ProblemBounds) -> list[ArmBounds]:
@@ -55,7 +55,7 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
         found.append(("≥", "for every policy that learns on the whole model, as B grows; printed: as in the paper"))
         most = max(row.gap or 0.0 for row in bounds.arms) * bounds.budget
         if (bounds.total.lower or 0.0) > most:
-            found.append(("", f"(this budget is too small for it: about {_cell(most)} is the most that can be lost)"))
+            found.append(("", f"(this budget is too small for it: about {cell(most)} is the most that can be lost)"))
     found.append(("σ²", "the variance of R − r*X: of the reward less the best rate times the cost"))
     found += [("D*", f"{_listed(arms)}: {model}") for model, arms in bounds.models.items()]
     if bounds.reason:
@@ -69,22 +69,27 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
     return found + [(", ".join(names), f"no bound: {reason}") for reason, names in policies.items()]
 
 
-def _notes(bounds: ProblemBounds) -> "Table":
+def grid(rows: Sequence[tuple[str, str]], title: str = "") -> "Table":
+    """Columns and a sentence each, in two columns."""
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for note in notes(bounds):
-        grid.add_row(*map(Text, note))
-    return grid
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.title, table.title_justify, table.title_style = title or None, "left", "bold"
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+def plain_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+    """A table of cells, its last row a sum."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold")
+    table = Table(
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title or None, title_justify="left", title_style="bold"
+    )
     for heading in headings:
         word = max(map(len, heading.split()))
         table.add_column(heading, justify="left" if heading == "arm" else "right", overflow="fold", min_width=word)
@@ -102,10 +107,10 @@ def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
     name = row.arm if len(row.arm) <= _LONGEST_NAME else row.arm[: _LONGEST_NAME - 1] + "…"
     numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
     upper = (row.upper.get(policy) for policy in bounds.theorems)
-    return [name, _cell(row.rate, digits=4), *map(_cell, numbers), *map(_cell, upper)]
+    return [name, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)]
 
 
-def _cell(value: float | None, digits: int = 3) -> str:
+def cell(value: float | None, digits: int = 3) -> str:
     """Three digits suffice for a bound."""
     return number(value, digits, most=1e6)
 

@@ -19,23 +19,24 @@ _UNIT_SQUARE = Edge(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0
 Tabled = Bernoulli | Constant | Discrete | Empirical
 
 
-def on_its_outcomes(law: Tabled, rate: float) -> float:
+def on_its_outcomes(law: Tabled, rate: float, worth: float = 0.0) -> float:
     """D* among the laws on the outcomes of the table, those of probability 0 included.
 
     >>> on_its_outcomes(Bernoulli(cost=0.5, reward=0.25), 1.0)
     0.065406017970...
     """
     points = _table(law)
-    return nearest(law, points, Edge(points.costs, points.rewards), rate)
+    return nearest(law, points, Edge(points.costs, points.rewards), rate, worth)
 
 
-def on_its_box(law: Tabled | Beta | Uniform, rate: float) -> float:
+def on_its_box(law: Tabled | Beta | Uniform, rate: float, worth: float = 0.0) -> float:
     """D* among all laws on the smallest box that holds every pair.
 
     >>> on_its_box(Uniform(cost_low=0, cost_high=2, reward_low=0, reward_high=1), 1.0)
     0.278730468943...
     """
-    return nearest(law, _grid(law) if isinstance(law, (Beta, Uniform)) else _table(law), _box(law), rate)
+    points = _grid(law) if isinstance(law, (Beta, Uniform)) else _table(law)
+    return nearest(law, points, _box(law), rate, worth)
 
 
 def _box(law: Law) -> Edge:

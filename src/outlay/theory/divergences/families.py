@@ -11,7 +11,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 
 RATES = {"at_least": -1e100, "at_most": 1e100}  # beyond them squares of the means may overflow
-_STEPS = 10  # rates on the way from the arm's own to the one asked for; each solution starts the next search
+_STEPS = 10  # from the arm's own means to those asked for; each solution starts the next search
 _DIFFERENCE = 1e-5  # relative step of the second differences that scale the search
 _PRECISION = 1e-7  # of the constraints at the end, relative to a standard deviation
 
@@ -22,17 +22,19 @@ def exponential_family(
     log_partition: Callable[[Vector], float],
     means: Callable[[Vector], Vector],
     rate: float,
+    worth: float = 0.0,
 ) -> float:
-    """D* = min A(η') − A(η) − (η' − η)·∇A(η) over η' with ∇A(η')₂ ≥ r·∇A(η')₁ ≥ 0.
+    """D* = min A(η') − A(η) − (η' − η)·∇A(η) over η' with ∇A(η')₂ ≥ r·∇A(η')₁ + ν, and ∇A(η')₁ ≥ 0 where ν = 0.
 
     The divergence is convex in η' but the constraint on the means is not, so no dual gives D*. The minimum is followed
-    from the arm's own rate, where it is η itself: what is found is a local minimum, connected to it.
+    from the arm's own means, where it is η itself: what is found is a local minimum, connected to it.
 
     Args:
         natural: η, inside the family's domain.
         log_partition: A, `math.inf` outside the domain.
         means: ∇A, the means of the statistics, of which the first two are the cost and the reward.
-        rate: r, above the arm's own rate.
+        rate: r, the price of money; above the arm's own rate where `worth` is 0.
+        worth: ν ≥ 0, the worth of a request.
 
     Two independent Poisson counts of means 1 and ½, against the rate 1 (both means become ¾):
 
@@ -45,6 +47,7 @@ def exponential_family(
 
     start = vector("exponential_family", "natural", natural)
     rate = real("exponential_family", "rate", rate, **RATES)
+    worth = real("exponential_family", "worth", worth, at_least=0)
     for name, given in (("log_partition", log_partition), ("means", means)):
         if not callable(given):
             raise BadParameter("exponential_family", name, "a function of the natural parameters", given)
@@ -57,18 +60,22 @@ def exponential_family(
         value = float(log_partition(eta) - at_start - (eta - start) @ mean)
         return value if math.isfinite(value) else math.inf
 
-    def weights(at: float) -> Vector:
-        """What the means must have a product ≥ 0 with: reward − r·cost and cost, in standard deviations."""
-        rows = np.zeros((2, len(start)))
-        rows[:, :2] = np.array([[-at, 1.0], [1.0, 0.0]]) / [[reward_sd + abs(at) * cost_sd], [cost_sd]]
-        return rows
+    # What the means must have a product with of at least a level and 0: reward − r·cost and cost, in their spreads.
+    spreads = np.array([reward_sd + abs(rate) * cost_sd, cost_sd])
+    rows = np.zeros((2 if worth == 0 and mean[0] > 0 else 1, len(start)))
+    rows[:, :2] = np.array([[-rate, 1.0], [1.0, 0.0]])[: len(rows)] / spreads[: len(rows), None]
 
-    def step(centre: Vector, at: float) -> Vector:
-        """The nearest parameter of this rate, searched from `centre` in steps of its standard deviations."""
-        spread, rows = np.linalg.cholesky(np.linalg.inv(_covariance(centre, means))), weights(at)
+    def beyond(eta: Vector, level: float) -> Vector:
+        least: Vector = rows @ means(eta)
+        least[0] -= level / spreads[0]
+        return least
+
+    def step(centre: Vector, level: float) -> Vector:
+        """The nearest parameter of this level, searched from `centre` in steps of its standard deviations."""
+        spread = np.linalg.cholesky(np.linalg.inv(_covariance(centre, means)))
         better = {
             "type": "ineq",
-            "fun": lambda y: np.nan_to_num(rows @ means(centre + spread @ y)),
+            "fun": lambda y: np.nan_to_num(beyond(centre + spread @ y, level)),
             "jac": lambda y: rows @ _covariance(centre + spread @ y, means) @ spread,
         }
         found = minimize(  # type: ignore[call-overload]
@@ -81,11 +88,10 @@ def exponential_family(
         )
         return centre + spread @ found.x  # type: ignore[no-any-return]
 
-    unit, eta = reward_sd / cost_sd, start
-    own, asked = np.arcsinh(mean[1] / mean[0] / unit), np.arcsinh(rate / unit)
-    for at in unit * np.sinh(np.linspace(own, asked, _STEPS + 1)[1:]):
-        eta = step(eta, at)
-    if not (weights(rate) @ means(eta) > -_PRECISION).all():
+    eta = start
+    for level in np.linspace(mean[1] - rate * mean[0], worth, _STEPS + 1)[1:]:
+        eta = step(eta, level)
+    if not (beyond(eta, worth) > -_PRECISION).all():
         raise NotCovered("the search for the nearest better law of its exponential family found none")
     return distance(eta)
 

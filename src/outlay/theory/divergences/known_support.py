@@ -1,10 +1,10 @@
-"""Laws of which only the support is known: KL_inf of Z = R − rX by its dual, one number to maximise over.
+"""Laws of which only the support is known: KL_inf of Z = R − rX − ν by its dual, one number to maximise over.
 
     D* = max over 0 ≤ λ ≤ 1/z of E ln(1 − λZ),   z the largest Z on the support   (Honda and Takemura 2010)
 
-is the least KL(P ‖ Q) over laws Q on the support with E_Q[Z] ≥ 0. A mean cost > 0 is a second constraint where costs
-can be negative. Its multiplier ν turns 1 − λZ into 1 − λ(R − (r − ν/λ)X), the same with a lower rate: D* is then the
-largest value of the dual over the rates up to r.
+is the least KL(P ‖ Q) over laws Q on the support with E_Q[Z] ≥ 0. Where a request is worth nothing (ν = 0) and costs
+can be negative, a mean cost > 0 is a second constraint. Its multiplier κ turns 1 − λZ into 1 − λ(R − (r − κ/λ)X), the
+same with a lower rate: D* is then the largest value of the dual over the rates up to r.
 """
 
 import math
@@ -35,8 +35,8 @@ class Edge(NamedTuple):
     rewards: Vector
 
 
-def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge) -> float:
-    """The largest E ln(1 − λZ) over λ, for Z = R − rX of mean −shortfall < 0; ∞ where the support has no Z > 0.
+def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge, worth: float = 0.0) -> float:
+    """The largest E ln(1 − λZ) over λ, for Z = R − rX − ν of mean −shortfall < 0; ∞ where the support has no Z > 0.
 
     With z the largest Z, w = Z/z and θ = λz ∈ [0, 1], the maximum is where E[w/(1 − θw)] = 0, or else at θ = 1.
 
@@ -46,10 +46,10 @@ def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge) -> float:
     """
     from scipy.optimize import brentq
 
-    largest = float((edge.rewards - rate * edge.costs).max())
+    largest = float((edge.rewards - rate * edge.costs - worth).max())
     if largest <= 0:
         return math.inf
-    w = np.minimum((points.rewards - rate * points.costs) / largest, 1.0)
+    w = np.minimum((points.rewards - rate * points.costs - worth) / largest, 1.0)
     p, mean = points.probabilities, shortfall / largest
 
     def slope(theta: float) -> float:
@@ -63,8 +63,8 @@ def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge) -> float:
     return theta * mean + float((p * log_remainder(x)).sum())
 
 
-def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float) -> float:
-    """D* of a law given by points: the dual at `rate` or, where costs can be negative, its peak below.
+def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float, worth: float) -> float:
+    """D* of a law given by points: the dual at `rate` or, where the mean cost must stay positive, its peak below.
 
     The dual is concave in both multipliers, so over the rates it rises to one peak.
     """
@@ -73,9 +73,9 @@ def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float) -> float:
     mean_cost, mean_reward, *_ = law.moments()
 
     def dual(at: float) -> float:
-        return kl_inf(points, at * mean_cost - mean_reward, at, edge)
+        return kl_inf(points, at * mean_cost + worth - mean_reward, at, edge, worth)
 
-    if edge.costs.min() >= 0:
+    if worth > 0 or mean_cost <= 0 or edge.costs.min() >= 0:
         return dual(rate)
     if _capped(edge, rate):
         return math.inf

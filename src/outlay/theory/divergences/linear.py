@@ -5,8 +5,8 @@ import math
 from outlay.arms import Gaussian, Linear
 
 
-def known_cost(law: Linear, rate: float) -> float:
-    """D* = (μΔ)²/(2 noise_sd²): cost law and noise known, the line unknown; raising its level is the cheapest change.
+def known_cost(law: Linear, rate: float, worth: float = 0.0) -> float:
+    """D* = (rμ + ν − E[R])²/(2 noise_sd²): cost law and noise known, the line unknown; it is cheapest to raise it.
 
     Moving intercept and slope by a and b costs E(a + bX)²/(2 noise_sd²), at least (a + bμ)²/(2 noise_sd²).
 
@@ -15,7 +15,7 @@ def known_cost(law: Linear, rate: float) -> float:
     0.5
     """
     cost, reward, *_ = law.moments()
-    return (rate * cost - reward) ** 2 / (2 * law.noise_sd**2) if law.noise_sd > 0 else math.inf
+    return (rate * cost + worth - reward) ** 2 / (2 * law.noise_sd**2) if law.noise_sd > 0 else math.inf
 
 
 def as_gaussian(law: Linear) -> Gaussian:

@@ -1,10 +1,14 @@
 """The models that laws are judged in: what a policy is taken to know of an arm, and D* among the laws that remain.
 
+D* is the distance to the nearest law with E[R − rX] ≥ ν, r being the price of money and ν the worth of a request: 0 in
+the paper's problem, where requests have no end.
+
 A larger model has a nearer better law, hence a smaller D* and a larger lower bound: it asks more of a policy to do well
 on all of it. The first model of a law is the one that `lower_bound` uses.
 """
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from outlay import arms
@@ -32,11 +36,11 @@ class HasDivergence(Protocol):
 
 
 class Model(NamedTuple):
-    """A set of laws to judge an arm in: its name, one sentence, D* by (law, rate), and whether a law belongs to it."""
+    """A set of laws to judge an arm in: name, one sentence, D* by (law, rate, worth), whether a law belongs to it."""
 
     name: str
     sentence: str
-    formula: Callable[[Any, float], float]  # Any: each model has laws of its own
+    formula: Callable[[Any, float, float], float]  # Any: each model has laws of its own
     holds: Callable[[Any], bool] = lambda _: True
 
 
@@ -44,7 +48,16 @@ def _uncorrelated(law: arms.Bernoulli | arms.Exponential | arms.Gamma) -> bool:
     return law.correlation == 0
 
 
-_OWN = Model("its own", "The model of the law's own method divergence(rate).", lambda law, rate: law.divergence(rate))
+def _brought(law: HasDivergence, rate: float, worth: float) -> float:
+    """What the law says itself; one that knows of no worth can be asked only where requests have none."""
+    if worth == 0:
+        return law.divergence(rate)
+    if "worth" not in signature(law.divergence).parameters:
+        raise NotCovered(f"its law is {type(law).__name__}, whose divergence(rate) takes no worth of a request")
+    return law.divergence(rate, worth=worth)  # type: ignore[call-arg]
+
+
+_OWN = Model("its own", "The model of the law's own method divergence(rate).", _brought)
 _BOX = Model("bounded", "Any law on the smallest box that holds every pair.", on_its_box)
 _OUTCOMES = Model("its outcomes", "Any law on the pairs of its table.", on_its_outcomes)
 _KNOWN = Model("known covariance", "Gaussian; the means are unknown, the covariance is known.", known_covariance)
@@ -78,8 +91,8 @@ _MODELS: dict[type, tuple[Model, ...]] = {
         Model("known covariance", "Student's t; the means are unknown, covariance and tail are known.", known_spread),
     ),
     arms.Linear: (
-        _KNOWN._replace(formula=lambda law, rate: known_covariance(as_gaussian(law), rate), holds=is_gaussian),
-        _UNKNOWN._replace(formula=lambda law, rate: unknown_covariance(as_gaussian(law), rate), holds=is_gaussian),
+        _KNOWN._replace(formula=lambda law, *at: known_covariance(as_gaussian(law), *at), holds=is_gaussian),
+        _UNKNOWN._replace(formula=lambda law, *at: unknown_covariance(as_gaussian(law), *at), holds=is_gaussian),
         Model("known cost", "A line plus Gaussian noise; the line is unknown, cost and noise are known.", known_cost),
     ),
 }  # fmt: skip
@@ -107,23 +120,29 @@ def model_of(law: AnyLaw, model: str | None = None) -> str:
 
 
 @needed("theory.divergence")
-def divergence(law: AnyLaw, rate: float, model: str | None = None) -> float:
+def divergence(law: AnyLaw, rate: float, model: str | None = None, *, worth: float = 0.0) -> float:
     """D* = min KL(P ‖ Q) over laws Q of the model with a mean cost > 0 and rate ≥ `rate` (Theorem 3).
 
-    Zero where the law's own rate is that high; ∞ where no law of the model has such a rate. `model` names another of
-    the law's models than its default. Raises NotCovered for laws without a formula; a law of your own may bring one as
-    a method `divergence(rate)`.
+    Where a request has a `worth`, ν, and `rate` is the price of money, over those with E[R] ≥ rate·E[X] + ν, whatever
+    they cost. At ν = 0 a law that has itself no mean cost > 0 is judged so, too.
+
+    Zero where the law is that good itself; ∞ where no law of the model is. `model` names another of the law's models
+    than its default. Raises NotCovered for laws without a formula; a law of your own may bring one as a method
+    `divergence(rate)`, or `divergence(rate, worth)`.
 
     >>> law = arms.Gaussian(1.0, 0.5, 0.5, 0.5)
-    >>> divergence(law, 1.0), divergence(law, 1.0, model="unknown covariance")
-    (0.25, 0.202732554054...)
+    >>> divergence(law, 1.0), divergence(law, 1.0, model="unknown covariance"), divergence(law, 0.5, worth=0.5)
+    (0.25, 0.202732554054..., 0.4)
     """
     rate = real("divergence", "rate", rate, **RATES)
+    worth = real("divergence", "worth", worth, at_least=0, at_most=1e100)
+    if worth > 0 > rate:
+        raise BadParameter("divergence", "rate", "≥ 0 where a request has a worth", rate)
     formula = _chosen(law, model).formula
     cost, reward, *_ = law.moments()
-    if rate * cost <= reward:
+    if rate * cost + worth <= reward:
         return 0.0
-    found = formula(law, rate)
+    found = formula(law, rate, worth)
     if not found >= 0:
         raise BadParameter(type(law).__name__, f"divergence at the rate {rate:g}", "≥ 0", found)
     return float(found)

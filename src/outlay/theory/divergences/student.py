@@ -9,7 +9,7 @@ from outlay.theory.divergences.gaussian import known_covariance
 from outlay.theory.divergences.quadrature import EXPONENTIAL, WEIGHTS
 
 
-def known_spread(law: StudentT, rate: float) -> float:
+def known_spread(law: StudentT, rate: float, worth: float = 0.0) -> float:
     """KL between two t laws grows with the Mahalanobis distance of their means alone, so the nearest is the Gaussian's.
 
     With δ the distance by the scale matrix Σ(ν−2)/ν and κ = δ²/ν, the average of ln(1 + |T − δ|²/ν) over the direction
@@ -19,7 +19,8 @@ def known_spread(law: StudentT, rate: float) -> float:
     >>> known_spread(StudentT(1.0, 0.5, 0.5, 0.5, tail=1e9), 1.0), known_covariance(Gaussian(1.0, 0.5, 0.5, 0.5), 1.0)
     (0.2499999..., 0.25)
     """
-    half = known_covariance(Gaussian(law.cost, law.reward, law.cost_sd, law.reward_sd, law.correlation), rate)
+    gaussian = Gaussian(law.cost, law.reward, law.cost_sd, law.reward_sd, law.correlation)
+    half = known_covariance(gaussian, rate, worth)
     kappa = 2 * half / (law.tail - 2)
     if kappa == math.inf:
         return math.inf

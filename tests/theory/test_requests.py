@@ -1,0 +1,186 @@
+"""A budget and requests: the fluid optimum, gaps, the identity and the √N law, against enumeration."""
+
+import math
+
+import numpy as np
+import pytest
+from tests.theory.requests_exact import Outcomes, optimum, played, problem_of
+
+from outlay.arms import Bernoulli, Constant, Gaussian, Pareto, Problem
+from outlay.errors import BadParameter, NotCovered
+from outlay.theory import fluid, fluid_loss, fluid_regret, request_gaps
+from outlay.theory.requests.hull import bend, vertex
+
+THREE = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)])
+FREE = Problem([Constant(0.0, 0.2), Constant(0.5, 0.8), Constant(-0.2, 0.1)])
+
+
+@pytest.mark.parametrize(
+    ("problem", "c", "value", "price", "worth", "low", "high", "share"),
+    [
+        (THREE, 0.05, 0.15, 3.0, 0.0, None, 0, 0.5),
+        (THREE, 0.25, 0.45, 1.0, 0.2, 0, 1, 0.5),
+        (THREE, 0.7, 0.75, 0.5, 0.4, 1, 2, 0.5),
+        (THREE, 2.0, 0.9, 0.0, 0.9, 2, None, 0.0),
+        (THREE, 0.1, 0.3, 1.0, 0.2, 0, 1, 0.0),
+        (THREE, 0.4, 0.6, 0.5, 0.4, 1, 2, 0.0),
+        (FREE, 0.1, 0.4, 1.0, 0.3, 2, 1, 3 / 7),
+        (FREE, 0.4, 0.7, 1.0, 0.3, 2, 1, 6 / 7),
+        (FREE, 0.6, 0.8, 0.0, 0.8, 1, None, 0.0),
+    ],
+)
+@pytest.mark.parametrize("requests", [1, 1000])
+def test_exact_values(problem, c, value, price, worth, low, high, share, requests):
+    found = fluid(problem, c * requests, requests)
+    assert found[:3] == pytest.approx((value, price, worth), abs=1e-14)
+    assert (found.low, found.high) == (low, high)
+    assert found.share == pytest.approx(share, abs=1e-14)
+
+
+def test_without_a_limit_to_requests_it_is_the_papers_problem():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        problem = Problem([Constant(*pair) for pair in rng.exponential(1.0, (8, 2))])
+        found = fluid(problem, 7.0, math.inf)
+        assert found == (0.0, problem.rate, 0.0, None, problem.best, 0.0)
+        wanted = problem.mean_costs * problem.gaps
+        np.testing.assert_allclose(request_gaps(problem, 7.0, math.inf), wanted, rtol=1e-9, atol=1e-14)
+        assert fluid(problem, 7.0, 1e12)[1:5] == found[1:5]
+
+
+def test_without_a_limit_to_money_it_is_the_classical_bandit():
+    for problem, best in ((THREE, 0.9), (FREE, 0.8)):
+        found = fluid(problem, math.inf, 1000)
+        assert (found.value, found.price, found.worth, found.share) == (best, 0.0, best, 0.0)
+        np.testing.assert_allclose(request_gaps(problem, math.inf, 1000), best - problem.mean_rewards)
+        assert fluid_loss(problem, math.inf, 1000) == 0.0
+
+
+def test_where_nothing_pays_nothing_is_worth_anything():
+    problem = Problem([Constant(1.0, -1.0), Constant(2.0, 0.0)])
+    assert fluid(problem, 10.0, 10) == (0.0, 0.0, 0.0, None, None, 0.0)
+    assert request_gaps(problem, 10.0, 10).tolist() == [1.0, 0.0]
+
+
+def test_gaps_that_only_rounding_parts_from_0_are_0():
+    line = Problem([Constant(x, 0.1 + x / 3) for x in (0.1, 0.2, 0.3, 0.7, 1.1)])
+    assert not request_gaps(line, 0.5, 1).any()
+    assert vertex(line, 0.3, 1) is None  # on the line, and no bend
+    lower = Problem([*line.arms, Constant(0.5, 0.1 + 0.5 / 3 - 1e-9)])
+    assert request_gaps(lower, 0.6, 1)[-1] == pytest.approx(1e-9, rel=1e-5)
+
+
+def test_vertices_and_bends():
+    assert [vertex(THREE, c, 1) for c in (0.05, 0.1, 0.25, 0.4, 0.7, 1.0, 2.0)] == [None, 0, None, 1, None, 2, None]
+    assert vertex(THREE, 0.4 * (1 - 1e-15), 1) == vertex(THREE, 0.4 * (1 + 1e-15), 1) == 1
+    assert [bend(THREE, k) for k in range(3)] == [pytest.approx(x) for x in ((3.0, 1.0), (1.0, 0.5), (0.5, 0.0))]
+    assert bend(FREE, 2).before == math.inf
+    assert vertex(THREE, math.inf, 1) is vertex(THREE, 1.0, math.inf) is None
+
+
+CHEAP: Outcomes = [(0, 0.0, 0.3), (1, 1.0, 0.5), (2, 0.0, 0.2)]
+DEAR: Outcomes = [(1, 0.0, 0.2), (3, 2.5, 0.5), (4, 1.0, 0.3)]
+ODD: Outcomes = [(-1, 0.5, 0.2), (2, -1.0, 0.3), (5, 2.0, 0.5)]
+SKIP: Outcomes = [(0, 0.0, 1.0)]
+RULES = {
+    "in turn": lambda made, spent: made % 4,
+    "by what is left": lambda made, spent: 0 if 40 - spent < 3 * (25 - made) else 1,
+    "odd": lambda made, spent: (made * made + 3 * spent) % 4,
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("budget", "requests"), [(40, 25), (15, 25), (10, 40), (90, 25), (200, 25)])
+@pytest.mark.parametrize("hard", [False, True])
+def test_the_identity_holds_exactly(rule, budget, requests, hard):
+    """Against what was drawn: costs and rewards are correlated, and the last pull may pass the budget."""
+    arms = [CHEAP, DEAR, ODD, SKIP]
+    problem, means = problem_of(arms), played(arms, budget, requests, RULES[rule], hard)
+    regret = fluid_regret(problem, budget, requests, means.pulls, means.cost)
+    assert float(regret.total) == pytest.approx(requests * fluid(problem, budget, requests).value - means.reward)
+    assert float(regret.unserved + regret.unspent + regret.gaps) == pytest.approx(float(regret.total))
+    assert regret.unserved >= 0 <= regret.gaps
+    assert not hard or regret.unspent >= 0
+    assert means.cost == pytest.approx(means.pulls @ problem.mean_costs)  # Wald
+    assert float(fluid_regret(problem, budget, requests, means.pulls).total) == pytest.approx(float(regret.total))
+
+
+def test_the_identity_of_many_runs_at_once():
+    pulls = np.arange(24).reshape(2, 4, 3)
+    regret = fluid_regret(THREE, 25.0, 100, pulls, np.ones((2, 4)))
+    assert regret.total.shape == (2, 4)
+    assert regret.total[1, 2] == pytest.approx(float(fluid_regret(THREE, 25.0, 100, pulls[1, 2], 1.0).total))
+    # r*·(B − S) + Σ μΔ·T: what the paper's regret is, less the overshoot
+    classical = fluid_regret(THREE, 25.0, math.inf, pulls)
+    np.testing.assert_allclose(classical.gaps, pulls @ (THREE.mean_costs * THREE.gaps))
+    assert not classical.unserved.any()
+    assert not fluid_regret(THREE, math.inf, 100, pulls).unspent.any()
+
+
+NOISY = [
+    [(0, 0.0, 0.5), (2, 0.8, 0.5)],
+    [(1, 0.5, 0.5), (3, 1.0, 0.5)],
+    [(3, 0.0, 0.25), (5, 1.2, 0.75)],
+]
+
+
+@pytest.mark.parametrize("c", [0.5, 1.5, 3.25, 6.0])
+def test_inside_an_edge_the_optimum_stays_within_a_constant(c):
+    problem = problem_of(NOISY)
+    lost = [n * fluid(problem, c * n, n).value - optimum(NOISY, int(c * n), n) for n in (40, 80, 160)]
+    assert max(lost) < 1.2
+    assert abs(lost[2] - lost[1]) < 0.15
+    assert fluid_loss(problem, c * 10_000, 10_000) < 1e-3
+
+
+@pytest.mark.parametrize(("arm", "c"), [(0, 1), (1, 2)])
+def test_at_a_vertex_it_grows_with_the_root_of_n(arm, c):
+    """The exact optimum loses √N times the constant, but for a bounded term: the increments agree to a few percent."""
+    problem = problem_of(NOISY)
+    assert vertex(problem, c * 10, 10) == arm
+    lost = {n: n * fluid(problem, c * n, n).value - optimum(NOISY, c * n, n) for n in (100, 400)}
+    wanted = fluid_loss(problem, 400.0 * c, 400) - fluid_loss(problem, 100.0 * c, 100)
+    assert lost[400] - lost[100] == pytest.approx(wanted, rel=0.08)
+
+
+def test_beside_a_vertex_the_term_fades():
+    """√N·(φ(z) − |z|Φ(−|z|)), against the exact optimum at one standard deviation from the vertex."""
+    problem, n, c = problem_of(NOISY), 400, 2
+    at, near = (fluid_loss(problem, b, n) for b in (c * n, c * n + 20))  # σ√N = 20
+    assert near / at == pytest.approx((0.24197 - 0.15866) * math.sqrt(2 * math.pi), rel=1e-4)
+    exact = [n * fluid(problem, b, n).value - optimum(NOISY, b, n) for b in (c * n, c * n + 20)]
+    assert exact[0] - exact[1] == pytest.approx(at - near, rel=0.15)
+
+
+def test_the_loss_of_known_costs_and_of_wild_ones():
+    assert fluid_loss(THREE, 0.4, 1) == 0.0
+    wild = Problem([Pareto(1.0, 1.0, 1.5), Constant(2.0, 1.5)])
+    with pytest.raises(NotCovered, match="finite variance, and arm 'arm 0' has none"):
+        fluid_loss(wild, 10.0, 10)
+    assert fluid_loss(FREE, 1.0, 10) == 0.0
+    gaussian = Problem([Gaussian(0.1, 0.3, 0.1, 0.1), Bernoulli(0.4, 0.6)])
+    half = (3.0 - 1.0) * 0.1 * math.sqrt(100 / (2 * math.pi))
+    assert fluid_loss(gaussian, 10.0, 100) == pytest.approx(half, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: fluid(THREE, 0, 1), "budget of fluid must be > 0; got 0"),
+        (lambda: fluid(THREE, 1, -1), "requests of fluid must be > 0; got -1"),
+        (lambda: fluid(THREE, math.nan, 1), "budget of fluid must be a finite number > 0; got nan"),
+        (lambda: fluid(THREE, 1, math.nan), "requests of fluid must be a finite number > 0; got nan"),
+        (lambda: fluid(THREE, math.inf, math.inf), "requests of fluid must be finite where the budget is not; got inf"),
+        (
+            lambda: fluid(FREE, 1, math.inf),
+            "requests of fluid must be finite where 'arm 2' pays and costs nothing; got inf",
+        ),
+        (lambda: fluid(None, 1, 1), "problem of fluid must be an outlay.Problem; got None"),  # type: ignore[arg-type]
+        (lambda: fluid_regret(THREE, 1, 1, [1, 2]), "pulls of fluid_regret must be finite numbers, 3 along the last"),
+        (lambda: fluid_regret(THREE, 1, 1, [1, 2, 3], [1]), "cost of fluid_regret must be finite numbers, one for"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(BadParameter) as refused:
+        call()
+    assert str(refused.value).startswith(sentence)
