@@ -186,7 +186,7 @@ def test_bad_arguments_are_refused_alike(choose: Callable[[Campaign], Any]) -> N
             called(**arguments)
 
     refused("wait of ask must be True or False; got 1", wait=1)
-    refused("timeout of ask must be given together with wait=True; got 5", timeout=5)
+    refused("timeout of ask must be ≥ 0; got -1", timeout=-1)
     refused("timeout of ask must be ≥ 0; got -1", wait=True, timeout=-1)
     refused("tags of ask must be at most 8 strings", tags="nightly")
     refused("metadata of ask must be a JSON object", metadata=[1])

@@ -104,7 +104,7 @@ def test_what_others_write_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_disconnecting_waits_for_the_hooks_and_a_dropped_campaign_ends_them(tmp_path: Path) -> None:
     heard = Heard()
-    with Campaign(["a"], 9, store=f"sqlite:///{tmp_path}/a.db") as campaign:
+    with Campaign({"a": 0.01}, 9, store=f"sqlite:///{tmp_path}/a.db") as campaign:
         campaign.on("asked", heard)
         campaign.ask_many(100)
     assert len(heard.entries) == 100

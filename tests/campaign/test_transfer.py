@@ -5,6 +5,7 @@ import io
 import json
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -171,7 +172,7 @@ def test_a_backup_that_fails_leaves_nothing(source: str, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(transfer.sqlite3, "connect", fail)  # type: ignore[attr-defined]
+    monkeypatch.setattr(transfer, "sqlite3", SimpleNamespace(connect=fail, Error=sqlite3.Error))
     with pytest.raises(StoreError, match=r"cannot copy .*spend\.db to .*copy\.db: disk I/O error"):
         backup(source, tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []

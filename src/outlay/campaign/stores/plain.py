@@ -23,7 +23,7 @@ def plain(command: Command) -> Command:
     <class 'str'>
     """
     for value in command:
-        if type(value) not in _PLAIN:
+        if type(value) not in _PLAIN and value != ():
             owner = type(command).__name__
             fields = [_plain(owner, name, value) for name, value in zip(command._fields, command, strict=True)]
             return type(command)(*fields)
@@ -40,6 +40,8 @@ def _plain(owner: str, name: str, value: Any) -> Any:
             part: _plain(owner, part, getattr(value, part)) for part in value.__struct_fields__ if part != "policy"
         }
         return msgspec.structs.replace(value, **parts)
+    if type(value) is dict:  # of what was noted about a pull: made plain when it was checked
+        return value
     for kind in (str, int, float):
         if isinstance(value, kind):
             return getattr(kind, f"__{kind.__name__}__")(value)  # its own, whatever a subclass makes of it
