@@ -146,7 +146,7 @@ def test_tags_have_bounds(tags: Any) -> None:
 
 
 def test_what_fits_is_taken() -> None:
-    campaign = Campaign(["a"], 9)
+    campaign = Campaign({"a": 1}, 9)
     for metadata in (DEEP, {str(n): n for n in range(32)}, {"x": "y" * 2040}, {}, None):
         campaign.ask(metadata=metadata, tags=["x" * 64] if metadata else [])
     deep, *_, empty, none = (pull.metadata for pull in campaign.pulls())

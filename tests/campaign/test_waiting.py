@@ -26,10 +26,10 @@ def counted(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """How each ask ended, from now on."""
     store: Any = campaign._ledger
     asked: list[str] = []
-    transact: Callable[[Any], list[Any]] = store.transact
+    transact: Callable[..., list[Any]] = store.transact
 
-    def counting(commands: Any) -> list[Any]:
-        replies = transact(commands)
+    def counting(commands: Any, timeout: float | None = None) -> list[Any]:
+        replies = transact(commands, timeout)
         asked.extend(type(r).__name__ for c, r in zip(commands, replies, strict=True) if isinstance(c, Ask))
         return replies
 

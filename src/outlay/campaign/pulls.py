@@ -1,16 +1,15 @@
 """The pulls of a campaign as a table: one row per decision, what became of it, and what its asker noted about it."""
 
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from outlay.campaign.ledger.agreement import plain_key, spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.state import Decision, Standing
+from outlay.campaign.ledger.state import Decision, Said, Standing, said
 from outlay.campaign.replies import when
 
-PullStanding = Literal["open", "told", "void", "expired"]
-_FOR_USERS: dict[Standing, PullStanding] = {"pending": "open", "told": "told", "voided": "void", "expired": "expired"}
-IN_THE_LEDGER: dict[str, Standing] = {theirs: ours for ours, theirs in _FOR_USERS.items()}
+IN_THE_LEDGER: dict[str, Standing] = {said(standing): standing for standing in get_args(Standing)}
 
 Found = tuple[Decision, Asked]  # a decision as it stands, and the event that made it
 
@@ -29,7 +28,7 @@ class Wanted(NamedTuple):
         return (
             decision.number > self.after
             and self.standing in (None, decision.standing)
-            and self.key in (None, decision.key)
+            and (self.key is None or decision.key in spellings(self.key))
             and (self.tag is None or self.tag in asked.tags)
         )
 
@@ -42,7 +41,7 @@ class PullStatus(NamedTuple):
 
     decision: int
     arm: str
-    standing: PullStanding
+    standing: Said
     asked: datetime
     expires: datetime | None
     reserved: float
@@ -65,7 +64,7 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
     return PullStatus(
         decision=decision.number,
         arm=names[decision.arm],
-        standing=_FOR_USERS[decision.standing],
+        standing=said(decision.standing),
         asked=asked,
         expires=when(decision.expires),
         reserved=unit.amount(decision.reserved),
@@ -75,7 +74,7 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
         overrun=decision.overrun,
         amended=decision.amended,
         propensity=decision.propensity,
-        key=decision.key,
+        key=None if decision.key is None else plain_key(decision.key),
         tags=event.tags,
         metadata=event.metadata or {},
     )

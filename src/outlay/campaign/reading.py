@@ -6,9 +6,9 @@ from collections.abc import Callable
 from outlay.campaign.frames import Rows
 from outlay.campaign.history import Entry, entries
 from outlay.campaign.hooks import Hook, Hooks
-from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.state import Said, State
 from outlay.campaign.notes import tag_of
-from outlay.campaign.pulls import IN_THE_LEDGER, PullStanding, PullStatus, Wanted, pull_status
+from outlay.campaign.pulls import IN_THE_LEDGER, PullStatus, Wanted, pull_status
 from outlay.campaign.replies import Status
 from outlay.campaign.steps import later
 from outlay.campaign.stores.protocol import Store
@@ -38,7 +38,7 @@ class Reading:
 
     def pulls(
         self,
-        standing: PullStanding | None = None,
+        standing: Said | None = None,
         tag: str | None = None,
         key: str | None = None,
         after: int = 0,
@@ -86,7 +86,7 @@ class Reading:
 
     async def apulls(
         self,
-        standing: PullStanding | None = None,
+        standing: Said | None = None,
         tag: str | None = None,
         key: str | None = None,
         after: int = 0,

@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 from outlay.beliefs import Belief, Moments
 from outlay.campaign.frames import Rows
 from outlay.campaign.history import Entry
-from outlay.campaign.pulls import PullStanding, PullStatus
+from outlay.campaign.ledger.state import Said
+from outlay.campaign.pulls import PullStatus
 from outlay.campaign.replies import Status
 from outlay.formulas.fieller_limit import fieller_limit
 
@@ -51,7 +52,7 @@ class Readable(Protocol):
 
     def pulls(
         self,
-        standing: PullStanding | None = None,
+        standing: Said | None = None,
         tag: str | None = None,
         key: str | None = None,
         after: int = 0,

@@ -93,8 +93,14 @@ def label(owner: str, name: str, value: object) -> str:
 
 
 def plain_key(key: str) -> str:
-    """A key for a message."""
+    """A key as users read it."""
     return key.replace(SEPARATOR, "", 1)
+
+
+def spellings(key: str) -> tuple[str, ...]:
+    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
+    name, slash, number = key.rpartition("/")
+    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
 
 
 def _check_range(owner: str, name: str, value: int, low: int, high: int) -> None:

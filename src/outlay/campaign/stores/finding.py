@@ -4,6 +4,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from outlay.campaign.ledger.agreement import spellings
 from outlay.campaign.ledger.events import Asked, from_json
 from outlay.campaign.ledger.state import Decision
 from outlay.campaign.pulls import Found, Wanted
@@ -26,7 +27,7 @@ def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tu
     if wanted.standing is not None:
         query = query.where(decision.c.standing == wanted.standing)
     if wanted.key is not None:
-        query = query.where(decision.c.key == wanted.key)
+        query = query.where(decision.c.key.in_(spellings(wanted.key)))
     if wanted.tag is not None:
         query = query.where(event.c.body.contains('"tags":["', autoescape=True))
     rows = connection.execute(query.order_by(decision.c.number).limit(most)).mappings().all()
