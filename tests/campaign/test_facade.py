@@ -12,7 +12,7 @@ import pytest
 
 from outlay import policies
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores import book
+from outlay.campaign.stores.writing import book
 from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow, PullOver
 from outlay.policies import RoundRobin
 

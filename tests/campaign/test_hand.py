@@ -11,7 +11,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import OpenPull, Pull, verify
-from outlay.campaign.hand import OnError
+from outlay.campaign.verbs.hand import OnError
 from outlay.errors import BadParameter, CampaignConflict
 
 

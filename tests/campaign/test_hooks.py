@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from outlay import Campaign
-from outlay.campaign import Entry, hooks
+from outlay.campaign import Entry
+from outlay.campaign.verbs import hooks
 from outlay.errors import BadParameter, CampaignConflict, NotNow
 
 

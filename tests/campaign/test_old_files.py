@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 
 from outlay.campaign import Campaign, verify
 from outlay.campaign.ledger.events import AnyEvent, from_json
-from outlay.campaign.stores import database, tables
+from outlay.campaign.stores.db import database, tables
 from tests.campaign.checker import checked
 
 FILES = sorted((Path(__file__).parent / "assets").glob("ledger-*.db"))

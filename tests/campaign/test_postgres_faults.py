@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Exhausted, Told
-from outlay.campaign.stores import database
+from outlay.campaign.stores.db import database
 from outlay.errors import CampaignConflict, PullOver, StoreBusy
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter

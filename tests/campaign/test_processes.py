@@ -14,7 +14,7 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Told
-from outlay.campaign.stores import sqlite_file
+from outlay.campaign.stores.db import sqlite_file
 from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS, Noted, Workers, together

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.campaign.history import entries
+from outlay.campaign.answers.history import entries
+from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import ArmTerms, Exhausted, Expired, Opened, Record, Terms
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Arm, State
-from outlay.campaign.replies import Pull, Receipt, status_of
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import agreed

@@ -12,13 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outlay import Campaign, policies
+from outlay.campaign.answers.replies import Pull, Status, status_of
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.replies import Pull, Status, status_of
-from outlay.campaign.stores import book, rows, sql
+from outlay.campaign.stores import sql
+from outlay.campaign.stores.db import rows
+from outlay.campaign.stores.db.reading import reading
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.reading import reading
 from outlay.campaign.stores.sql import SqlLedger
+from outlay.campaign.stores.writing import book
 from outlay.errors import NotNow
 from outlay.policies import baselines as b
 from tests.campaign.stories import ALL, Caller, Operation, openings, operations, shown

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores import database, sqlite_file
+from outlay.campaign.stores.db import database, sqlite_file
 from outlay.errors import BadParameter, OutlayError, StoreError
 from tests.campaign.checker import checked
 from tests.campaign.postgres import PORT, Server

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from outlay import Campaign, __version__
-from outlay.campaign import backup, campaigns, export_ledger, import_ledger, transfer, verify
+from outlay.campaign import backup, campaigns, export_ledger, import_ledger, verify
+from outlay.campaign.books import transfer
 from outlay.errors import BadFile, BadParameter, CampaignConflict, OutlayError, StoreError
 from tests.campaign.busy import exported, forged, head_of
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.stores import turns
-from outlay.campaign.stores.turns import Turns
+from outlay.campaign.stores.db import turns
+from outlay.campaign.stores.db.turns import Turns
 from outlay.errors import StoreBusy
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, Workers

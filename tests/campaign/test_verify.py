@@ -12,11 +12,13 @@ import pytest
 
 from outlay import Campaign, policies
 from outlay.beliefs import Belief
-from outlay.campaign import Verdict, verification, verify
+from outlay.campaign import Verdict, verify
+from outlay.campaign.books import verification
 from outlay.campaign.ledger import commands
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
-from outlay.campaign.stores import book, tables
+from outlay.campaign.stores.db import tables
+from outlay.campaign.stores.writing import book
 from outlay.errors import CampaignConflict, StoreError
 from tests.campaign.busy import POLICY, busy
 from tests.campaign.stories import ALL, Operation, for_stories, openings, operations, whole_story

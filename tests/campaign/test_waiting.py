@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from outlay import Campaign
-from outlay.campaign import waiting
 from outlay.campaign.ledger.commands import Ask
+from outlay.campaign.verbs import waiting
 from outlay.errors import NotNow
 
 

@@ -17,10 +17,10 @@ from outlay.campaign import Campaign
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events
 from outlay.campaign.ledger.events import ArmTerms, Asked, Record, Told
-from outlay.campaign.stores import rows
-from outlay.campaign.stores.book import Book
-from outlay.campaign.stores.job import Job
-from outlay.campaign.stores.writer import LARGEST, _fair
+from outlay.campaign.stores.db import rows
+from outlay.campaign.stores.writing.book import Book
+from outlay.campaign.stores.writing.job import Job
+from outlay.campaign.stores.writing.writer import LARGEST, _fair
 from outlay.errors import BadParameter, StoreError
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked

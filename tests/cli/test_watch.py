@@ -19,8 +19,8 @@ from tests.cli.campaign_runs import Run, refused
 
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
-from outlay.campaign import watching
-from outlay.campaign.watching import Interval, Point, Watch, rate_interval
+from outlay.campaign.answers import watching
+from outlay.campaign.answers.watching import Interval, Point, Watch, rate_interval
 from outlay.cli.campaign.picture import left_over_time, picture, whisker
 
 

@@ -6,20 +6,20 @@ from types import TracebackType
 from typing import Self, cast
 
 from outlay.campaign import log
-from outlay.campaign.asking import Asking, answers
-from outlay.campaign.hooks import Hooks
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.fold import stored_policy
-from outlay.campaign.managing import Managing
-from outlay.campaign.news import news_of
-from outlay.campaign.reading import Reading
 from outlay.campaign.samples import checked_samples, in_parts, samples_of, triples
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
-from outlay.campaign.steps import later, transact
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import Arms, PolicyGiven, agreed, check_policy, check_same, chosen, label, positive
-from outlay.campaign.waiting import Line
+from outlay.campaign.verbs.asking import Asking, answers
+from outlay.campaign.verbs.hooks import Hooks
+from outlay.campaign.verbs.managing import Managing
+from outlay.campaign.verbs.news import news_of
+from outlay.campaign.verbs.reading import Reading
+from outlay.campaign.verbs.steps import later, transact
+from outlay.campaign.verbs.waiting import Line
 from outlay.policies.protocol import Policy
 
 

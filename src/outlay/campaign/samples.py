@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from outlay.campaign.history import Entry
+from outlay.campaign.answers.history import Entry
 from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.commands import Warm
 from outlay.campaign.ledger.refusals import unknown_arm

@@ -12,7 +12,8 @@ import msgspec
 
 from outlay import policies
 from outlay.campaign import Campaign
-from outlay.campaign.stores import book, database
+from outlay.campaign.stores.db import database
+from outlay.campaign.stores.writing import book
 
 FOLDER = Path(__file__).parent
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from outlay.campaign.answers.replies import Answer, Reply, pull_of, receipt_of
 from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
-from outlay.campaign.replies import Answer, Reply, pull_of, receipt_of
 from outlay.errors import PullOver
 from outlay.policies.protocol import Policy
 

@@ -4,18 +4,18 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
+from outlay.campaign.answers.pulls import Found, Wanted
+from outlay.campaign.answers.replies import Reply, Status, status_of
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
-from outlay.campaign.pulls import Found, Wanted
-from outlay.campaign.replies import Reply, Status, status_of
-from outlay.campaign.stores import rows
-from outlay.campaign.stores.book import Book
-from outlay.campaign.stores.database import at_one_moment, in_plain_words
-from outlay.campaign.stores.finding import page
+from outlay.campaign.stores.db import rows
+from outlay.campaign.stores.db.database import at_one_moment, in_plain_words
+from outlay.campaign.stores.db.finding import page
 from outlay.campaign.stores.listeners import Listener
-from outlay.campaign.stores.shared import held
+from outlay.campaign.stores.writing.book import Book
+from outlay.campaign.stores.writing.shared import held
 from outlay.policies.protocol import Policy
 
 CHUNK = 2000  # events read at a time

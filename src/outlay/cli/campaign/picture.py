@@ -10,10 +10,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from outlay.campaign.history import Entry
-from outlay.campaign.pulls import PullStatus
-from outlay.campaign.replies import Status
-from outlay.campaign.watching import Interval, Point, View
+from outlay.campaign.answers.history import Entry
+from outlay.campaign.answers.pulls import PullStatus
+from outlay.campaign.answers.replies import Status
+from outlay.campaign.answers.watching import Interval, Point, View
 from outlay.markup import aligned
 from outlay.words import counted
 

@@ -1,0 +1,150 @@
+"""What there is to see while a campaign runs, as numbers: the money left over time, and where each arm's rate lies."""
+
+import math
+from collections import deque
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from outlay.beliefs import Belief, Moments
+from outlay.campaign.answers.frames import Rows
+from outlay.campaign.answers.history import Entry
+from outlay.campaign.answers.pulls import PullStatus
+from outlay.campaign.answers.replies import Status
+from outlay.campaign.ledger.state import Said
+from outlay.formulas.fieller_limit import fieller_limit
+
+MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
+CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most
+
+
+class Point(NamedTuple):
+    """How much was left at some moment, pulls under way aside."""
+
+    at: datetime
+    left: float
+
+
+class Interval(NamedTuple):
+    """Where a rate lies with a probability of 95 %, for costs and rewards that are Gaussian or many."""
+
+    low: float
+    high: float
+
+
+class View(NamedTuple):
+    """A campaign at one moment; `intervals` are those of the arms of `status`, in their order."""
+
+    status: Status
+    burn: tuple[Point, ...]
+    intervals: tuple[Interval, ...]
+    under_way: tuple[PullStatus, ...]
+    last: tuple[Entry, ...]
+
+
+class Readable(Protocol):
+    """What is needed of a campaign."""
+
+    def status(self) -> Status:
+        """How it stands."""
+
+    def history(self, after: int = 0) -> Rows[Entry]:
+        """Its events."""
+
+    def pulls(
+        self,
+        standing: Said | None = None,
+        tag: str | None = None,
+        key: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Rows[PullStatus]:
+        """Its pulls."""
+
+
+class Watch:
+    """Looks at a campaign again and again; each look reads only the events that are new.
+
+    >>> from outlay.campaign import Campaign
+    >>> campaign = Campaign({"a": 1}, budget=5)
+    >>> watch = Watch(campaign)
+    >>> campaign.ask().tell(cost=0.5, reward=1)
+    Receipt(...)
+    >>> [point.left for point in watch.look().burn]
+    [5.0, 4.5]
+    """
+
+    def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
+        self._campaign, self._most_pulls = campaign, pulls
+        self._after, self._budget, self._spent = 0, 0.0, 0.0
+        self._burn: list[Point] = []
+        self._asked: dict[int, str] = {}  # the arms of pulls under way: that one expired does not say its arm
+        self._arms: dict[str, int] = {}
+        self._memory = Moments.empty(0)
+        self._last: deque[Entry] = deque(maxlen=events)
+
+    def look(self) -> View:
+        """The campaign as it is now."""
+        for entry in self._campaign.history(self._after):
+            self._after = entry.seq
+            self._last.append(entry)
+            self._take_in(entry)
+        status = self._campaign.status()
+        return View(
+            status,
+            tuple(self._burn),
+            tuple(self._interval(arm.name) for arm in status.arms),
+            tuple(self._campaign.pulls(standing="open", limit=self._most_pulls)),
+            tuple(self._last),
+        )
+
+    def _take_in(self, entry: Entry) -> None:
+        arm = entry.arm
+        if entry.kind == "asked":
+            self._asked[entry.seq] = str(arm)
+        elif entry.kind in ("told", "voided", "expired") and entry.decision is not None:
+            arm = self._asked.pop(entry.decision, arm)
+        if "budget" in entry.more:
+            self._budget = entry.more["budget"]
+        elif entry.cost is None or entry.reward is None:
+            return
+        else:
+            self._count(str(arm), entry.cost, entry.reward, entry.more.get("instead"))
+        self._burn.append(Point(entry.at, self._budget - self._spent))
+        if len(self._burn) > MOST_POINTS:
+            del self._burn[1:-1:2]
+
+    def _count(self, name: str, cost: float, reward: float, before: dict[str, float] | None) -> None:
+        """A pull that costs something, or something else than before."""
+        arm = self._number(name)
+        if before is None:
+            self._memory.observe(arm, cost, reward)
+            self._spent += cost
+        else:
+            self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
+            self._spent += cost - before["cost"]
+
+    def _number(self, arm: str) -> int:
+        if arm not in self._arms:
+            self._arms[arm] = len(self._arms)
+            self._memory = self._memory.widened()
+        return self._arms[arm]
+
+    def _interval(self, arm: str) -> Interval:
+        if arm not in self._arms:
+            return Interval(-math.inf, math.inf)
+        return rate_interval(self._memory.belief(self._arms[arm]))
+
+
+def rate_interval(belief: Belief) -> Interval:
+    """Fieller's interval of the rate; (−∞, ∞) where nothing can be said, as after two pulls.
+
+    >>> belief = Belief(0, 100, mean_cost=2.0, mean_reward=1.0, var_cost=0.25, var_reward=0.25, cov=0.0)
+    >>> [round(end, 3) for end in rate_interval(belief)]
+    [0.432, 0.572]
+    """
+    if belief.pulls < 3:
+        return Interval(-math.inf, math.inf)
+    g = math.expm1(2.0 * CERTAINTY / (belief.pulls - 2))
+    mirrored = belief._replace(mean_reward=-belief.mean_reward, cov=-belief.cov)
+    low, high = (fieller_limit(b.mean_cost, b.mean_reward, b, g) for b in (mirrored, belief))
+    return Interval(-low, high)

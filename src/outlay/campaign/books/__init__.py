@@ -1,0 +1,1 @@
+"""Ledgers as a whole: listed, verified, exported and imported."""

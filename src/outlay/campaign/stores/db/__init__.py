@@ -1,0 +1,1 @@
+"""Databases: addresses, files and servers, tables and rows."""

@@ -1,0 +1,214 @@
+"""Databases that hold ledgers: SQLite files and PostgreSQL, opened so that COMMIT means kept.
+
+SQLite: write-ahead log, every commit flushed to the disk (synchronous=FULL), the write lock taken at the start of a
+transaction. What a database refuses is a `StoreError` of one sentence; no SQL and no password is in it.
+"""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, Connection, Engine
+
+from outlay.campaign.stores.db import sqlite_file, tables
+from outlay.campaign.stores.db.address import parsed
+from outlay.campaign.stores.protocol import FORKED
+from outlay.errors import NoCampaign, OutlayError, StoreBusy, StoreError
+
+REVISION = "0002"  # of the tables this version reads and writes
+SILENCE = 10.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
+_open: dict[Engine, int] = {}  # those in use, and the process that made each
+_LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
+# What PostgreSQL's client does to notice that the server's machine is gone: probes after so many seconds of silence.
+_ALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
+
+
+def connect(store: object, *, new: bool = True) -> Engine:
+    """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
+    url = parsed(store)
+    engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    with _kept_if_well(engine), in_plain_words(engine):
+        _bring_up_to_date(engine, new)
+        if is_sqlite(engine):
+            _log_ahead(engine)
+    return engine
+
+
+def adopt(engine: Engine) -> Engine:
+    """Note that an engine is in use, and whose process made it."""
+    _open[engine] = os.getpid()
+    sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
+    return engine
+
+
+def revision(engine: Engine, new: bool = False) -> str | None:
+    """Which tables the database has; None for none, which is NoCampaign unless they are to be made."""
+    with engine.connect().execution_options(reading=True) as connection:
+        found = _revision(connection)
+    if found is None and not new:
+        raise NoCampaign(f"{where(engine)} holds no campaign")
+    return found
+
+
+def at_one_moment(engine: Engine) -> Connection:
+    """A connection for reading; all that it reads is as it was at its first read.
+
+    In a forked process it is refused before anything of the parent's is touched: even closing an inherited connection
+    can wait for ever, for a lock inside SQLite that was held by a thread which does not exist here.
+    """
+    if _open.setdefault(engine, os.getpid()) != os.getpid():
+        raise StoreError(FORKED)
+    moment = {} if is_sqlite(engine) else {"isolation_level": "REPEATABLE READ"}
+    return engine.connect().execution_options(reading=True, **moment)
+
+
+def where(engine: Engine) -> str:
+    """The store's name for messages: a file, or an address without its password."""
+    if is_sqlite(engine):
+        return engine.url.database or ""
+    return engine.url.difference_update_query(["password", "sslpassword"]).render_as_string(hide_password=True)
+
+
+def is_sqlite(engine: Engine) -> bool:
+    """Whether it is a SQLite file."""
+    return engine.dialect.name == "sqlite"
+
+
+@contextmanager
+def in_plain_words(engine: Engine) -> Iterator[None]:
+    """What the database refuses, as StoreError."""
+    try:
+        yield
+    except (sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error) as error:
+        text = _plain(error)
+        raise (StoreBusy if text.startswith("another process") else StoreError)(f"{where(engine)}: {text}") from error
+
+
+def lost(error: Exception) -> bool:
+    """Whether trying again may help: the connection is gone, or two transactions were in each other's way."""
+    cause = getattr(error, "orig", None) or error
+    state = getattr(cause, "sqlstate", None)
+    # 08: connection; 25P03: idle for too long; 40001, 40P01: serialisation, deadlock; 57P01-03: the server is stopping.
+    tries = ("08", "25P03", "40001", "40P01", "57P01", "57P02", "57P03")
+    gone = getattr(error, "connection_invalidated", False) or (state is None and "OperationalError" in _kinds(cause))
+    return gone or (state is not None and state.startswith(tries))
+
+
+def is_rival(error: Exception) -> bool:
+    """Whether a row was there already."""
+    return "IntegrityError" in _kinds(getattr(error, "orig", None) or error)
+
+
+def of_one_job(error: BaseException) -> bool:
+    """Whether a batch failed for what was in it, so that others may fare better without it."""
+    kinds = {"DataError", "IntegrityError", "InterfaceError", "NotSupportedError"}
+    cause = error.__cause__ if isinstance(error, StoreError) else None
+    if isinstance(cause, Exception):
+        return not kinds.isdisjoint(_kinds(getattr(cause, "orig", None) or cause))
+    return not isinstance(error, OutlayError)
+
+
+def forked_from_a_user_of(path: Path) -> bool:
+    """Whether this file was open when this process was forked, and no connection to it may be touched here."""
+    return any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items()))
+
+
+@contextmanager
+def _kept_if_well(engine: Engine) -> Iterator[None]:
+    """An engine that is in use from here on, unless something is raised."""
+    adopt(engine)
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def _sqlite(url: URL, new: bool) -> Engine:
+    path = sqlite_file.checked_path(url, new)
+    if forked_from_a_user_of(path):
+        why = "was open when this process was forked, where SQLite loses data"
+        raise StoreError(f"{path} {why}: open it after forking, or use PostgreSQL")
+    if new:
+        sqlite_file.make_private(path)
+    return sqlite_file.engine_of(path)
+
+
+def _postgresql(url: URL) -> Engine:
+    try:
+        engine = sa.create_engine(url, connect_args=_ALIVE)
+    except ImportError:
+        raise StoreError("campaigns on PostgreSQL need psycopg: pip install 'outlay[postgres]'") from None
+
+    @sa.event.listens_for(engine, "connect")
+    def _(connection: Any, _: Any) -> None:
+        connection.execute(f"SET idle_in_transaction_session_timeout = '{SILENCE:g} s'")
+        connection.execute(f"SET lock_timeout = '{sqlite_file.BUSY:g} s'")
+        connection.commit()
+
+    return engine
+
+
+def _bring_up_to_date(engine: Engine, new: bool) -> None:
+    if revision(engine, new) == REVISION:
+        return
+    with engine.begin() as connection:
+        if not is_sqlite(engine):
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        if _revision(connection) != REVISION:
+            migrate(connection)
+
+
+def _log_ahead(engine: Engine) -> None:
+    """Have a write-ahead log: a setting that stays in the file, and may be lost in a copy of it."""
+    with engine.connect() as connection:  # outside of a transaction, where SQLAlchemy has no words for it
+        driver: Any = connection.connection.driver_connection
+        if driver.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            raise StoreError(f"{where(engine)}: no write-ahead log can be kept beside it")
+
+
+def _revision(connection: Connection) -> str | None:
+    """Which tables the database has: None for none; StoreError where they are newer, or not ours."""
+    names = sa.inspect(connection).get_table_names()
+    if "alembic_version" not in names:
+        if set(names) & set(tables.metadata.tables):
+            raise StoreError(f"{where(connection.engine)} has tables of these names that are not outlay's")
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    if found is not None and not re.fullmatch(r"\d{4}", found):
+        raise StoreError(f"{where(connection.engine)} has tables of another program: give outlay a database of its own")
+    if found is not None and found > REVISION:
+        raise StoreError(f"{where(connection.engine)} was written by a newer outlay: upgrade outlay to open it")
+    return found
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the tables to this version."""
+    from alembic import command
+    from alembic.config import Config
+
+    settings = Config()
+    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    settings.set_main_option("path_separator", "os")
+    settings.attributes["connection"] = connection
+    command.upgrade(settings, "head")
+
+
+def _plain(error: Exception) -> str:
+    """What the database says, without the statement."""
+    cause = getattr(error, "orig", None) or error
+    text = " ".join(str(cause).split())
+    if "database is locked" in text:
+        return f"another process has held the file for {sqlite_file.BUSY:g} s: for many writers use PostgreSQL"
+    if getattr(cause, "sqlstate", None) == "55P03":  # lock_timeout
+        return f"another process has held the campaign for {sqlite_file.BUSY:g} s"
+    return text[:200] or type(error).__name__
+
+
+def _kinds(error: BaseException) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}

@@ -1,0 +1,41 @@
+"""Which decisions a database holds that somebody wants to see, a page at a time."""
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from outlay.campaign.answers.pulls import Found, Wanted
+from outlay.campaign.ledger.agreement import spellings
+from outlay.campaign.ledger.events import Asked, from_json
+from outlay.campaign.ledger.state import Decision
+from outlay.campaign.stores.db import tables
+
+_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
+
+
+def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tuple[list[Found], int | None]:
+    """The first wanted decisions among `most` that the database offers, and the number after which to go on, if any.
+
+    Tags are only in the events: the database leaves out those that have none, and we look at the others.
+    """
+    decision, event = tables.decision, tables.event
+    query = (
+        sa.select(decision, event.c.body)
+        .join(event, sa.and_(event.c.campaign == decision.c.campaign, event.c.seq == decision.c.number))
+        .where(decision.c.campaign == campaign, decision.c.number > wanted.after)
+    )
+    if wanted.standing is not None:
+        query = query.where(decision.c.standing == wanted.standing)
+    if wanted.key is not None:
+        query = query.where(decision.c.key.in_(spellings(wanted.key)))
+    if wanted.tag is not None:
+        query = query.where(event.c.body.contains('"tags":["', autoescape=True))
+    rows = connection.execute(query.order_by(decision.c.number).limit(most)).mappings().all()
+    found: list[Found] = []
+    for row in rows:
+        asked = from_json(row["body"])
+        assert isinstance(asked, Asked)  # noqa: S101 (a decision has the number of the event that made it)
+        one = Decision(**{name: row[name] for name in _FIELDS})
+        if wanted.fits(one, asked):
+            found.append((one, asked))
+    return found, rows[-1]["number"] if len(rows) == most else None

@@ -1,0 +1,83 @@
+"""A store as it is at one moment, to be read only: also where nothing may be written, on a read-only disk."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy.engine import Connection, Engine
+
+from outlay.campaign.stores.db import sqlite_file
+from outlay.campaign.stores.db.address import parsed
+from outlay.campaign.stores.db.database import (
+    REVISION,
+    adopt,
+    at_one_moment,
+    connect,
+    in_plain_words,
+    migrate,
+    revision,
+)
+from outlay.errors import StoreError
+
+
+@contextmanager
+def reading(store: object) -> Iterator[Connection]:
+    """A connection that sees a store as it is at one moment, whatever is written meanwhile."""
+    url = parsed(store)
+    path = sqlite_file.checked_path(url, new=False) if url.get_backend_name() == "sqlite" else None
+    if path is None or (_writable(path) and _writable(path.parent)):
+        engine = connect(store, new=False)
+        try:
+            with in_plain_words(engine), at_one_moment(engine) as connection:
+                yield connection
+        finally:
+            engine.dispose()
+        return
+    with ExitStack() as stack:
+        engine = _of_a_file_that_may_not_be_written(path, stack)
+        with in_plain_words(engine), at_one_moment(engine) as connection:
+            yield connection
+
+
+def _of_a_file_that_may_not_be_written(path: Path, stack: ExitStack) -> Engine:
+    """An engine for the file; for a copy of it, where an older outlay wrote it."""
+    engine = sqlite_file.engine_of(path, "immutable" if _is_still(path) else "ro")
+    stack.callback(engine.dispose)
+    if _is_still(path):
+        stack.callback(_check_still, path)
+    adopt(engine)
+    with in_plain_words(engine):
+        if revision(engine) == REVISION:
+            return engine
+        copied = _copy(engine, Path(stack.enter_context(TemporaryDirectory(prefix="outlay-"))) / path.name)
+        stack.callback(copied.dispose)
+        with copied.begin() as connection:
+            migrate(connection)
+        return adopt(copied)
+
+
+def _copy(engine: Engine, to: Path) -> Engine:
+    sqlite_file.make_private(to)
+    copied = sqlite_file.engine_of(to)
+    with closing(engine.raw_connection()) as one, closing(copied.raw_connection()) as other:
+        source: Any = one.driver_connection
+        source.backup(other.driver_connection)
+    return copied
+
+
+def _is_still(path: Path) -> bool:
+    """Whether SQLite could keep no log beside the file, and nobody else keeps one: then nothing changes in it."""
+    log = path.with_name(f"{path.name}-wal")
+    return not _writable(path.parent) and not log.exists()
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _check_still(path: Path) -> None:
+    if not _is_still(path):
+        raise StoreError(f"{path} was written to while it was read: read it again")

@@ -1,0 +1,262 @@
+"""States and events as rows of the tables, and back."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.ext.compiler import compiles
+
+from outlay.campaign.ledger.chain import NOTHING
+from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
+from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
+from outlay.campaign.ledger.state import Arm, Decision, State
+from outlay.campaign.stores.db import tables
+from outlay.campaign.stores.db.driver import Talk, Values, talk
+from outlay.errors import StoreError
+
+_ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
+_DECISION_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
+
+
+class Found(NamedTuple):
+    """A campaign that nobody else may change until COMMIT, and its events after those that are known, if some are."""
+
+    id: int
+    seq: int
+    clock: int | None  # the server's, where there is one
+    records: list[Record]
+
+
+class Written(NamedTuple):
+    """Events of a campaign that are to be written, with the rows of the state that they led to."""
+
+    campaign: int
+    state: State
+    records: list[Record]
+    by: str  # the name of the transaction
+
+
+def lock(talking: Talk, wanted: Sequence[tuple[str, int | None]]) -> list[Found | None]:
+    """Lock campaigns, in this order; each is given by its name and the last event that is known. None if there is none.
+
+    Events are read when the lock is held; PostgreSQL answers all of it at once.
+    """
+    at_once = talking.dialect.name != "sqlite"  # a file is asked for events only where there are some
+    talking.begin()
+    said = []
+    for name, known in wanted:
+        locked = talking.say(_LOCK, (name,))
+        said.append((locked, talking.say(_LATER, (name, known)) if at_once and known is not None else None))
+    talking.hear()
+    found: list[Found | None] = []
+    for (name, known), (locked, later) in zip(wanted, said, strict=True):
+        row = next(iter(locked()), None)
+        if not at_once and row is not None and known is not None and row[1] > known:
+            later = talking.say(_LATER, (name, known))
+        lines = later() if later else ()
+        found.append(None if row is None else Found(row[0], row[1], row[2], [_record(*line) for line in lines]))
+    return found
+
+
+def clock(connection: Connection) -> int | None:
+    """What the server's clock says, where there is one."""
+    return connection.execute(sa.select(_Clock())).scalar()
+
+
+def make(connection: Connection, state: State) -> int:
+    """A row for a new campaign; returns its id."""
+    made = connection.execute(sa.insert(tables.campaign).values({**_campaign(state), "name": state.name}))
+    key = made.inserted_primary_key
+    assert key is not None  # noqa: S101 (both databases tell)
+    return int(key[0])
+
+
+def write(talking: Talk, written: Sequence[Written]) -> None:
+    """Write events and what they changed."""
+    decisions, events, arms, campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
+    astuple = msgspec.structs.astuple
+    for number, state, records, by in written:
+        touched, changed = set[int](), set[int]()
+        for record in records:
+            events.append((number, record.seq, record.at, to_json(record.event), by, record.before))
+            decision = record.about()
+            if decision is not None:
+                touched.add(decision)
+                changed.add(state.decisions[decision].arm)
+            else:
+                changed.update(_arms_of(state, record))
+        decisions += [(number, *astuple(state.decisions[key])) for key in sorted(touched)]
+        arms += [(number, i, *astuple(state.arms[i])) for i in sorted(changed)]
+        campaigns.append((*_campaign(state).values(), number))
+    talking.put(_upsert(tables.decision, talking.dialect.name), decisions)
+    talking.put(_NEW_EVENT, events)
+    talking.put(_upsert(tables.arm, talking.dialect.name), arms)
+    for row in campaigns:
+        talking.say(_SET_CAMPAIGN, row)
+
+
+def write_now(connection: Connection, written: Written) -> None:
+    """Write events to a campaign, in the transaction that SQLAlchemy has begun."""
+    talking = talk(connection)
+    write(talking, [written])
+    talking.hear()
+
+
+def state_of(connection: Connection, name: str) -> State | None:
+    """A campaign's state from its rows, without decisions and without what its policy knows; None if there is none."""
+    table = tables.campaign
+    row = connection.execute(sa.select(table).where(table.c.name == name)).one_or_none()
+    if row is None:
+        return None
+    (first,) = events(connection, row.id, 0, 1)
+    assert isinstance(first.event, Opened)  # noqa: S101 (every ledger starts so)
+    state = State(first.event, list(arms(connection, row.id)), None)
+    state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
+    state.head = row.head or NOTHING
+    return state
+
+
+def arms(connection: Connection, number: int) -> Iterator[Arm]:
+    """The arms of a campaign, in order."""
+    table = tables.arm
+    rows = connection.execute(sa.select(table).where(table.c.campaign == number).order_by(table.c.number))
+    for row in rows.mappings():
+        yield Arm(**{name: row[name] for name in _ARM_FIELDS})
+
+
+def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator[Decision]:
+    """Some of the decisions of a campaign, in order."""
+    table = tables.decision
+    rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
+    for row in rows.mappings():
+        yield Decision(**{name: row[name] for name in _DECISION_FIELDS})
+
+
+def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
+    """The events of a campaign after the first `after`, in order."""
+    table = tables.event
+    wanted = sa.select(*_LINE).where(table.c.campaign == number, table.c.seq > after)
+    for row in connection.execute(wanted.order_by(table.c.seq).limit(most)):
+        yield _record(*row)
+
+
+def names(connection: Connection) -> list[str]:
+    """The names of all campaigns, in order."""
+    column = tables.campaign.c.name
+    return list(connection.execute(sa.select(column).order_by(column)).scalars())
+
+
+def recall(connection: Connection, number: int, state: State, records: Iterable[Record]) -> None:
+    """Have the state hold the decisions again that it let go and that events name."""
+    named = {seq for record in records if (seq := record.about()) is not None and seq <= state.seq}
+    if gone := sorted(named - state.decisions.keys()):
+        for decision in decisions(connection, number, tables.decision.c.number.in_(gone)):
+            state.hold(decision)
+
+
+def recalled(connection: Connection, number: int, state: State, commands: Iterable[Command]) -> Iterator[Decision]:
+    """The decisions that the commands name and the state does not hold."""
+    numbers, keys = set(), set()
+    for command in commands:
+        if isinstance(command, (Tell, Void, Charge, Extend, Amend)) and command.decision not in state.decisions:
+            numbers.add(command.decision)
+        elif isinstance(command, Ask) and command.key is not None and command.key not in state.keys:
+            keys.add(command.key)
+    table = tables.decision
+    if numbers:
+        yield from decisions(connection, number, table.c.number.in_(sorted(numbers)))
+    if keys:
+        yield from decisions(connection, number, table.c.key.in_(sorted(keys)))
+
+
+def writer_of(connection: Connection, number: int, seq: int) -> str | None:
+    """The name of the transaction that wrote an event."""
+    table = tables.event
+    return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
+
+
+def _record(seq: int, at: int, body: str, before: str | None) -> Record:
+    try:
+        return Record(seq, at, from_json(body), before)
+    except (msgspec.DecodeError, RecursionError):  # the second where brackets are nested by the thousand
+        raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
+
+
+def _arms_of(state: State, record: Record) -> Iterable[int]:
+    """The arms whose rows an event changes that is about no decision."""
+    event = record.event
+    if isinstance(event, Opened):
+        return range(len(event.arms))
+    if isinstance(event, Warmed):
+        return event.arms
+    if isinstance(event, Added):
+        return [state.indices[event.arm.name]]
+    if isinstance(event, (Disabled, Enabled)):
+        return [event.arm]
+    return []
+
+
+def _campaign(state: State) -> dict[str, Any]:
+    return {
+        "seq": state.seq,
+        "at": state.at,
+        "budget": state.budget,
+        "spent": state.spent,
+        "reserved": state.reserved,
+        "reward": state.reward,
+        "paused": state.paused,
+        "ended": state.ended,
+        "head": state.head,
+    }
+
+
+@cache
+def _upsert(table: sa.Table, dialect: str) -> Any:
+    """An INSERT that changes the row where it is there."""
+    new = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    rest = [column.name for column in table.c if not column.primary_key]
+    return new.on_conflict_do_update(index_elements=["campaign", "number"], set_={k: new.excluded[k] for k in rest})
+
+
+class _Clock(sa.sql.functions.GenericFunction[int]):
+    """The server's clock in microseconds, one for all its workers; NULL where there is no server."""
+
+    type = sa.BigInteger()
+    inherit_cache = True
+
+
+@compiles(_Clock)
+def _no_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+    return "NULL"
+
+
+@compiles(_Clock, "postgresql")
+def _its_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+    return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+
+_LINE = [tables.event.c[name] for name in ("seq", "at", "body", "before")]
+_LOCK = (
+    sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"))
+    .where(tables.campaign.c.name == sa.bindparam("name_"))
+    .with_for_update()
+)
+_LATER = (
+    sa.select(*_LINE)
+    .where(tables.event.c.campaign == tables.campaign.c.id, tables.campaign.c.name == sa.bindparam("name_"))
+    .where(tables.event.c.seq > sa.bindparam("after"))
+    .order_by(tables.event.c.seq)
+)
+_NEW_EVENT = sa.insert(tables.event)
+_SET_CAMPAIGN = (
+    sa.update(tables.campaign)
+    .where(tables.campaign.c.id == sa.bindparam("id_"))
+    .values({name: sa.bindparam(name) for name in tables.campaign.c.keys() if name not in ("id", "name")})  # noqa: SIM118
+)
+# What is written is in the order of the columns.
+assert tables.decision.c.keys() == ["campaign", *_DECISION_FIELDS]  # noqa: S101
+assert tables.arm.c.keys() == ["campaign", "number", *_ARM_FIELDS]  # noqa: S101

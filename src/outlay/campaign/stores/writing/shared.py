@@ -1,0 +1,266 @@
+"""The stores that this process has open: one engine, one writing connection and one writer each, for all campaigns.
+
+A batch is one transaction: lock its campaigns, catch up, decide, write, commit, then answer. Events and the rows
+derived from them are written together or not at all; where COMMIT fails, everyone hears of it.
+"""
+
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from outlay.campaign.ledger.commands import Command, Void
+from outlay.campaign.stores.batch import Done, settled_first
+from outlay.campaign.stores.db import rows, sqlite_file
+from outlay.campaign.stores.db.address import parsed
+from outlay.campaign.stores.db.database import connect, in_plain_words, is_rival, is_sqlite, lost, of_one_job, where
+from outlay.campaign.stores.db.driver import Talk, talk
+from outlay.campaign.stores.db.turns import Turns
+from outlay.campaign.stores.writing.book import Book
+from outlay.campaign.stores.writing.job import Job
+from outlay.campaign.stores.writing.writer import Writer
+from outlay.errors import OutlayError, StoreError
+
+PATIENCE = 60.0  # seconds to go on trying while a server is away
+UNRECEIVED = "nobody received it"  # why such a pull is voided
+
+Key = tuple[int, str, sqlite_file.Identity | None]  # the process, the address, and which file has it
+_stores: dict[Key, "SharedStore"] = {}
+_registry = threading.Lock()
+
+
+def _begin_anew() -> None:
+    """In a forked process: the lock may be held by a thread that is gone. What was open stays, and is not touched."""
+    global _registry
+    _registry = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+
+
+def held(store: object, new: bool) -> "SharedStore":
+    """The store of this address, for one campaign more; `new`, it may be made."""
+    while True:
+        key = _key(store, new)
+        with _registry:
+            shared = _stores.get(key)
+            if shared is not None:
+                shared.campaigns += 1
+                return shared
+        engine = connect(store, new=new)
+        if is_sqlite(engine):
+            key = _key(store, new)
+        with _registry:
+            if key not in _stores:
+                _stores[key] = SharedStore(engine, key)
+                return _stores[key]
+        engine.dispose()  # somebody else was faster
+
+
+def _key(store: object, new: bool) -> Key:
+    url = parsed(store)
+    if url.get_backend_name() != "sqlite":
+        return os.getpid(), url.render_as_string(hide_password=False), None
+    path = sqlite_file.checked_path(url, new)
+    return os.getpid(), str(path), sqlite_file.identity(path)
+
+
+class Share:
+    """What a batch brings for one campaign: its jobs, and what they come to."""
+
+    def __init__(self, book: Book, jobs: list[Job]) -> None:
+        self.book = book
+        self.jobs = [jobs[i] for i in settled_first([job.commands for job in jobs])]
+        self.voids = list(book.unwanted)
+        self.done: Done | None = None
+        self.taken: list[Job] = []
+        self.error: BaseException | None = None
+
+    def decide(self, connection: Connection, found: rows.Found | None, by: str) -> None:
+        """Decide for those who still wait; what is wrong with this campaign is its callers' affair alone."""
+        self.error, self.done = None, None
+        self.taken = [job for job in self.jobs if job.wanted]
+        commands: list[Command] = [Void(number, UNRECEIVED) for number in self.voids]
+        for job in self.taken:
+            commands += job.commands
+        try:
+            self.book.find(connection, found, by)
+            self.done = self.book.decide(connection, commands)
+        except OutlayError as error:
+            self.refuse(error)
+
+    def answer(self) -> None:
+        """Give each job its replies, now that they are kept."""
+        del self.book.unwanted[: len(self.voids)]
+        start = len(self.voids)
+        for job in self.taken:
+            assert self.done is not None  # noqa: S101 (it was decided)
+            job.replies = self.done.replies[start : start + len(job.commands)]
+            start += len(job.commands)
+
+    def refuse(self, error: BaseException) -> None:
+        """Tell each job why nothing came of it."""
+        self.error = error
+        self.book.forget()
+        for job in self.jobs:
+            job.error = error
+
+
+class SharedStore:
+    """A store that is open; it closes with the last campaign that is let go."""
+
+    def __init__(self, engine: Engine, key: Key) -> None:
+        self.engine, self._key = engine, key
+        self.campaigns = 1  # that use it
+        self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
+        self._connection: Connection | None = None
+        self._file = where(engine) if is_sqlite(engine) else None
+        self._turns = None if self._file is None else Turns(Path(self._file))
+        self._me, self._batches = uuid.uuid4().hex[:20], count()
+        self.writer = Writer(self._serve, self._leave, where(engine))
+
+    def _leave(self, book: Book) -> bool:
+        """One campaign less; True where it was the last, and all is let go."""
+        book.closed = True
+        book.forget()
+        with _registry:
+            self.campaigns -= 1
+            if self.campaigns:
+                return False
+            del _stores[self._key]
+        if self._connection is not None:
+            self._connection.close()
+        self.engine.dispose()
+        if self._turns is not None:
+            self._turns.close()
+        return True
+
+    def _serve(self, jobs: list[Job]) -> None:
+        """One transaction for all; but one for each who opened the same campaign again, and knows it for himself."""
+        rounds: list[dict[str, Share]] = []
+        for book, theirs in _by_book(jobs).items():
+            share = Share(book, theirs)
+            free = next((shares for shares in rounds if book.name not in shares), None)
+            if free is None:
+                rounds.append({book.name: share})
+            else:
+                free[book.name] = share
+        for shares in rounds:
+            # In the same order everywhere, so that no two processes wait for each other.
+            self._serve_all(sorted(shares.values(), key=lambda share: (share.book.id or 0, share.book.name)))
+
+    def _serve_all(self, shares: list[Share]) -> None:
+        """One transaction; where something fails that is no fault of the store, one for each job."""
+        try:
+            self._within_patience(shares)
+        except BaseException as error:  # everyone in the batch must hear of it; the thread goes on
+            jobs = [job for share in shares for job in share.jobs]
+            for share in shares:
+                share.refuse(error)
+            if len(jobs) > 1 and of_one_job(error):
+                for job in jobs:
+                    job.error = None
+                    self._serve_all([Share(job.book, [job])])
+            return
+        for share in shares:
+            if share.error is None:
+                share.answer()
+                share.book.tidy()
+
+    def _within_patience(self, shares: list[Share]) -> None:
+        """`_transact`, tried again while a server is away or others are in the way, never done twice."""
+        deadline = time.monotonic() + PATIENCE
+        pause = 0.05
+        self._unanswered = None
+        while True:
+            opening = any(share.book.id is None for share in shares)
+            try:
+                self._transact(shares)
+                return
+            except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
+                self._forget(shares)
+                rivalled = opening and is_rival(error)  # somebody opened the campaign at the same moment
+                if is_sqlite(self.engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:
+                    with in_plain_words(self.engine):
+                        raise
+                time.sleep(pause)
+                pause = min(2.0, pause * 2)
+            except BaseException:
+                self._forget(shares)
+                raise
+
+    def _transact(self, shares: list[Share]) -> None:
+        connection = self._connection = self._connection or self.engine.connect()
+        with self._turn():
+            talking = talk(connection)
+            found = rows.lock(talking, [(share.book.name, share.book.seq) for share in shares])
+            if not self._is_kept(connection, shares, found):
+                self._unanswered = None
+                batch = f"{self._me}-{next(self._batches):x}"
+                for share, there in zip(shares, found, strict=True):
+                    share.decide(connection, there, batch)
+                self._write(talking, [share for share in shares if share.error is None], batch)
+            self._check_file()
+            talking.commit()
+            talking.hear()
+        if connection.in_transaction():  # in SQLAlchemy's eyes
+            connection.commit()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The time in which this process may write, where several share a file; a server has an order of its own."""
+        if self._turns is None:
+            yield
+            return
+        self._turns.begin()
+        try:
+            yield
+        finally:
+            self._turns.end()
+
+    def _write(self, talking: Talk, shares: list[Share], batch: str) -> None:
+        written = []
+        for share in shares:
+            if share.done is not None and share.done.records:
+                share.book.keep_snapshot(talking.connection)
+                written.append(rows.Written(share.book.number, share.book.known(), share.done.records, batch))
+        if written:
+            self._unanswered = batch
+            rows.write(talking, written)
+
+    def _check_file(self) -> None:
+        """Refuse to go on with a file that has lost its name: what is written there is found by nobody."""
+        if self._file is not None and sqlite_file.identity(self._file) != self._key[2]:
+            raise StoreError(f"{self._file} was removed or replaced while it was open: open the campaign anew")
+
+    def _is_kept(self, connection: Connection, shares: list[Share], found: Sequence[rows.Found | None]) -> bool:
+        """Whether the batch whose COMMIT was not answered is in the ledger: all of it is, or nothing."""
+        if self._unanswered is None:
+            return False
+        for share, there in zip(shares, found, strict=True):
+            if there is not None and share.done is not None and share.done.records:
+                return rows.writer_of(connection, there.id, share.done.records[-1].seq) == self._unanswered
+        return False
+
+    def _forget(self, shares: list[Share]) -> None:
+        """Drop what is known: the ledger knows better."""
+        for share in shares:
+            share.book.forget()
+        if self._connection is not None:
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
+
+
+def _by_book(jobs: list[Job]) -> dict[Book, list[Job]]:
+    books: dict[Book, list[Job]] = {}
+    for job in jobs:
+        books.setdefault(job.book, []).append(job)
+    return books

@@ -1,0 +1,170 @@
+"""The daily verbs of a campaign: `ask` and `tell`, one at a time and many at once, each with its form for asyncio."""
+
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from outlay.campaign.answers.replies import Answer, Pull, Receipt, Reply
+from outlay.campaign.ledger import commands as c
+from outlay.campaign.notes import metadata_of, tags_of
+from outlay.campaign.samples import triples
+from outlay.campaign.settings import Amount
+from outlay.campaign.terms import label, micros
+from outlay.campaign.verbs.hand import OpenPull, Settling, settled
+from outlay.campaign.verbs.news import News
+from outlay.campaign.verbs.steps import Steps, Until, later, once, seconds_of, verb
+from outlay.campaign.verbs.waiting import Line, Pauses
+from outlay.checks import whole
+from outlay.errors import BadParameter, NotNow, PullOver
+
+MOST_AT_ONCE = 10_000  # asks or tells in one call
+AT_LEAST = 1.0  # seconds that a store has to answer, however soon a wait ends
+
+
+class Asking(Settling):
+    """A mix-in with the verbs that spend; `Campaign` adds how it is opened, managed and read."""
+
+    _news: News
+    _line: Line  # of those who wait for a pull
+
+    @verb
+    def ask(
+        self,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[OpenPull | None]:
+        """The next pull, or None when the campaign has ended.
+
+        Args:
+            key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
+                lost, and raises `PullOver` once that pull is over.
+            ttl: seconds after which the pull expires, instead of the campaign's.
+            wait: where no pull can be named at the moment, wait until one can; otherwise NotNow is raised.
+            timeout: seconds to wait at most, for a pull or for a store that others hold.
+            tags: a few words to find the pull by, see `pulls`.
+            metadata: a small JSON object that is kept with it.
+
+        Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment; StoreBusy, if the store did
+        not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is voided, unless it has a key, by which
+        it can be asked for again.
+        """
+        command = _ask(key, ttl, tags_of("ask", tags), metadata_of("ask", metadata))
+        seconds = seconds_of("ask", timeout)
+        if not isinstance(wait, bool):
+            raise BadParameter("ask", "wait", "True or False", wait)
+        pull: Pull | None = yield from self._waiting(command, seconds) if wait else once(command, seconds)
+        return None if pull is None else OpenPull.of(pull, self)
+
+    @verb
+    def ask_many(
+        self,
+        n: int,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[list[OpenPull]]:
+        """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
+
+        Raises NotNow if there is none although the campaign has not ended; CampaignConflict for a key that was used
+        with another ttl. Asking again with the same key leaves out those that are over; `PullOver` if all are.
+        """
+        n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
+        if key is not None:
+            key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
+        one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
+        keys = [None if key is None else c.one_of_many(key, i, self._state.terms.format) for i in range(n)]
+        replies: list[Reply] = yield [one._replace(key=key) for key in keys]
+        pulls = [OpenPull.of(reply, self) for reply in replies if isinstance(reply, Pull)]
+        for reply in replies:
+            if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
+                raise reply
+        return pulls
+
+    @verb
+    def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> Steps[list[Receipt]]:
+        """Record many outcomes, each (pull, cost, reward); if one is refused, the others count, and it raises."""
+        rows = list(triples("tell_many", "outcomes", outcomes))
+        tells = [self._tell(*row) for row in rows]
+        whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
+        replies: list[Reply] = (yield [*tells]) if tells else []
+        for (pull, _, _), reply in zip(rows, replies, strict=True):
+            if isinstance(reply, Receipt):
+                settled(pull)
+        return cast("list[Receipt]", answers(replies))
+
+    aask, aask_many, atell_many = later(ask), later(ask_many), later(tell_many)
+
+    def __iter__(self) -> Iterator[OpenPull]:
+        """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
+        while (pull := self.ask(wait=True)) is not None:
+            yield pull
+
+    async def __aiter__(self) -> AsyncIterator[OpenPull]:
+        """The same for asyncio."""
+        while (pull := await self.aask(wait=True)) is not None:
+            yield pull
+
+    def _waiting(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
+        """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
+
+        An ask with a key tries before it stands behind others: its pull may be there already, and they may wait for it.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        settling, line = self._news.settled, self._line
+        refusal = NotNow(f"{len(line)} others wait for a pull", 1.0)
+        if command.key is not None or not len(line):
+            try:
+                return cast("Pull | None", (yield from once(command, _at_the_store(end))))
+            except NotNow as error:
+                refusal = error
+        turn, pauses = line.join(), Pauses(settling)
+        try:
+            while not turn.done():
+                yield Until(turn, _left(end, refusal))
+            while True:
+                seen = settling.seen
+                try:
+                    return cast("Pull | None", (yield from once(command, _at_the_store(end))))
+                except NotNow as error:
+                    refusal = error
+                left = _left(end, refusal)
+                yield from pauses.next(seen, refusal.retry_after if left is None else min(left, refusal.retry_after))
+        finally:
+            line.leave(turn)
+
+
+def answers(replies: list[Reply]) -> list[Answer]:
+    """What the commands came to; the first error that one met is raised."""
+    found: list[Answer] = []
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+        found.append(reply)
+    return found
+
+
+def _ask(key: str | None, ttl: float | None, tags: tuple[str, ...], metadata: dict[str, Any] | None) -> c.Ask:
+    named = None if key is None else label("ask", "key", key)
+    return c.Ask(named, None if ttl is None else micros("ask", ttl), tags, metadata)
+
+
+def _at_the_store(end: float | None) -> float | None:
+    """The seconds that the store has to answer, where a wait ends then."""
+    return None if end is None else max(AT_LEAST, end - time.monotonic())
+
+
+def _left(end: float | None, refusal: NotNow) -> float | None:
+    """The seconds that are left; the refusal is raised where there are none."""
+    if end is None:
+        return None
+    left = end - time.monotonic()
+    if left <= 0:
+        raise refusal
+    return left

@@ -1,0 +1,132 @@
+"""How a campaign is read: what it is, how it stands, its events, its pulls, and hooks on what happens."""
+
+import asyncio
+from collections.abc import Callable
+
+from outlay.campaign.answers.frames import Rows
+from outlay.campaign.answers.history import Entry, entries
+from outlay.campaign.answers.pulls import IN_THE_LEDGER, PullStatus, Wanted, pull_status
+from outlay.campaign.answers.replies import Status
+from outlay.campaign.ledger.state import Said, State
+from outlay.campaign.notes import tag_of
+from outlay.campaign.stores.protocol import Store
+from outlay.campaign.terms import label
+from outlay.campaign.verbs.hooks import Hook, Hooks
+from outlay.campaign.verbs.steps import later
+from outlay.checks import whole, word
+from outlay.errors import StoreError
+from outlay.policies.protocol import Policy
+
+
+class Reading:
+    """A mix-in with what changes nothing."""
+
+    _ledger: Store
+    _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
+    _policy: Policy | None
+    _hooks: Hooks
+
+    def status(self) -> Status:
+        """How the campaign stands."""
+        return self._ledger.status()
+
+    def history(self, after: int = 0) -> Rows[Entry]:
+        """The events in order, starting after event number `after`; `.frame()` makes them a DataFrame."""
+        after = whole("history", "after", after, at_least=0)
+        state = self._ledger.state()
+        return Rows(Entry, entries(self._ledger.records(after), state.unit, [arm.name for arm in state.arms]))
+
+    def pulls(
+        self,
+        standing: Said | None = None,
+        tag: str | None = None,
+        key: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Rows[PullStatus]:
+        """The pulls in the order in which they were asked for, those that fit; `.frame()` makes them a DataFrame.
+
+        Args:
+            standing: only those that are "open", "told", "void" or "expired".
+            tag: only those that were asked for with this tag.
+            key: only the one that was asked for with this key.
+            after: only those after the decision of this number.
+            limit: at most so many.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a"], 5)
+        >>> pull = campaign.ask(tags=["nightly"], metadata={"user": 17})
+        >>> [(each.arm, each.standing, each.metadata) for each in campaign.pulls(tag="nightly")]
+        [('a', 'open', {'user': 17})]
+        """
+        wanted = Wanted(
+            None if standing is None else IN_THE_LEDGER[word("pulls", "standing", standing, tuple(IN_THE_LEDGER))],
+            None if tag is None else tag_of("pulls", tag),
+            None if key is None else label("pulls", "key", key),
+            whole("pulls", "after", after, at_least=0, at_most=2**63 - 1),
+            None if limit is None else whole("pulls", "limit", limit, at_least=0),
+        )
+        found, state = self._ledger.find(wanted), self._ledger.state()
+        names = [arm.name for arm in state.arms]
+        return Rows(PullStatus, (pull_status(each, state.unit, names) for each in found))
+
+    def on(self, kind: str, hook: Hook) -> Callable[[], None]:
+        """Have `hook(entry)` called with every event of this kind from now on; return what ends that.
+
+        Args:
+            kind: of event, as `history` names it: "told", "expired", "exhausted", …; "*" for all.
+            hook: called in a thread of its own, in the order of the ledger, after the event was committed, whoever
+                wrote it; those of other processes within a second. What it raises is logged, and harms nobody.
+        """
+        return self._hooks.add(kind, hook)
+
+    async def ahistory(self, after: int = 0) -> list[Entry]:
+        """`history` for asyncio."""
+        return await asyncio.to_thread(lambda: list(self.history(after)))
+
+    async def apulls(
+        self,
+        standing: Said | None = None,
+        tag: str | None = None,
+        key: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> list[PullStatus]:
+        """`pulls` for asyncio."""
+        return await asyncio.to_thread(lambda: list(self.pulls(standing, tag, key, after, limit)))
+
+    astatus = later(status)
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return self._state.name
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of its arms, including those added or disabled since it was opened."""
+        return tuple(arm.name for arm in self._ledger.state().arms)
+
+    @property
+    def budget(self) -> float:
+        """The budget as it is now."""
+        state = self._ledger.state()
+        return state.unit.amount(state.budget)
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy that chooses; None if it is not built in and was not passed when the campaign was opened."""
+        return self._policy
+
+    def __repr__(self) -> str:
+        try:
+            s = self.status()
+        except StoreError as error:
+            return f"<Campaign {self.name!r}: {error}>"
+        return f"<Campaign {s.name!r}: {s.phase}, {s.spent:g} of {s.budget:g} spent in {s.pulls} pulls by {s.policy}>"
+
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.status()._repr_html_()
+        except StoreError:
+            return None  # a notebook shows the repr
