@@ -15,8 +15,9 @@ def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
     """N·f(c) less what the best policy earns that knows the means, up to O(1): 0 inside an edge.
 
     At a vertex, c = E[X_k], it is (λ₋ − λ₊)·σ·√(N/2π), with λ₋ and λ₊ the slopes of the hull on both sides and σ the
-    standard deviation of arm k's cost, the least of several arms at that point. Beside it, at z = (c − E[X_k])·√N/σ standard deviations, φ(z) − |z|·Φ(−|z|)
-    takes the place of 1/√(2π): the √N term fades as c moves into an edge. Both ends of the edge are counted.
+    standard deviation of arm k's cost, the least of several arms at that point. Beside it, z = (c − E[X_k])·√N/σ
+    standard deviations away, φ(z) − |z|·Φ(−|z|) takes the place of 1/√(2π): the √N term fades as c moves into an edge.
+    Both ends of the edge are counted.
 
     >>> from outlay.arms import Constant, Gaussian, Problem
     >>> problem = Problem([Constant(0.1, 0.3), Gaussian(0.4, 0.6, 0.2, 0.1), Constant(1.0, 0.9)])
