@@ -158,6 +158,9 @@ def test_the_loss_of_known_costs_and_of_wild_ones():
     with pytest.raises(NotCovered, match="finite variance, and arm 'arm 0' has none"):
         fluid_loss(wild, 10.0, 10)
     assert fluid_loss(FREE, 1.0, 10) == 0.0
+    twins = Problem([Gaussian(0.4, 0.6, 0.3, 0.1), Gaussian(0.4, 0.6, 0.2, 0.5), Constant(1.0, 0.9)])
+    steady = Problem(twins.arms[1:])  # who knows the means pulls the steadier of two
+    assert fluid_loss(twins, 400.0, 1000) == fluid_loss(steady, 400.0, 1000) > 0
     gaussian = Problem([Gaussian(0.1, 0.3, 0.1, 0.1), Bernoulli(0.4, 0.6)])
     half = (3.0 - 1.0) * 0.1 * math.sqrt(100 / (2 * math.pi))
     assert fluid_loss(gaussian, 10.0, 100) == pytest.approx(half, rel=1e-3)

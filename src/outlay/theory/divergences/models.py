@@ -29,7 +29,7 @@ from outlay.theory.divergences.student import known_spread
 
 @runtime_checkable
 class HasDivergence(Protocol):
-    """A law of your own that brings its own D*."""
+    """A law of your own that brings its own D*; if it takes `worth` beside `rate`, also where requests have one."""
 
     def divergence(self, rate: float, /) -> float:
         """Return D* against this rate, which is above the law's own."""
