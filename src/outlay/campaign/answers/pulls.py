@@ -1,7 +1,7 @@
 """The pulls of a campaign as a table: one row per decision, what became of it, and what its asker noted about it."""
 
 from datetime import datetime
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from outlay.campaign.answers.replies import when
 from outlay.campaign.ledger.agreement import plain_key, spellings
@@ -9,7 +9,8 @@ from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Decision, Said, Standing, said
 
-IN_THE_LEDGER: dict[str, Standing] = {said(standing): standing for standing in get_args(Standing)}
+_STANDINGS: tuple[Standing, ...] = ("pending", "told", "voided", "expired")
+IN_THE_LEDGER: dict[str, Standing] = {said(standing): standing for standing in _STANDINGS}
 
 Found = tuple[Decision, Asked]  # a decision as it stands, and the event that made it
 

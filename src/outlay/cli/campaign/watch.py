@@ -45,11 +45,15 @@ def _go_on(watching: "Watch", console: "Console", every: float) -> None:
     from outlay.cli.campaign.picture import picture
 
     last = picture(watching.look(), console.width)
+    live = Live(last, console=console, screen=True, auto_refresh=False)
     try:
-        with Live(last, console=console, screen=True, auto_refresh=False) as live:
-            while True:
-                live.update(last, refresh=True)
-                time.sleep(every)
-                last = picture(watching.look(), console.width)
+        live.start()  # within: Ctrl-C in the middle of it must leave the screen as it was, too
+        while True:
+            live.update(last, refresh=True)
+            time.sleep(every)
+            last = picture(watching.look(), console.width)
     except KeyboardInterrupt:
+        live.stop()
         console.print(last)
+    finally:
+        live.stop()
