@@ -169,3 +169,22 @@ def test_what_is_no_choice() -> None:
     pull: Any = asked(Campaign(["a"], 9))
     with pytest.raises(BadParameter, match="choice of on_error must be one of charge, void; got 'ignore'"):
         pull.on_error("ignore")
+
+
+def test_a_pull_of_another_campaign_is_refused() -> None:
+    """Decisions are numbered in each campaign alike: taken by its number, it would settle somebody else's."""
+    ours, theirs = (Campaign(["a", "b"], 10, name=name, seed=1) for name in ("staging", "prod"))
+    pull = theirs.ask()
+    assert pull is not None
+    with pytest.raises(
+        BadParameter, match="pull of tell must be one of campaign 'staging'; got \"one of campaign 'prod'\""
+    ):
+        ours.tell(pull, 5, 1)
+    assert ours.status().spent == 0
+    assert theirs.tell(pull, 5, 1).cost == 5
+
+
+def test_a_campaign_does_not_learn_from_itself() -> None:
+    campaign = Campaign({"a": 1}, 10)
+    with pytest.raises(BadParameter, match="samples of warm_start must be those of another campaign"):
+        campaign.warm_start(campaign)

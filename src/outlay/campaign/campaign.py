@@ -20,6 +20,7 @@ from outlay.campaign.verbs.news import news_of
 from outlay.campaign.verbs.reading import Reading
 from outlay.campaign.verbs.steps import later, transact
 from outlay.campaign.verbs.waiting import Line
+from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
 
@@ -131,6 +132,8 @@ class Campaign(Asking, Managing, Reading):
         """
         key = label("warm_start", "key", key if key is not None else uuid.uuid4().hex)
         if isinstance(samples, Campaign):
+            if samples is self:
+                raise BadParameter("warm_start", "samples", "those of another campaign: its own it knows", samples)
             source, rows = f"campaign {samples.name}", iter(samples_of(samples.history()))
         else:
             source, rows = "log", triples("warm_start", "samples", samples)

@@ -143,7 +143,7 @@ class Settling:
     @verb
     def void(self, pull: Pull | int, reason: str = "") -> Steps[None]:
         """Say that a pull was never made: nothing is charged and nothing learned."""
-        yield c.Void(number_of("void", pull), _note("void", reason))
+        yield c.Void(self._number("void", pull), _note("void", reason))
         settled(pull)
 
     @verb
@@ -152,29 +152,35 @@ class Settling:
 
         For calls that failed at an unknown cost: it stands as expired, as if its time were over.
         """
-        yield c.Charge(number_of("charge", pull))
+        yield c.Charge(self._number("charge", pull))
         settled(pull)
 
     @verb
     def extend(self, pull: Pull | int, ttl: float) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now."""
-        yield c.Extend(number_of("extend", pull), micros("extend", ttl))
+        yield c.Extend(self._number("extend", pull), micros("extend", ttl))
 
     @verb
     def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> Steps[Receipt]:
         """Correct what was told, on the record; the policy learns the correction if its memory can."""
         units, rounded = self._state.unit.measured("amend", "cost", cost)
         given = checked_reward("amend", reward)
-        receipt: Receipt = yield c.Amend(number_of("amend", pull), units, given, _note("amend", reason), rounded)
+        receipt: Receipt = yield c.Amend(self._number("amend", pull), units, given, _note("amend", reason), rounded)
         return receipt
 
     atell, avoid, acharge = later(tell), later(void), later(charge)
     aextend, aamend = later(extend), later(amend)
 
+    def _number(self, owner: str, pull: Pull | int) -> int:
+        """The decision's number; decisions of other campaigns have the same numbers, so their pulls are refused."""
+        if isinstance(pull, OpenPull) and (theirs := pull._campaign._state.name) != (ours := self._state.name):
+            raise BadParameter(owner, "pull", f"one of campaign {ours!r}", f"one of campaign {theirs!r}")
+        return number_of(owner, pull)
+
     def _tell(self, pull: Pull | int, cost: Amount, reward: float) -> c.Tell:
         units, rounded = self._state.unit.measured("tell", "cost", cost)
         arm = pull.arm if isinstance(pull, Pull) else None
-        return c.Tell(number_of("tell", pull), units, checked_reward("tell", reward), arm, rounded)
+        return c.Tell(self._number("tell", pull), units, checked_reward("tell", reward), arm, rounded)
 
 
 def settled(pull: object) -> None:
