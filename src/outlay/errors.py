@@ -160,5 +160,8 @@ class InterpretedWarning(RuntimeWarning):
 
 def _shown(value: object) -> str:
     """`repr`, on one line and cut to a readable length."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # nested too deep, a number too long, or a repr of the user's own that raises
+        text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else text[:77] + "..."

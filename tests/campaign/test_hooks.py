@@ -1,6 +1,7 @@
 """Hooks on events, and what is written to the log: after the commit, in order, and harming nobody."""
 
 import logging
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -172,3 +173,15 @@ def test_opening_is_logged_and_nothing_is_printed(
         "campaign 'default' opened, with 1 of 9 spent, run by Thrifty",
     ]
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_hook_that_exits_ends_no_other(tmp_path: Path) -> None:
+    heard = Heard()
+    with Campaign({"a": 1}, 9, store=f"sqlite:///{tmp_path}/a.db") as campaign:
+        campaign.on("asked", lambda _: sys.exit(3))
+        campaign.on("told", heard)
+        for _ in range(3):
+            pull = campaign.ask()
+            assert pull is not None
+            pull.tell(0.5, 1)
+        heard.wait_for(3)

@@ -1,6 +1,7 @@
 """Tags, metadata and `pulls`: kept in the ledger, bounded, found again in every store; and tables for pandas."""
 
 import builtins
+import enum
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -160,7 +161,7 @@ def test_what_fits_is_taken() -> None:
         ({"tag": ""}, "tag of pulls must be a string of 1 to 64 printable characters; got ''"),
         ({"key": 5}, "key of pulls must be 1 to 200 printable characters; got 5"),
         ({"after": -1}, "after of pulls must be a whole number ≥ 0"),
-        ({"limit": 1.5}, "limit of pulls must be a whole number ≥ 0; got 1.5"),
+        ({"limit": 1.5}, "limit of pulls must be a whole number ≥ 0 and ≤ 9.22337e.18; got 1.5"),
     ],
 )
 def test_what_pulls_cannot_be_asked(arguments: Any, said: str) -> None:
@@ -224,3 +225,36 @@ def test_without_pandas_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) ->
     for table in (campaign.status(), campaign.pulls(), campaign.history()):
         with pytest.raises(MissingExtra, match=r"frame needs pandas: pip install 'outlay\[simulate\]'"):
             table.frame()
+
+
+class Word(str, enum.Enum):  # noqa: UP042 (as many programs have it)
+    """Which prints as Word.A in some versions of Python, and is the string alpha."""
+
+    A = "alpha"
+
+
+class Odd(str):
+    """A string that prints as something that no database takes."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\ud800" * 1000
+
+
+def test_notes_are_the_strings_themselves_whatever_they_print_as(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign({"a": 1}, 9, store=store) as campaign:
+        campaign.ask(tags=[Word.A, Odd("q")], metadata={Word.A: Word.A, "odd": Odd("q")})
+        (pull,) = campaign.pulls(tag="alpha")
+        assert (pull.tags, pull.metadata) == (("alpha", "q"), {"alpha": "alpha", "odd": "q"})
+    assert verify(store).problems == ()
+
+
+def test_what_cannot_be_printed_is_refused_in_a_sentence() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    for metadata in ({"a": deep}, {"a": 10**5000}):
+        with pytest.raises(BadParameter, match=r"metadata of ask must be .*; got a dict that cannot be printed"):
+            Campaign({"a": 1}, 9).ask(metadata=metadata)

@@ -51,7 +51,7 @@ def untold(name: str, decision: int) -> None:
     _say(logging.WARNING, name, "decision %d was left without a tell: what was set aside is charged", decision)
 
 
-def broken_hook(name: str, kind: str, hook: object, error: Exception) -> None:
+def broken_hook(name: str, kind: str, hook: object, error: BaseException) -> None:
     """A user's hook raised."""
     _log.error("campaign %r: hook %r on %s raised", name, hook, kind, exc_info=error, extra={"campaign": name})
 

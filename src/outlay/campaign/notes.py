@@ -32,8 +32,9 @@ def tags_of(owner: str, tags: object) -> tuple[str, ...]:
 
 def tag_of(owner: str, tag: object, name: str = "tag", allowed: str = "") -> str:
     """One tag, as a plain string."""
-    if isinstance(tag, str) and tag.strip() and len(tag) <= LONGEST_TAG and tag.isprintable():
-        return str(tag)
+    plain = str.__str__(tag) if isinstance(tag, str) else ""  # its own text, whatever a subclass prints
+    if plain.strip() and len(plain) <= LONGEST_TAG and plain.isprintable():
+        return plain
     raise BadParameter(owner, name, allowed or f"a string of 1 to {LONGEST_TAG} printable characters", tag)
 
 
@@ -70,7 +71,7 @@ class _Plain:
         if isinstance(value, str):
             if len(value) > MOST_BYTES:
                 raise ValueError("too long")
-            return str(value)
+            return str.__str__(value)
         if isinstance(value, float):
             if not math.isfinite(value):
                 raise ValueError("not finite")
@@ -90,4 +91,4 @@ class _Plain:
         self._keys += len(value)
         if self._keys > MOST_KEYS or not all(isinstance(key, str) for key in value):
             raise ValueError("too many keys, or keys that are no strings")
-        return {str(key): self.made(part, depth + 1) for key, part in value.items()}
+        return {str.__str__(key): self.made(part, depth + 1) for key, part in value.items()}

@@ -6,7 +6,9 @@ the rules rely on. So the same check stands before the first event is written an
 
 from typing import Any, get_args
 
-from outlay.campaign.ledger.events import FORMAT, Added, AnyEvent, ArmTerms, Budgeted, Opened, Terms
+import msgspec
+
+from outlay.campaign.ledger.events import FORMAT, Added, AnyEvent, ArmTerms, Asked, Budgeted, Opened, Terms
 from outlay.campaign.ledger.money import MOST, Unit
 from outlay.campaign.settings import Expiry, Mode
 from outlay.checks import real, word
@@ -18,6 +20,8 @@ LONGEST_NOTE = 300  # of what is made of them: the key of a part, a policy with 
 MOST_ARMS = 100_000
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 MOST_MICROS = 10**15  # of a time span: 1e9 seconds
+LATEST = 253_402_300_799 * 10**6  # a time: the end of the year 9999
+MOST_NOTED, MOST_BYTES = 100, 10_000  # tags of a pull, bytes of its metadata: no ledger holds more
 DEEPEST = 16  # lists in lists among a policy's parameters
 SEPARATOR = "\u2063"  # between a key and the number of one of many asks: no key of a user can hold it
 
@@ -80,9 +84,32 @@ def check_event(event: AnyEvent) -> None:
         if isinstance(text, str) and not _printable(plain_key(text)):
             allowed = f"at most {LONGEST_NOTE} printable characters"
             raise BadParameter(type(event).__name__, field, allowed, text)
+    for field in ("ttl", "expires"):
+        micros = getattr(event, field, None)
+        if micros is not None:
+            _check_range(type(event).__name__, f"{field} in microseconds", micros, 1, LATEST)
+    if isinstance(event, Asked):
+        _check_notes(event)
     cost = getattr(event, "cost", None)
     if cost is not None:
         _check_range(type(event).__name__, "cost in units", cost, -MOST, MOST)
+
+
+def check_time(at: int) -> None:
+    """Refuse a time that no clock shows."""
+    _check_range(OWNER, "time of an event in microseconds", at, 0, LATEST)
+
+
+def _check_notes(event: Asked) -> None:
+    """What a user may have noted about a pull, within wider bounds than those that it was noted in."""
+    if len(event.tags) > MOST_NOTED or not all(tag and _printable(tag) for tag in event.tags):
+        raise BadParameter(
+            "Asked", "tags", f"at most {MOST_NOTED}, of at most {LONGEST_NOTE} printable characters", event.tags
+        )
+    if event.metadata is not None and len(msgspec.json.encode(event.metadata)) > MOST_BYTES:
+        raise BadParameter("Asked", "metadata", f"at most {MOST_BYTES} bytes of JSON", event.metadata)
+    if event.propensity is not None and not 0 <= event.propensity <= 1:
+        raise BadParameter("Asked", "propensity", "from 0 to 1", event.propensity)
 
 
 def label(owner: str, name: str, value: object) -> str:

@@ -9,7 +9,7 @@ from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.admission import Namer, admissible, choose
-from outlay.campaign.ledger.agreement import check_event
+from outlay.campaign.ledger.agreement import check_event, check_time
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
@@ -47,6 +47,7 @@ class Replay:
         doubt = None
         try:
             check_event(event)
+            check_time(record.at)
             doubt = None if state is None else self._doubt(state, record)
             return apply(state, record, policy), doubt and f"{title} {doubt}"
         except (ArithmeticError, LookupError, TypeError, ValueError, StoreError) as error:

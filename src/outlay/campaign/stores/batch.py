@@ -28,17 +28,25 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Poli
         if state is not None:
             state, more, _ = step(state, Sweep(), now)
             records += more
+        before = _mark(state)
         try:
             state, more, reply = step(state, command, now, policy)
         except PullOver as over:
             over.pull = pull_of(state, over.decision) if state else None
             replies.append(over)
         except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
+            if _mark(state) != before:
+                raise  # it came in the middle of a change: the store must fold its events anew
             replies.append(error)
         else:
             records += more
             replies.append(_shown(state, command, reply))
     return Done(state, records, replies)
+
+
+def _mark(state: State | None) -> tuple[int, ...]:
+    """What no command leaves as it was that has changed anything."""
+    return () if state is None else (state.seq, state.spent, state.reserved, len(state.pending), state.budget)
 
 
 def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:

@@ -15,7 +15,7 @@ from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Asked, Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Decision, State
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
 from outlay.campaign.stores.protocol import FORKED
@@ -42,8 +42,20 @@ class MemoryLedger:
         """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
         self._check_process()
         commands = [plain(command) for command in commands]
-        if not self._lock.acquire(timeout=-1 if timeout is None else timeout):
+        if timeout is None:
+            with self._lock:  # this form alone lets the lock go wherever Ctrl-C comes
+                done = self._done(commands)
+        elif not self._lock.acquire(timeout=timeout):
             raise StoreBusy(f"campaign {self._state.name!r} did not answer within {timeout:g} s")
+        else:
+            try:
+                done = self._done(commands)
+            finally:
+                self._lock.release()
+        tell(self._state.name, self._listeners, done.records)
+        return done.replies
+
+    def _done(self, commands: Sequence[Command]) -> Done:
         before = len(self._records)
         try:
             done = run(self._state, commands, self._clock.now(at_least=self._state.at))
@@ -52,10 +64,7 @@ class MemoryLedger:
             del self._records[before:]
             self._fold_anew()
             raise
-        finally:
-            self._lock.release()
-        tell(self._state.name, self._listeners, done.records)
-        return done.replies
+        return done
 
     def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
         """The same as a future, done already."""

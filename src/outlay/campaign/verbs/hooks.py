@@ -92,7 +92,7 @@ class Hooks:
         for wish in wishes:
             try:
                 wish.hook(entry)
-            except Exception as error:  # a user's code: whatever it raises, the campaign and other hooks go on
+            except BaseException as error:  # a user's code: whatever it raises, sys.exit too, the others go on
                 log.broken_hook(self._name, entry.kind, wish.hook, error)
 
 

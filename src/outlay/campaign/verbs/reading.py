@@ -32,7 +32,7 @@ class Reading:
 
     def history(self, after: int = 0) -> Rows[Entry]:
         """The events in order, starting after event number `after`; `.frame()` makes them a DataFrame."""
-        after = whole("history", "after", after, at_least=0)
+        after = whole("history", "after", after, at_least=0, at_most=2**63 - 1)
         state = self._ledger.state()
         return Rows(Entry, entries(self._ledger.records(after), state.unit, [arm.name for arm in state.arms]))
 
@@ -64,7 +64,7 @@ class Reading:
             None if tag is None else tag_of("pulls", tag),
             None if key is None else label("pulls", "key", key),
             whole("pulls", "after", after, at_least=0, at_most=2**63 - 1),
-            None if limit is None else whole("pulls", "limit", limit, at_least=0),
+            None if limit is None else whole("pulls", "limit", limit, at_least=0, at_most=2**63 - 1),
         )
         found, state = self._ledger.find(wanted), self._ledger.state()
         names = [arm.name for arm in state.arms]

@@ -121,9 +121,9 @@ class Writer:
             self._wake()
 
     def _wake(self) -> None:
-        if self._idle:
-            self._idle = False
+        if self._idle:  # Ctrl-C may come in between: a bell that rings twice harms nobody, one that never does all
             self._bell.open()
+            self._idle = False
 
     def _work(self) -> None:
         """Until the last campaign was let go."""
