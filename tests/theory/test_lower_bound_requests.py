@@ -10,7 +10,7 @@ from tests.theory.divergence_laws import LAWS
 
 from outlay.arms import Bernoulli, Constant, Discrete, Exponential, Gaussian, Pareto, Problem, catalogue
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory import divergence, lower_bound, request_gaps
+from outlay.theory import divergence, fluid, lower_bound, request_gaps
 from outlay.theory.requests.hull import bend
 
 ARMS = [
@@ -47,6 +47,22 @@ def test_inside_an_edge_every_arm_adds_its_gap_over_its_distance():
     assert gaps[:2].tolist() == [0.0, 0.0]
     wanted = sum(gaps[k] / divergence(ARMS[k], price, worth=worth) for k in (2, 3, 4))
     assert lower_bound(PROBLEM, budget=250.0, requests=1000) == pytest.approx(wanted)
+
+
+ODD = Gaussian(0.5, -1.25, 2.8, 0.15, 0.8)  # its nearest better law would refund
+
+
+@pytest.mark.parametrize("more", [(0.2, 0.6), (3 * 0.1, 3 * 0.3), (0.7 * 0.3, 0.7 * 0.9), (0.1 / 0.3, 1.0)])
+@pytest.mark.parametrize("requests", [1000, math.inf])
+def test_rounding_does_not_leave_the_first_edge(more, requests):
+    """Several arms on one ray from the origin: a request is worth exactly 0, and the bound is the paper's."""
+    wanted = lower_bound(Problem([Constant(0.1, 0.3), ODD]))
+    for pair in ([Constant(0.1, 0.3), Constant(*more)], [Constant(*more), Constant(0.1, 0.3)]):
+        problem = Problem([*pair, ODD])
+        found = fluid(problem, 150.0, requests)
+        assert (found.worth, found.low) == (0.0, None)
+        assert found.price == pytest.approx(3.0)
+        assert lower_bound(problem, budget=150.0, requests=requests) == pytest.approx(wanted)
 
 
 def test_arms_that_cost_nothing():

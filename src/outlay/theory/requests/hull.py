@@ -16,9 +16,7 @@ from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.formulas.prices import NOTHING, prices
-
-TIE = 1e-12  # relative difference of two numbers that only rounding tells apart
+from outlay.formulas.prices import NOTHING, TIE, prices
 
 
 class Fluid(NamedTuple):
