@@ -102,6 +102,15 @@ def test_at_a_vertex_gaussians_are_as_far_as_the_cone(correlation, at):
     assert lower_bound(problem, budget=at * 1000, requests=1000) == pytest.approx(max(ends), rel=1e-6)
 
 
+def test_at_the_first_vertex_better_laws_may_refund():
+    """The nearest law above both lines, {reward ≥ 1 + (cost − 1), reward ≥ 1 + (cost − 1)/2}, has a cost below 0."""
+    problem = Problem([Constant(1.0, 1.0), Constant(3.0, 2.0), ODD])
+    wanted = (0.5 + 0.5 * 0.5 + 1.25, 0.5 + 1.25)  # the gaps at the two ends of the prices
+    distance = cone_distance(ODD, (1.0, 1.0), 1.0, 0.5)
+    found = lower_bound(problem, budget=1000.0, requests=1000)
+    assert found == pytest.approx(max(wanted) / distance, rel=1e-6)
+
+
 def test_at_a_vertex_tables_are_as_far_as_both_constraints():
     """The primal with both half-planes, by SLSQP over the probabilities, against the largest dual of one."""
     vertex, left, right = Constant(0.5, 0.6), Constant(0.1, 0.3), Constant(1.0, 0.8)

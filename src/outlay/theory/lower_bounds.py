@@ -23,6 +23,7 @@ from outlay.theory.divergences import divergence, models
 from outlay.theory.requests.hull import Price, gaps_at, right_prices
 
 _PRECISION = 1e-9  # of the price at which an arm is farthest from a better one, relative to the range
+_HARDLY = 1e-300  # a worth that adds nothing to what is due, yet asks nothing of the mean cost of a better law
 
 
 @needed("theory.lower_bound")
@@ -110,7 +111,9 @@ def _distance(law: AnyLaw, at: list[Price], model: str | None) -> float:
 
     The better laws then are those above all lines through the vertex. Their means are a convex set (for laws known up
     to scale, in logarithms), in which divergences grow from the arm on, so the distance to it is that to the farthest
-    half-plane which holds it, and these are the half-planes of single prices. Nothing of the kind is known of a law
+    half-plane which holds it, and these are the half-planes of single prices. At the first vertex the steepest of them
+    has the worth 0, and is a half-plane like the others: no mean cost above 0 is asked for, as inside the first edge.
+    Nothing of the kind is known of a law
     that brings its own divergence.
     """
     if len(at) == 1:
@@ -123,7 +126,7 @@ def _distance(law: AnyLaw, at: list[Price], model: str | None) -> float:
 
     def far(share: float) -> float:
         price, worth = (a + share * (b - a) for a, b in zip(first, last, strict=True))
-        return divergence(law, price, model, worth=max(0.0, worth))
+        return divergence(law, price, model, worth=max(_HARDLY, worth))
 
     def near(share: float) -> float:
         distance = far(share)
