@@ -70,6 +70,15 @@ def test_gaps_that_only_rounding_parts_from_0_are_0():
     assert request_gaps(lower, 0.6, 1)[-1] == pytest.approx(1e-9, rel=1e-5)
 
 
+@pytest.mark.parametrize("requests", [2997, 2998, 3000, 3001, 3007])
+def test_a_vertex_is_one_where_only_rounding_parts_c_from_it(requests):
+    problem = Problem([Constant(0.1, 0.3), Constant(0.2, 0.6), Constant(0.9, 0.85)])
+    found = fluid(problem, 0.2 * requests, requests)
+    assert found == (pytest.approx(0.6), pytest.approx(0.25 / 0.7), pytest.approx(0.6 - 0.05 / 0.7), 1, 2, 0.0)
+    assert request_gaps(problem, 0.2 * requests, requests).tolist() == [pytest.approx(0.3 - 0.025 / 0.7), 0.0, 0.0]
+    assert vertex(problem, 0.2 * requests, requests) == 1
+
+
 def test_vertices_and_bends():
     assert [vertex(THREE, c, 1) for c in (0.05, 0.1, 0.25, 0.4, 0.7, 1.0, 2.0)] == [None, 0, None, 1, None, 2, None]
     assert vertex(THREE, 0.4 * (1 - 1e-15), 1) == vertex(THREE, 0.4 * (1 + 1e-15), 1) == 1

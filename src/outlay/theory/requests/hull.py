@@ -47,7 +47,8 @@ class Bend(NamedTuple):
 def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
     """What N = `requests` can bring for B = `budget` if each were shared out: value, prices, and the mix of arms.
 
-    At a vertex of the hull, where several prices are right, the price is that of more money (the edge to the right).
+    At a vertex of the hull, where several prices are right, the price is that of more money (the edge to the right);
+    a mean cost that only rounding tells from c is at the vertex.
     One of the two may be `math.inf`: without a limit to the requests it is the paper's problem, without one to the
     money the classical bandit. Arms may cost nothing on average, or refund.
 
@@ -62,7 +63,7 @@ def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
     """
     checked_problem("fluid", problem, free=True)
     c = per_request("fluid", budget, requests)
-    found = prices(problem.mean_costs, problem.mean_rewards, c)
+    found = prices(problem.mean_costs, problem.mean_rewards, c * (1 + TIE))  # an arm that costs c costs no more than it
     if requests == math.inf and found.worth > 0:
         name = problem.names[found.low]
         raise BadParameter("fluid", "requests", f"finite where {name!r} pays and costs nothing", requests)
@@ -70,7 +71,7 @@ def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
     share = 0.0
     if high is not None:
         left = 0.0 if low is None else float(problem.mean_costs[low])
-        share = (c - left) / (float(problem.mean_costs[high]) - left)
+        share = max(0.0, (c - left) / (float(problem.mean_costs[high]) - left))
     value = found.worth + found.price * c if found.price > 0 else found.worth
     return Fluid(value, found.price, found.worth, low, high, share)
 
