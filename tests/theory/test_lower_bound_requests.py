@@ -176,6 +176,13 @@ def test_a_law_of_ones_own():
         lower_bound(problem, budget=400.0, requests=1000)
 
 
+def test_where_no_arm_has_a_gap_it_is_the_number_0():
+    line = Problem([Constant(0.1, 0.3), Constant(0.2, 0.6)])
+    for bound in (lower_bound(line), lower_bound(line, budget=150.0, requests=1000)):
+        assert isinstance(bound, float)
+        assert bound == 0.0
+
+
 def test_not_covered():
     wild = Problem([Pareto(1.0, 1.0, 1.5, 3.0), Constant(0.5, 0.2)], names=["wild", "tame"])
     with pytest.raises(NotCovered, match="it is for arms of finite variances, and arm 'wild' has none"):
@@ -188,7 +195,13 @@ def test_not_covered():
 def test_bad_use_is_one_sentence():
     cases: list[tuple[dict[str, Any], str]] = [
         ({"requests": 10}, "budget of lower_bound must be a number where there are requests; got None"),
-        ({"budget": -1.0, "requests": 10}, "budget of fluid must be > 0; got -1.0"),
+        ({"budget": -1.0, "requests": 10}, "budget of lower_bound must be > 0; got -1.0"),
+        ({"budget": -3, "requests": math.inf}, "budget of lower_bound must be > 0; got -3"),
+        ({"budget": "x"}, "budget of lower_bound must be a finite number > 0; got 'x'"),
+        (
+            {"budget": math.inf, "requests": math.inf},
+            "requests of lower_bound must be finite where the budget is not; got inf",
+        ),
         (
             {"budget": 1.0, "requests": 10, "sharp": False},
             "sharp of lower_bound must be True with requests: the paper prints no bound for them; got False",

@@ -20,7 +20,7 @@ from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 from outlay.theory.divergences import divergence, models
-from outlay.theory.requests.hull import Price, gaps_at, right_prices
+from outlay.theory.requests.hull import Price, gaps_at, per_request, right_prices
 
 _PRECISION = 1e-9  # of the price at which an arm is farthest from a better one, relative to the range
 _HARDLY = 1e-300  # a worth that adds nothing to what is due, yet asks nothing of the mean cost of a better law
@@ -71,7 +71,7 @@ def lower_bound(
         raise BadParameter("lower_bound", "model", "one that an arm has", model)
     at = prices_of(problem, budget, requests)
     gaps, distances = gaps_of(problem, at), distances_of(problem, at, model)
-    total = max(sum(_pulls_lost(row[k], distance) for k, distance in distances.items()) for row in gaps)
+    total = max(sum((_pulls_lost(row[k], distance) for k, distance in distances.items()), 0.0) for row in gaps)
     return total if sharp else total / 2
 
 
@@ -79,6 +79,8 @@ def prices_of(problem: Problem, budget: float | None, requests: float | None) ->
     """The prices to judge arms at: r* and 0 where requests have no end, else those that are right at B and N."""
     if budget is None and requests is not None:
         raise BadParameter("lower_bound", "budget", "a number where there are requests", budget)
+    if budget is not None:
+        per_request("lower_bound", budget, math.inf if requests is None else requests)
     if budget is None or requests is None or requests == math.inf:
         return [Price(problem.rate, 0.0)]
     return right_prices(problem, budget, requests)
