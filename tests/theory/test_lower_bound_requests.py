@@ -10,7 +10,7 @@ from tests.theory.divergence_laws import LAWS
 
 from outlay.arms import Bernoulli, Constant, Discrete, Exponential, Gaussian, Pareto, Problem, catalogue
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory import divergence, lower_bound, request_gaps
+from outlay.theory import divergence, fluid, lower_bound, request_gaps
 from outlay.theory.requests.hull import bend
 
 ARMS = [
@@ -49,6 +49,22 @@ def test_inside_an_edge_every_arm_adds_its_gap_over_its_distance():
     assert lower_bound(PROBLEM, budget=250.0, requests=1000) == pytest.approx(wanted)
 
 
+ODD = Gaussian(0.5, -1.25, 2.8, 0.15, 0.8)  # its nearest better law would refund
+
+
+@pytest.mark.parametrize("more", [(0.2, 0.6), (3 * 0.1, 3 * 0.3), (0.7 * 0.3, 0.7 * 0.9), (0.1 / 0.3, 1.0)])
+@pytest.mark.parametrize("requests", [1000, math.inf])
+def test_rounding_does_not_leave_the_first_edge(more, requests):
+    """Several arms on one ray from the origin: a request is worth exactly 0, and the bound is the paper's."""
+    wanted = lower_bound(Problem([Constant(0.1, 0.3), ODD]))
+    for pair in ([Constant(0.1, 0.3), Constant(*more)], [Constant(*more), Constant(0.1, 0.3)]):
+        problem = Problem([*pair, ODD])
+        found = fluid(problem, 150.0, requests)
+        assert (found.worth, found.low) == (0.0, None)
+        assert found.price == pytest.approx(3.0)
+        assert lower_bound(problem, budget=150.0, requests=requests) == pytest.approx(wanted)
+
+
 def test_arms_that_cost_nothing():
     """A skip that is known adds nothing; a free arm that may be better adds its share."""
     base = lower_bound(PROBLEM, budget=250.0, requests=1000)
@@ -84,6 +100,15 @@ def test_at_a_vertex_gaussians_are_as_far_as_the_cone(correlation, at):
                 total += max(0.0, worth + price * x - r) / distance
         ends.append(total)
     assert lower_bound(problem, budget=at * 1000, requests=1000) == pytest.approx(max(ends), rel=1e-6)
+
+
+def test_at_the_first_vertex_better_laws_may_refund():
+    """The nearest law above both lines, {reward ≥ 1 + (cost − 1), reward ≥ 1 + (cost − 1)/2}, has a cost below 0."""
+    problem = Problem([Constant(1.0, 1.0), Constant(3.0, 2.0), ODD])
+    wanted = (0.5 + 0.5 * 0.5 + 1.25, 0.5 + 1.25)  # the gaps at the two ends of the prices
+    distance = cone_distance(ODD, (1.0, 1.0), 1.0, 0.5)
+    found = lower_bound(problem, budget=1000.0, requests=1000)
+    assert found == pytest.approx(max(wanted) / distance, rel=1e-6)
 
 
 def test_at_a_vertex_tables_are_as_far_as_both_constraints():
@@ -151,6 +176,13 @@ def test_a_law_of_ones_own():
         lower_bound(problem, budget=400.0, requests=1000)
 
 
+def test_where_no_arm_has_a_gap_it_is_the_number_0():
+    line = Problem([Constant(0.1, 0.3), Constant(0.2, 0.6)])
+    for bound in (lower_bound(line), lower_bound(line, budget=150.0, requests=1000)):
+        assert isinstance(bound, float)
+        assert bound == 0.0
+
+
 def test_not_covered():
     wild = Problem([Pareto(1.0, 1.0, 1.5, 3.0), Constant(0.5, 0.2)], names=["wild", "tame"])
     with pytest.raises(NotCovered, match="it is for arms of finite variances, and arm 'wild' has none"):
@@ -163,7 +195,13 @@ def test_not_covered():
 def test_bad_use_is_one_sentence():
     cases: list[tuple[dict[str, Any], str]] = [
         ({"requests": 10}, "budget of lower_bound must be a number where there are requests; got None"),
-        ({"budget": -1.0, "requests": 10}, "budget of fluid must be > 0; got -1.0"),
+        ({"budget": -1.0, "requests": 10}, "budget of lower_bound must be > 0; got -1.0"),
+        ({"budget": -3, "requests": math.inf}, "budget of lower_bound must be > 0; got -3"),
+        ({"budget": "x"}, "budget of lower_bound must be a finite number > 0; got 'x'"),
+        (
+            {"budget": math.inf, "requests": math.inf},
+            "requests of lower_bound must be finite where the budget is not; got inf",
+        ),
         (
             {"budget": 1.0, "requests": 10, "sharp": False},
             "sharp of lower_bound must be True with requests: the paper prints no bound for them; got False",

@@ -70,6 +70,17 @@ def test_gaps_that_only_rounding_parts_from_0_are_0():
     assert request_gaps(lower, 0.6, 1)[-1] == pytest.approx(1e-9, rel=1e-5)
 
 
+@pytest.mark.parametrize("requests", [2997, 2998, 3000, 3001, 3007])
+def test_a_vertex_is_one_where_only_rounding_parts_c_from_it(requests):
+    problem = Problem([Constant(0.1, 0.3), Constant(0.2, 0.6), Constant(0.9, 0.85)])
+    found = fluid(problem, 0.2 * requests, requests)
+    assert found[:3] == pytest.approx((0.6, 0.25 / 0.7, 0.6 - 0.05 / 0.7))
+    assert (found.low, found.high) == (1, 2)
+    assert found.share == pytest.approx(0.0, abs=1e-14)
+    assert request_gaps(problem, 0.2 * requests, requests).tolist() == [pytest.approx(0.3 - 0.025 / 0.7), 0.0, 0.0]
+    assert vertex(problem, 0.2 * requests, requests) == 1
+
+
 def test_vertices_and_bends():
     assert [vertex(THREE, c, 1) for c in (0.05, 0.1, 0.25, 0.4, 0.7, 1.0, 2.0)] == [None, 0, None, 1, None, 2, None]
     assert vertex(THREE, 0.4 * (1 - 1e-15), 1) == vertex(THREE, 0.4 * (1 + 1e-15), 1) == 1
@@ -176,11 +187,31 @@ def test_the_loss_of_known_costs_and_of_wild_ones():
         (lambda: fluid(THREE, math.inf, math.inf), "requests of fluid must be finite where the budget is not; got inf"),
         (
             lambda: fluid(FREE, 1, math.inf),
-            "requests of fluid must be finite where 'arm 2' pays and costs nothing; got inf",
+            "requests of fluid must be finite where 'arm 2' refunds; got inf",
+        ),
+        (
+            lambda: fluid(Problem([Constant(0, 2), Constant(1, 3)]), 1, math.inf),
+            "requests of fluid must be finite where 'arm 0' pays and costs nothing; got inf",
+        ),
+        (
+            lambda: fluid_loss(THREE, 1e308, 1e-308),
+            "budget of fluid must be small enough that budget/requests is finite, or math.inf; got 1e+308",
+        ),
+        (
+            lambda: fluid(Problem([Constant(1e-9, 1e308), Constant(1, 1)]), 1e-10, 1),
+            "problem of fluid must be one whose value per request is a finite number; got inf",
         ),
         (lambda: fluid(None, 1, 1), "problem of fluid must be an outlay.Problem; got None"),  # type: ignore[arg-type]
-        (lambda: fluid_regret(THREE, 1, 1, [1, 2]), "pulls of fluid_regret must be finite numbers, 3 along the last"),
-        (lambda: fluid_regret(THREE, 1, 1, [1, 2, 3], [1]), "cost of fluid_regret must be finite numbers, one for"),
+        (
+            lambda: fluid_regret(THREE, 1, 1, [1, 2]),
+            "pulls of fluid_regret must be finite numbers ≥ 0, 3 along the last",
+        ),
+        (lambda: fluid_regret(THREE, 1, 9, [1, -2, 3]), "pulls of fluid_regret must be finite numbers ≥ 0, 3 along"),
+        (
+            lambda: fluid_regret(THREE, 1, 5, [[1, 2, 2], [1, 2, 3]]),
+            "pulls of fluid_regret must be no more in all than the 5 requests; got [[1, 2, 2], [1, 2, 3]]",
+        ),
+        (lambda: fluid_regret(THREE, 1, 6, [1, 2, 3], [1]), "cost of fluid_regret must be finite numbers, one for"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from outlay.checks import Vector
 
+TIE = 1e-12  # relative difference of two numbers that only rounding tells apart
 NOTHING = -1  # in place of an arm: the origin, or no arm at all
 
 
@@ -29,8 +30,9 @@ class Prices(NamedTuple):
 def prices(mean_costs: Vector, mean_rewards: Vector, per_request: float) -> Prices:
     """The price of money λ and the worth of a request ν at c = `per_request` ≥ 0, with the arms of the edge.
 
-    At a vertex it is the edge to its right. Free arms (mean cost 0) and refunding ones (below 0) are points like the
-    others; one with a mean reward of −∞ takes no part.
+    At a vertex it is the edge to its right. Where both ends lie on one ray from the origin, but for rounding, it is the
+    first edge, and ν is exactly 0: what theory asks of better laws depends on that. Free arms (mean cost 0) and
+    refunding ones (below 0) are points like the others; one with a mean reward of −∞ takes no part.
 
     Start with the line from the origin to the largest reward; while some arm is above the line, let the one farthest
     above replace the end on its side of c. It lies between the ends (or is the first to replace the origin), because an
@@ -61,6 +63,9 @@ def prices(mean_costs: Vector, mean_rewards: Vector, per_request: float) -> Pric
                 if height > farthest:
                     above, farthest = arm, height
         if above == NOTHING:
+            rate = mean_rewards[high] / mean_costs[high]
+            if abs(y - rate * x) <= TIE * abs(y):
+                return Prices(float(rate), 0.0, NOTHING, high)
             return Prices(float(price), max(0.0, float(y - price * x)), low, high)
         if mean_costs[above] <= per_request:
             low, least, x, y = above, mean_costs[above], mean_costs[above], mean_rewards[above]

@@ -20,9 +20,10 @@ from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 from outlay.theory.divergences import divergence, models
-from outlay.theory.requests.hull import Price, gaps_at, right_prices
+from outlay.theory.requests.hull import Price, gaps_at, per_request, right_prices
 
 _PRECISION = 1e-9  # of the price at which an arm is farthest from a better one, relative to the range
+_HARDLY = 1e-300  # a worth that adds nothing to what is due, yet asks nothing of the mean cost of a better law
 
 
 @needed("theory.lower_bound")
@@ -70,7 +71,7 @@ def lower_bound(
         raise BadParameter("lower_bound", "model", "one that an arm has", model)
     at = prices_of(problem, budget, requests)
     gaps, distances = gaps_of(problem, at), distances_of(problem, at, model)
-    total = max(sum(_pulls_lost(row[k], distance) for k, distance in distances.items()) for row in gaps)
+    total = max(sum((_pulls_lost(row[k], distance) for k, distance in distances.items()), 0.0) for row in gaps)
     return total if sharp else total / 2
 
 
@@ -78,6 +79,8 @@ def prices_of(problem: Problem, budget: float | None, requests: float | None) ->
     """The prices to judge arms at: r* and 0 where requests have no end, else those that are right at B and N."""
     if budget is None and requests is not None:
         raise BadParameter("lower_bound", "budget", "a number where there are requests", budget)
+    if budget is not None:
+        per_request("lower_bound", budget, math.inf if requests is None else requests)
     if budget is None or requests is None or requests == math.inf:
         return [Price(problem.rate, 0.0)]
     return right_prices(problem, budget, requests)
@@ -110,7 +113,9 @@ def _distance(law: AnyLaw, at: list[Price], model: str | None) -> float:
 
     The better laws then are those above all lines through the vertex. Their means are a convex set (for laws known up
     to scale, in logarithms), in which divergences grow from the arm on, so the distance to it is that to the farthest
-    half-plane which holds it, and these are the half-planes of single prices. Nothing of the kind is known of a law
+    half-plane which holds it, and these are the half-planes of single prices. At the first vertex the steepest of them
+    has the worth 0, and is a half-plane like the others: no mean cost above 0 is asked for, as inside the first edge.
+    Nothing of the kind is known of a law
     that brings its own divergence.
     """
     if len(at) == 1:
@@ -123,7 +128,7 @@ def _distance(law: AnyLaw, at: list[Price], model: str | None) -> float:
 
     def far(share: float) -> float:
         price, worth = (a + share * (b - a) for a, b in zip(first, last, strict=True))
-        return divergence(law, price, model, worth=max(0.0, worth))
+        return divergence(law, price, model, worth=max(_HARDLY, worth))
 
     def near(share: float) -> float:
         distance = far(share)

@@ -16,9 +16,7 @@ from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.formulas.prices import NOTHING, prices
-
-TIE = 1e-12  # relative difference of two numbers that only rounding tells apart
+from outlay.formulas.prices import NOTHING, TIE, prices
 
 
 class Fluid(NamedTuple):
@@ -49,7 +47,8 @@ class Bend(NamedTuple):
 def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
     """What N = `requests` can bring for B = `budget` if each were shared out: value, prices, and the mix of arms.
 
-    At a vertex of the hull, where several prices are right, the price is that of more money (the edge to the right).
+    At a vertex of the hull, where several prices are right, the price is that of more money (the edge to the right);
+    a mean cost that only rounding tells from c is at the vertex.
     One of the two may be `math.inf`: without a limit to the requests it is the paper's problem, without one to the
     money the classical bandit. Arms may cost nothing on average, or refund.
 
@@ -64,16 +63,19 @@ def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
     """
     checked_problem("fluid", problem, free=True)
     c = per_request("fluid", budget, requests)
-    found = prices(problem.mean_costs, problem.mean_rewards, c)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        found = prices(problem.mean_costs, problem.mean_rewards, c * (1 + TIE))  # an arm that costs c: no more than c
     if requests == math.inf and found.worth > 0:
-        name = problem.names[found.low]
-        raise BadParameter("fluid", "requests", f"finite where {name!r} pays and costs nothing", requests)
+        does = "refunds" if problem.mean_costs[found.low] < 0 else "pays and costs nothing"
+        raise BadParameter("fluid", "requests", f"finite where {problem.names[found.low]!r} {does}", requests)
     low, high = (None if arm == NOTHING else arm for arm in (found.low, found.high))
     share = 0.0
     if high is not None:
         left = 0.0 if low is None else float(problem.mean_costs[low])
-        share = (c - left) / (float(problem.mean_costs[high]) - left)
+        share = max(0.0, (c - left) / (float(problem.mean_costs[high]) - left))
     value = found.worth + found.price * c if found.price > 0 else found.worth
+    if not math.isfinite(value):
+        raise BadParameter("fluid", "problem", "one whose value per request is a finite number", value)
     return Fluid(value, found.price, found.worth, low, high, share)
 
 
@@ -140,7 +142,8 @@ def right_prices(problem: Problem, budget: float, requests: float) -> list[Price
     if arm is None:
         return [Price(found.price, found.worth)]
     cost, reward = float(problem.mean_costs[arm]), float(problem.mean_rewards[arm])
-    return [Price(slope, max(0.0, reward - slope * cost)) for slope in bend(problem, arm)]
+    worths = ((slope, reward - slope * cost) for slope in bend(problem, arm))
+    return [Price(slope, worth if worth > TIE * reward else 0.0) for slope, worth in worths]
 
 
 def per_request(owner: str, budget: float, requests: float) -> float:
@@ -154,4 +157,7 @@ def per_request(owner: str, budget: float, requests: float) -> float:
             real(owner, name, value, above=0)
     if budget == requests == math.inf:
         raise BadParameter(owner, "requests", "finite where the budget is not", requests)
-    return float(budget) / float(requests)
+    c = float(budget) / float(requests)
+    if c == math.inf != budget:
+        raise BadParameter(owner, "budget", "small enough that budget/requests is finite, or math.inf", budget)
+    return c

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from outlay.arms import Problem
 from outlay.checks import Vector
 from outlay.errors import BadParameter
+from outlay.formulas.prices import TIE
 from outlay.theory.requests.hull import fluid, gaps_at
 
 
@@ -49,12 +50,15 @@ def fluid_regret(
     """
     found = fluid(problem, budget, requests)
     counts = np.asarray(pulls, dtype=np.float64)
-    if counts.ndim == 0 or counts.shape[-1] != len(problem) or not np.isfinite(counts).all():
-        raise BadParameter("fluid_regret", "pulls", f"finite numbers, {len(problem)} along the last axis", pulls)
+    if counts.ndim == 0 or counts.shape[-1] != len(problem) or not (np.isfinite(counts) & (counts >= 0)).all():
+        raise BadParameter("fluid_regret", "pulls", f"finite numbers ≥ 0, {len(problem)} along the last axis", pulls)
+    made = np.asarray(counts.sum(axis=-1))
+    if (made > requests * (1 + TIE)).any():  # means of counts may be rounded
+        raise BadParameter("fluid_regret", "pulls", f"no more in all than the {requests:g} requests", pulls)
     spent = counts @ problem.mean_costs if cost is None else np.asarray(cost, dtype=np.float64)
     if spent.shape != counts.shape[:-1] or not np.isfinite(spent).all():
         raise BadParameter("fluid_regret", "cost", "finite numbers, one for each row of pulls", cost)
-    unserved = _left(found.worth, requests, np.asarray(counts.sum(axis=-1)))
+    unserved = _left(found.worth, requests, made)
     unspent = _left(found.price, budget, spent)
     gaps = counts @ gaps_at(problem, found.price, found.worth)
     return FluidRegret(np.asarray(unserved + unspent + gaps), unserved, unspent, np.asarray(gaps))
