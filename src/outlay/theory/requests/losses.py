@@ -12,7 +12,7 @@ from outlay.theory.requests.hull import bend, fluid, per_request
 
 
 def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
-    """N·f(c) less what the best policy earns that knows the means, up to O(1): 0 inside an edge.
+    """N·f(c) less what the best policy earns that knows the means, up to o(√N): 0 inside an edge.
 
     At a vertex, c = E[X_k], it is (λ₋ − λ₊)·σ·√(N/2π), with λ₋ and λ₊ the slopes of the hull on both sides and σ the
     standard deviation of arm k's cost, the least of several arms at that point. Beside it, z = (c − E[X_k])·√N/σ
