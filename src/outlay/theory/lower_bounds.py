@@ -44,7 +44,7 @@ def lower_bound(
     With `budget` and `requests` it is for B and N that grow in this proportion. Arms on the edge that is played add
     nothing. At a vertex of the hull, where several prices are right, a better law must be better at each of them, and
     the bound is the largest that one of the prices gives: what comes on top of the √N of `fluid_loss` there.
-    An arm whose model fixes its mean cost at B/N is counted in full, which supposes more of a policy (docs/requests.md).
+    An arm whose model fixes its mean cost at B/N is counted in full, which supposes more of a policy: docs/requests.md.
 
     Raises NotCovered for laws without a formula, or without a variance. The paper asks for a moment of the costs above
     the second. Pulls times μ_k Δ_k are regret up to r* times the mean overshoot of the budget, which costs of finite
