@@ -1,11 +1,8 @@
 """Route prompts to language models: fifty calls in flight, retries, timeouts, cancellations, a hard cap in dollars.
 
-What a call can cost is known, and set aside before it is made. One that was refused cost nothing; one that failed says
-what it cost; one that broke off, took too long or was cancelled may have cost all that was set aside: that much is
-charged. So the bill never passes the cap. Prices and troubles are made up: put your own provider in `call`.
-
-A campaign looks for the largest reward per dollar, whatever the number of prompts: with money to spare the cheapest
-model may win all the same. docs/requests.md says what the best mix for a number of requests would be.
+What a call can cost is set aside before it is made. One that was refused cost nothing; one that failed says what it
+cost; one that broke off or was cancelled is charged what was set aside. So the bill never passes the cap. A campaign
+looks for the largest reward per dollar; docs/requests.md says what a number of prompts changes. Prices are made up.
 """
 
 import asyncio
