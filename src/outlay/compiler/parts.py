@@ -41,7 +41,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
     def run_pass(self, state: Emitter) -> bool:
         """Write the function down, and tell numba where to find it."""
         context, flags = state.targetctx, state.flags
-        library = state.library = Part(context.codegen(), state.func_id.func_qualname)
+        library = state["library"] = Part(context.codegen(), state.func_id.func_qualname)
         library.enable_object_caching()
         flags.no_compile = True
         try:
