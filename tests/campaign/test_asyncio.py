@@ -150,7 +150,7 @@ def test_asks_that_nobody_receives_are_given_back(tmp_path: Path, after: int) ->
             return received
 
     received = asyncio.run(main())
-    assert received < 200 or after
+    assert after or received == 0  # cancelled before they began; later it depends on the disk how many were in time
     with Campaign.open(store) as campaign:
         assert campaign.status().in_flight == received
     assert verify(store).problems == ()

@@ -53,7 +53,7 @@ def _go_on(watching: "Watch", console: "Console", every: float) -> None:
             time.sleep(every)
             last = picture(watching.look(), console.width)
     except KeyboardInterrupt:
-        live.stop()
-        console.print(last)
+        pass  # the way to end it
     finally:
         live.stop()
+    console.print(last)
