@@ -1,14 +1,18 @@
 """What can go wrong, as one tree.
 
-OutlayError ├── BadParameter (also a ValueError) a parameter has a value that is not allowed; nothing was done ├──
-BadFile (also a ValueError) a file cannot be read or written, or is not what it should be (broken TOML) ├── NotCovered
-(also a ValueError) no result of the theory covers this case ├── MissingExtra (also an ImportError) a package is not
-installed; the message names the extra that brings it ├── RunTooLong (also a RuntimeError) a run made `max_pulls` pulls
-and had not spent its budget ├── CampaignConflict the ledger says otherwise, and it stands; nothing was written (one of
-them, PullOver: a key was asked for again whose pull is over) ├──
-NotNow no pull can be named now: ask again later; nothing was written ├── UnknownArm (a KeyError, IndexError) the
-problem has no arm of this name, or at this position ├── UnknownDecision (also a KeyError) the campaign has no decision
-of this number └── StoreError (also an OSError) a ledger cannot be read or written; nothing was acknowledged
+OutlayError
+├── BadParameter (also a ValueError)    a parameter has a value that is not allowed; nothing was done
+├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
+├── NotCovered (also a ValueError)      no result of the theory covers this case
+├── MissingExtra (also an ImportError)  a package is not installed; the message names the extra that brings it
+├── RunTooLong (also a RuntimeError)    a run made `max_pulls` pulls and had not spent its budget
+├── CampaignConflict                    the ledger says otherwise, and it stands; nothing was written
+│   ├── PullOver                        a key was asked for again whose pull is over
+│   └── NothingTold                     first pulls have ended untold, and no cost of their arms is known
+├── NotNow                              no pull can be named now: ask again later; nothing was written
+├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
+├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
+└── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
     ├── NoCampaign                      there is no such campaign, or no ledger at all
     └── StoreBusy                       others hold the ledger, or it does not answer in time; try again
 
@@ -17,6 +21,7 @@ InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled an
 Each carries its facts as attributes, and its message is one sentence that a user can act on.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -96,6 +101,27 @@ class PullOver(CampaignConflict):
     def __str__(self) -> str:
         over = f"the pull of key {self.key!r}, decision {self.decision}, is over ({self.standing})"
         return f"{over}: ask with another key for a new one"
+
+
+class NothingTold(CampaignConflict):
+    """No arm can be named until somebody tells: of no arm a cost is known, and its first pulls have ended untold.
+
+    Waiting does not help: nothing is under way. `arms` are the names of those arms.
+
+    >>> print(NothingTold(["small", "large"]))
+    nobody told what a pull of 'small' or 'large' cost: tell one, or open a campaign with max_cost, or a reservation
+    """
+
+    def __init__(self, arms: Sequence[str]) -> None:
+        super().__init__(arms)
+        self.arms = arms
+
+    def __str__(self) -> str:
+        more = [f"{len(self.arms) - 3} more"] if len(self.arms) > 4 else []
+        names = [*map(repr, self.arms[: 3 if more else 4]), *more]
+        which = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        advice = "tell one, or open a campaign with max_cost, or a reservation"
+        return f"nobody told what a pull of {which} cost: {advice}"
 
 
 class NotNow(OutlayError):

@@ -11,6 +11,7 @@ from outlay.campaign.ledger import commands as c
 
 NEW, SAME, OVER, END, EXHAUSTED, NOT_NOW = "new", "same", "over", "end", "exhausted", "not now"
 DONE, DUPLICATE, CONFLICT, UNKNOWN, BAD = "done", "duplicate", "conflict", "unknown", "bad"
+UNTOLD = "untold"
 MOST_SPENT = 2**62
 
 
@@ -69,7 +70,11 @@ class Twin:
         """Whether an arm of unknown cost has not too many pulls under way; of a known one it may have any number."""
         most, under_way = self.terms.first_pulls, [n for n in self.pending() if self.decisions[n]["arm"] == arm]
         known = self.arms[arm]["max_cost"] is not None or self.known(self.arms[arm])
-        return known or self.terms.reservation is not None or most is None or len(under_way) < most
+        if known or self.terms.reservation is not None or most is None:
+            return True
+        uncharged = self.terms.expiry == "release" or max(map(dearest, self.arms)) == 0
+        untold = self.arms[arm]["untold"] if self.terms.format > 2 and uncharged else 0
+        return len(under_way) + int(untold) < int(most)
 
     def sweep(self, now: int) -> None:
         now = max(now, self.at)
@@ -80,6 +85,7 @@ class Twin:
             self._wrote(now)
             if self.terms.expiry == "charge":
                 self._count(decision, decision["reserved"], self.terms.default_reward, told=False)
+            self._miss(decision)
         self._cross(now)
 
     def do(self, command: Any, now: int, named: tuple[int, int] | None) -> tuple[str, int | None]:
@@ -106,6 +112,9 @@ class Twin:
         arms = self.admissible()
         if not arms:
             left = self.budget - self.spent()
+            held = [i for i, arm in enumerate(self.arms) if arm["enabled"] and not self.may_have_another(i)]
+            if held and not self.pending():
+                return UNTOLD
             if self.pending() or any(self.reservation(arm) <= left for arm in self.arms):
                 return NOT_NOW
             self.ended = "exhausted"
@@ -141,6 +150,7 @@ class Twin:
             released = decision["standing"] == "expired" and decision["cost"] is None
             self.excused += max(0, command.cost - (0 if released else held))
         decision["standing"], decision["told"] = "told", said
+        self.arms[decision["arm"]]["untold"] = 0
         self._wrote(now)
         self._count(decision, *said)
         self._cross(now)
@@ -196,6 +206,7 @@ class Twin:
         decision["standing"] = "expired"
         self._wrote(now)
         self._count(decision, decision["reserved"], self.terms.default_reward, told=False)
+        self._miss(decision)
         self._cross(now)
         return DONE
 
@@ -292,6 +303,9 @@ class Twin:
             arm["heard"].append(cost)
         decision["cost"], decision["reward"] = cost, reward
 
+    def _miss(self, decision: dict[str, Any]) -> None:
+        self.arms[decision["arm"]]["untold"] += not decision["cost"]
+
     def _cross(self, now: int) -> None:
         if not self.ended and self.spent() > self.budget:
             self.ended = "exhausted"
@@ -306,7 +320,7 @@ class Twin:
 
 
 def new_arm(name: str, max_cost: int | None) -> dict[str, Any]:
-    return {"name": name, "max_cost": max_cost, "enabled": True, "samples": 0, "heard": []}
+    return {"name": name, "max_cost": max_cost, "enabled": True, "samples": 0, "heard": [], "untold": 0}
 
 
 def dearest(arm: dict[str, Any]) -> int:

@@ -98,7 +98,7 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
         "max_in_flight": draw(st.sampled_from([None, None, 1, 3])),
         "negative_costs": draw(st.booleans()),
         "propensity_draws": draw(st.sampled_from([0, 2])),
-        "format": draw(st.sampled_from([1, 2, 2])),
+        "format": draw(st.sampled_from([1, 2, 3, 3, 3])),
     }
     drawn["first_pulls"] = None if drawn["format"] == 1 else draw(st.sampled_from([None, 1, 1, 2]))
     arms = tuple(
@@ -120,7 +120,7 @@ FORGED: list[dict[str, Any]] = [
     *({"default_reward": reward} for reward in (float("nan"), float("inf"), -1e200)),
     *({"seed": seed} for seed in (-1, 2**63)),
     *({"propensity_draws": draws} for draws in (-1, 10**9)),
-    *({"format": number} for number in (0, -1, 3)),
+    *({"format": number} for number in (0, -1, 4)),
     *({"unit": text} for text in ("0", "-1", "1e0", "one", "")),
     *({"arms": arms} for arms in ((), (ArmTerms("a0", -5),), (ArmTerms("a0"), ArmTerms("a0", 1)), (ArmTerms("\x1b"),))),
     *({"budget": units} for units in (0, -5, 2**60)),

@@ -14,7 +14,16 @@ from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, 
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.batch import run
-from outlay.errors import BadParameter, CampaignConflict, NotNow, OutlayError, PullOver, StoreError, UnknownDecision
+from outlay.errors import (
+    BadParameter,
+    CampaignConflict,
+    NothingTold,
+    NotNow,
+    OutlayError,
+    PullOver,
+    StoreError,
+    UnknownDecision,
+)
 from outlay.policies.protocol import Bares
 from tests.campaign import slow
 from tests.campaign.stories import (
@@ -44,6 +53,7 @@ ANSWERS = {
     slow.CONFLICT: CampaignConflict,
     slow.UNKNOWN: UnknownDecision,
     slow.BAD: BadParameter,
+    slow.UNTOLD: NothingTold,
 }
 
 
@@ -102,6 +112,17 @@ def check_cap(twin: slow.Twin) -> None:
     if twin.terms.first_pulls is not None and twin.terms.reservation is None:
         unknown = Counter(twin.decisions[n]["arm"] for n in twin.pending() if twin.decisions[n]["unknown"])
         assert all(pulls <= twin.terms.first_pulls for pulls in unknown.values())
+        check_untold(twin)
+
+
+def check_untold(twin: slow.Twin) -> None:
+    """Where nobody ever told a cost above 0, no arm of unknown cost has more pulls than tells could have allowed."""
+    if twin.terms.format > 2 and max(map(slow.dearest, twin.arms)) == 0:
+        for number, arm in enumerate(twin.arms):
+            of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "voided"]
+            told = sum(decision["standing"] == "told" for decision in of_arm)
+            free = sum(decision["standing"] == "expired" and not decision["cost"] for decision in of_arm)
+            assert arm["max_cost"] is not None or free <= twin.terms.first_pulls * (1 + told)
 
 
 @for_stories(openings(ALL), operations(), examples=200, soak=SOAK)

@@ -47,14 +47,18 @@ def admissible(state: State) -> Sequence[int]:
 
 
 def held_back(state: State) -> set[int]:
-    """The arms of unknown cost that have as many pulls under way as was agreed for such an arm."""
+    """The arms of unknown cost that have as many pulls under way as was agreed for such an arm.
+
+    Where nothing could be charged for another, because no cost is known of any arm or all is released, those that ended
+    untold count as well: otherwise calls that fail could go on for ever, and the ledger count nothing.
+    """
     most = state.terms.first_pulls
     if most is None or state.terms.reservation is not None:
         return set()
-    arms = state.arms
-    return {
-        i for i, n in state.under_way.items() if n >= most and arms[i].max_cost is None and not _told(state, arms[i])
-    }
+    arms, counts = state.arms, state.under_way
+    if state.untold and (not state.dearest or state.terms.expiry == "release"):
+        counts = {i: counts.get(i, 0) + state.untold.get(i, 0) for i in {**counts, **state.untold}}
+    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(state, arms[i])}
 
 
 def affordable(state: State) -> Sequence[int]:

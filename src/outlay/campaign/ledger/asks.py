@@ -15,7 +15,7 @@ from outlay.campaign.ledger.admission import (
 from outlay.campaign.ledger.agreement import plain_key
 from outlay.campaign.ledger.refusals import in_seconds
 from outlay.campaign.ledger.state import State, said
-from outlay.errors import CampaignConflict, NotNow, PullOver
+from outlay.errors import CampaignConflict, NothingTold, NotNow, PullOver
 
 A_WHILE = 1.0  # seconds after which to ask again, at most
 
@@ -38,6 +38,8 @@ def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
     arms = admissible(state)
     if not arms and state.pending:
         raise _not_now(state, now, _busy(state))
+    if not arms and (waiting := [state.arms[i].name for i in sorted(held_back(state)) if state.arms[i].enabled]):
+        raise NothingTold(waiting)
     if not arms and affordable(state):
         raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
@@ -76,7 +78,7 @@ def _busy(state: State) -> str:
     """Why no arm can be named while pulls are under way."""
     if held_back(state):
         most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
-        return f"{first} are under way, and first_pulls is {most}"
+        return f"{first} are under way{' or untold' if state.untold else ''}, and first_pulls is {most}"
     return "what is left of the budget is set aside for pulls under way"
 
 

@@ -71,6 +71,7 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
 def _told(state: State, event: e.Told, record: e.Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
     _hear(state, event.arm, event.cost)
+    state.untold.pop(event.arm, None)
     _land(state, event.decision)
     decision = state.decisions.get(event.decision)
     if decision is not None:
@@ -85,6 +86,8 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
         learn = not event.unlearned
         decision.place = _count(state, decision.arm, event.charged, event.reward, None, record, learn=learn)
         decision.cost, decision.reward = event.charged, event.reward
+    if not event.charged:
+        _miss(state, decision.arm)
     _land(state, event.decision)
     decision.standing = "expired"
 
@@ -192,6 +195,13 @@ def _hear(state: State, index: int, cost: int) -> None:
     arm.heard += 1
     arm.dearest = max(arm.dearest, cost)
     state.dearest = max(state.dearest, cost)
+
+
+def _miss(state: State, index: int) -> None:
+    """Remember that a pull of an arm of unknown cost ended untold, and counts for nothing."""
+    arm = state.arms[index]
+    if state.terms.format > 2 and arm.max_cost is None and not arm.dearest:
+        state.untold[index] = state.untold.get(index, 0) + 1
 
 
 def _land(state: State, number: int) -> None:

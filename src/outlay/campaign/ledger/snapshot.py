@@ -36,7 +36,7 @@ class _Writer(msgspec.Struct):
     version: str
 
 
-class _Snapshot(msgspec.Struct):
+class _Snapshot(msgspec.Struct, omit_defaults=True):
     version: str
     seq: int
     at: int
@@ -49,6 +49,7 @@ class _Snapshot(msgspec.Struct):
     arms: list[Arm]
     pending: list[Decision]
     knowledge: _Knowledge
+    untold: dict[int, int] = {}  # not written where it is empty, as in snapshots of the second format
 
 
 def dump(state: State) -> bytes | None:
@@ -63,6 +64,7 @@ def dump(state: State) -> bytes | None:
             *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
             *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
             _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
+            state.untold,
         )
     )
     return _sum(body) + body
@@ -82,6 +84,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
     state = State(kept.opened, kept.arms, None)
     state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
+    state.untold = kept.untold
     for decision in kept.pending:
         state.launch(decision)
     if policy is not None:

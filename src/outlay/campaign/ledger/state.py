@@ -91,6 +91,7 @@ class State:
         self.pending: dict[int, Decision] = {}
         self.keys: dict[str, int] = {}
         self.under_way: dict[int, int] = {}  # from an arm to its pending decisions, if it has any
+        self.untold: dict[int, int] = {}  # from an arm of unknown cost to its pulls that ended so since the last tell
         # What follows from the arms, kept at hand: there may be many.
         self.spent = sum(arm.spent for arm in arms)
         self.reserved = sum(arm.reserved for arm in arms)  # for pulls under way
