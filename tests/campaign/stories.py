@@ -75,11 +75,12 @@ WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
 # Operations are drawn from tables, each by one number: hypothesis would take longer over a story than a campaign does.
 ANY = [operation(Random(n), DAILY | RARE, [*WAITS, -20 * SECOND]) for n in range(4000)]
 STEADY = [operation(Random(n), DAILY, WAITS) for n in range(2000)]
+UNTOLD = [operation(Random(n), DAILY | RARE | {"ask": 200, "charge": 60, "tell": 12}, WAITS) for n in range(2000)]
 
 
-def operations(*, steady: bool = False) -> st.SearchStrategy[list[Operation]]:
-    """What is done to a campaign; `steady` keeps clocks right and leaves the rarer verbs out."""
-    one = st.sampled_from(STEADY if steady else ANY)
+def operations(*, steady: bool = False, untold: bool = False) -> st.SearchStrategy[list[Operation]]:
+    """What is done to a campaign; `steady` keeps clocks right and leaves the rarer verbs out, `untold` most tells."""
+    one = st.sampled_from(STEADY if steady else UNTOLD if untold else ANY)
     return st.integers(0, 80).flatmap(lambda count: st.lists(one, min_size=count, max_size=count))
 
 

@@ -127,6 +127,11 @@ def check_untold(twin: slow.Twin) -> None:
 
 @for_stories(openings(ALL), operations(), examples=200, soak=SOAK)
 def test_every_reply_and_every_sum_is_that_of_the_twin(opening: c.Open, story: list[Operation]) -> None:
+    check_twin(opening, story)
+
+
+def check_twin(opening: c.Open, story: list[Operation]) -> None:
+    """That every reply and every sum is that of the twin."""
     (state, _), twin, caller = opened(opening), slow.Twin(opening, START), Caller()
     for operation in story:
         command = caller.command(operation)
@@ -145,6 +150,13 @@ def test_every_reply_and_every_sum_is_that_of_the_twin(opening: c.Open, story: l
             assert reply.decision in state.pending
             assert reply.standing == "open"
         assert [record.seq for record in done.records] == list(range(number + 1, state.seq + 1))
+
+
+@for_stories(
+    openings(EXACT, reservation=None, format=3, first_pulls=1), operations(untold=True), examples=60, soak=SOAK
+)
+def test_the_twin_agrees_about_those_who_tell_little(opening: c.Open, story: list[Operation]) -> None:
+    check_twin(opening, story)
 
 
 @for_stories(openings(EXACT), operations(), examples=60, soak=SOAK)

@@ -99,6 +99,7 @@ class MemoryLedger:
 
     def find(self, wanted: Wanted) -> Iterator[Found]:
         """The decisions that are wanted, as they stand now."""
+        self._check_process()
         with self._lock:
             decisions = [msgspec.structs.replace(decision) for decision in self._state.decisions.values()]
         return islice(self._fitting(wanted, decisions), wanted.limit)
