@@ -8,7 +8,7 @@ import numpy as np
 from outlay.arms.problem import Problem
 from outlay.engine.loop import Scratch, decide, forget
 from outlay.errors import BadParameter
-from outlay.policies.protocol import Policy, checked_memory, with_budget
+from outlay.policies.protocol import Policy, checked_memory, with_limits
 
 
 class Step(NamedTuple):
@@ -20,20 +20,26 @@ class Step(NamedTuple):
     spent: float
 
 
-def trace(problem: Problem, policy: Policy, budget: float, seed: int = 0, run: int = 0) -> Iterator[Step]:
-    """The pulls of a run of `simulate(problem, policy, [budget], seed=seed)`, draw for draw, until the budget is spent.
+def trace(
+    problem: Problem, policy: Policy, budget: float, seed: int = 0, run: int = 0, *, requests: int | None = None
+) -> Iterator[Step]:
+    """The pulls of a run of `simulate(problem, policy, [budget], seed=seed, requests=requests)`, draw for draw.
+
+    They end when the budget is spent, or as many requests are served.
 
     >>> from outlay import Problem, arms, policies
     >>> problem = Problem([arms.Constant(1.0, 0.5), arms.Constant(2.0, 0.5)])
     >>> [step.arm for step in trace(problem, policies.RoundRobin(), budget=5.0)]
     [0, 1, 0, 1]
+    >>> [step.arm for step in trace(problem, policies.RoundRobin(), budget=5.0, requests=3)]
+    [0, 1, 0]
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
-    policy, memory = with_budget(policy, budget), checked_memory("trace", policy, len(problem))
+    policy, memory = with_limits(policy, budget, requests), checked_memory("trace", policy, len(problem))
     pulls, scratch = np.zeros(len(problem), np.int64), Scratch.start(len(problem))
     forget(scratch)
     spent, n = 0.0, 0
-    while spent <= budget:
+    while spent <= budget and (requests is None or n < requests):
         if memory.full():
             memory = memory.grown()
         arm = decide(policy, memory, pulls, spent, n, scratch, rng)

@@ -11,6 +11,7 @@ from outlay.compiler.dispatch import TypeOf
 from outlay.compiler.untyped import FieldTuple, NumbaType
 from outlay.engine import loop
 from outlay.engine.compiler.vocabulary import PLAY
+from outlay.engine.limits import Limits
 
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 
@@ -26,8 +27,8 @@ def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple) -> Calla
         words = np.zeros(1, np.uint64)
         starts = loop.Starts(words[None], words, words, words, words)
         passages = loop.Passages.blank(1, 1, 1)
-        arguments = world, policy, memory, starts, loop.Standing.start(1), passages
-        numbers = types.float64[::1], types.int64, types.int64, types.int64
-        return (_GENERATOR, *map(type_of, arguments), *numbers)
+        limits = Limits.of(np.ones(1), None)
+        arguments = world, policy, memory, starts, loop.Standing.start(1), passages, limits
+        return (_GENERATOR, *map(type_of, arguments), types.int64, types.int64, types.int64)
 
     return dispatch.compiled(PLAY, (policy, memory, world), signature)
