@@ -73,7 +73,12 @@ def test_runs_end_where_those_of_the_slow_twin_do(policy: Any, budgets: list[flo
 
 
 def test_requests_that_are_never_reached_change_no_bit() -> None:
-    players = [policies.UCBB1(**G.second_moments()), policies.default(), policies.Frugal(), policies.baselines.BTS()]
+    players: list[Any] = [
+        policies.UCBB1(**G.second_moments()),
+        policies.default(),
+        policies.Frugal(),
+        policies.baselines.BTS(),
+    ]
     without = outlay.simulate(G, players, BUDGETS, runs=20, seed=3)
     beside = outlay.simulate(G, players, BUDGETS, runs=20, seed=3, requests=10**12)
     for name in ("pulls", "cost", "reward", "oracle_reward"):
@@ -90,7 +95,7 @@ def test_a_request_worth_nothing_leaves_the_regret_of_one_budget() -> None:
 
 def test_the_identity_holds_on_average() -> None:
     """Pseudo and realised regret have one mean: 12 differences, each within 4.5 standard errors but once in 10⁵."""
-    players = [policies.RoundRobin(), policies.Fieller()]
+    players: list[Any] = [policies.RoundRobin(), policies.Fieller()]
     for problem, budgets in ((G, [20.0, 60.0, 120.0]), (FREE, [5.0, 40.0, math.inf])):
         result = outlay.simulate(problem, players, budgets, requests=100, runs=4000, seed=1)
         fluid = np.array([100 * theory.fluid(problem, budget, 100).value for budget in budgets])

@@ -84,6 +84,7 @@ class Batch:
             player = self._idle.pop()
         except IndexError:
             player = _Player.make(self.program, len(task.problem))
+            player.standing.room.dearest[:] = task.dearest if task.hard else 0.0
         player.standing.marks[:] = 0
         seeds = np.zeros((task.runs, 4), np.uint64) if self.program.alone else seeded(task.seed, task.first, task.runs)
         return _Running(player, player.starts._replace(seeds=seeds), Passages.blank(*task.passages.pulls.shape))
@@ -120,7 +121,7 @@ class Batch:
 
     def _check(self, player: "_Player", run: int) -> None:
         """Raise what is wrong with an open run; give it more memory where that is what it needs."""
-        label, (pulls, totals, marks, _) = self.task.label, player.standing
+        label, (pulls, totals, marks, *_) = self.task.label, player.standing
         if stray := int(marks[STRAY]):
             raise BadParameter(label, "the arm that choose returns", f"0 to {len(pulls) - 1}", stray)
         check_finite(label, run, totals[None, [SPENT, EARNED]])

@@ -1,7 +1,7 @@
 """What ends a run: budgets, and requests beside them. One rule for `simulate` and for experiment files."""
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,8 @@ from outlay.checks import Vector, real, vector
 from outlay.errors import BadParameter
 
 Counts = NDArray[np.int64]
+Mode = Literal["until_exceeded", "hard"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 UNLIMITED = 2**62  # requests, where their number is no limit: no run makes as many pulls
 
 _LEAST = 1e-300

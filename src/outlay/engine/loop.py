@@ -66,6 +66,20 @@ class Scratch(NamedTuple):
         return Scratch(Race.start(arms), Certificate.start(arms))
 
 
+class Room(NamedTuple):
+    """What hard mode needs: which arms fit into what is left of the budget. Nobody else reads it."""
+
+    dearest: Floats  # [arm]: the most that a pull can cost
+    totals: Floats  # [arm, 2]: cost and reward so far
+    arms: Counts  # [place]: those that fit
+    pulls: Counts  # [place]: theirs
+
+    @staticmethod
+    def start(arms: int) -> "Room":
+        """Room for this many arms."""
+        return Room(np.zeros(arms), np.zeros((arms, 2)), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
+
+
 class Starts(NamedTuple):
     """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
 
@@ -83,11 +97,13 @@ class Standing(NamedTuple):
     totals: Floats  # [4]: spent and earned so far
     marks: Counts  # [5]
     scratch: Scratch
+    room: Room
 
     @staticmethod
     def start(arms: int) -> "Standing":
         """Before the first run."""
-        return Standing(np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64), Scratch.start(arms))
+        pulls, totals, marks = np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64)
+        return Standing(pulls, totals, marks, Scratch.start(arms), Room.start(arms))
 
 
 class Passages(NamedTuple):

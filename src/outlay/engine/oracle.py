@@ -40,6 +40,7 @@ class Oracle:
     workers: int | None = field(default=None, compare=False)
     progress: bool | None = field(default=None, compare=False)
     requests: tuple[int, ...] | None = None
+    hard: bool = False
 
     def __call__(self) -> Floats:
         """Play them, unless that has been done; nobody may write what several results share."""
@@ -67,13 +68,13 @@ class Oracle:
         best = best_alone(self.problem, limits)
         for arm in np.unique(best):
             mine = np.flatnonzero(best == arm)
-            for part in Limits(limits.budgets[mine], limits.requests[mine]).parts(alone=False):
+            for part in Limits(limits.budgets[mine], limits.requests[mine]).parts(alone=self.hard):
                 places = mine[part]
                 passages = room_for("oracle_reward", 1, self.runs, len(places), 1).part(0)
                 yield places, Task(
                     Problem([self.problem.arms[arm]]), f"the oracle, Fixed({arm})", Fixed(0), limits.budgets[places],
                     self.seed, self.max_pulls, passages, warn=False,
-                    requests=None if counts is None else counts[places],
+                    requests=None if counts is None else counts[places], hard=self.hard,
                 )  # fmt: skip
 
     def _where(self) -> Backend:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
 from outlay.compiler.records import shape
@@ -31,6 +32,7 @@ class Task:
     first: int = 0
     warn: bool = True  # whether to say that it cannot be compiled
     requests: Counts | None = None  # one number for each budget; None: not limited
+    hard: bool = False  # whether the budget, of which there is one then, must not be passed
 
     @property
     def runs(self) -> int:
@@ -47,6 +49,11 @@ class Task:
         """About how many pulls a run makes, at most: as many as of the cheapest arm, or requests; at least 1."""
         cheapest, requests = float(self.problem.mean_costs.min()), float(self.limits.requests[-1])
         return max(1.0, min(self.budgets[-1] / cheapest, requests) if cheapest > 0 else requests)
+
+    @property
+    def dearest(self) -> Vector:
+        """The most that a pull of each arm can cost."""
+        return np.array([support_of(law).cost_high for law in self.problem.arms])
 
     def part(self, start: int, stop: int) -> "Task":
         """Some of the runs, counted from the first; they write where the whole would."""

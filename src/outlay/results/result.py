@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,7 @@ class Result:
             arm that brings most alone, as R_k·min(N, B/X_k) has it: regret is not measured against that.
         version: of the outlay that made it.
         requests: how many pulls could be made, int64 [budget]; None: as many as the budget bought.
+        mode: "until_exceeded", or "hard" where no budget was ever passed.
 
     Results are equal when all of these are, nan equal to nan.
 
@@ -86,6 +87,7 @@ class Result:
     oracle_reward: Floats
     version: str
     requests: NDArray[np.int64] | None = None
+    mode: Literal["until_exceeded", "hard"] = "until_exceeded"
 
     def __post_init__(self) -> None:
         shape = (len(self.policies), self.pulls.shape[1] if self.pulls.ndim == 4 else 0, len(self.budgets))
