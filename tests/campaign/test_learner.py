@@ -15,7 +15,7 @@ from outlay.campaign.ledger.stream import Stream
 from outlay.errors import BadParameter
 from outlay.formulas.choose import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import baselines as b
-from outlay.policies.protocol import kind_of, memory_of, with_budget
+from outlay.policies.protocol import kind_of, memory_of, with_limits
 
 MAKERS: dict[str, Any] = {
     "moments": Moments.empty,
@@ -175,7 +175,7 @@ def test_asking_many_at_once_is_pulling_them_at_their_means(policy: Any) -> None
     in_flight, pulls = Counter[int](), np.full(ARMS, 12)
     for _ in range(200):
         arm = learner.choose(range(ARMS), in_flight, 10.0, Stream(0, 1))
-        assert arm == full_scan(with_budget(policy, 50.0), memory, pulls, 10.0)
+        assert arm == full_scan(with_limits(policy, 50.0), memory, pulls, 10.0)
         in_flight[arm] += 1
         pulls[arm] += 1
         memory = observed(memory, arm, means[arm])

@@ -14,9 +14,10 @@ from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
 from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.engine import loop
+from outlay.engine.limits import Limits
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
-from outlay.policies.protocol import Opens, checked_policy, memory_of, wants_budget, with_budget
+from outlay.policies.protocol import Opens, checked_policy, memory_of, wants_budget, with_limits
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
@@ -106,13 +107,14 @@ def outcomes(kind: str) -> NDArray[np.float64]:
 
 def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
-    policy, memory, run = with_budget(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    policy, memory, run = with_limits(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
     if isinstance(memory, Opens):
         memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
-    out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), np.array([budget])
+    out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), Limits.of(np.array([budget]), None)
     while not run.marks[loop.PASSED]:
         loop.advance(
-            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, limits, *out, len(tape.rows),
+            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, limits.budgets, limits.requests,
+            *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)
         memory = memory.grown() if memory.full() else memory

@@ -11,20 +11,23 @@ from outlay.policies import Now
 
 
 def slow_run(
-    problem: Problem, policy: Any, budgets: list[float], seed: int, run: int
+    problem: Problem, policy: Any, budgets: list[float], seed: int, run: int, requests: list[int] | None = None
 ) -> list[tuple[list[int], float, float]]:
     """For each budget, by itself and from the start: pulls per arm, total cost, total reward at first passage."""
-    return [_until(problem, policy, budget, seed, run) for budget in budgets]
+    counts = [math.inf] * len(budgets) if requests is None else requests
+    return [_until(problem, policy, *pair, seed, run) for pair in zip(budgets, counts, strict=True)]
 
 
-def _until(problem: Problem, policy: Any, budget: float, seed: int, run: int) -> tuple[list[int], float, float]:
+def _until(
+    problem: Problem, policy: Any, budget: float, requests: float, seed: int, run: int
+) -> tuple[list[int], float, float]:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
     arms = range(len(problem.arms))
     memory: Any = policy.memory(len(arms)) if hasattr(policy, "memory") else Moments.empty(len(arms))
     pulls = [0 for _ in arms]
     costs: list[float] = []
     rewards: list[float] = []
-    while math.fsum(costs) <= budget:
+    while math.fsum(costs) <= budget and len(costs) < requests:
         n = sum(pulls)
         log_n = math.log(n) if n else 0.0
         if hasattr(policy, "choose"):

@@ -10,6 +10,7 @@ import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.engine.compiler.world import Laws
+from outlay.engine.limits import Limits
 from outlay.engine.loop import Passages, Standing, Starts, play
 from outlay.errors import OutlayError, RunTooLong
 
@@ -51,7 +52,7 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
         Starts(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
         Standing.start(1),
         passages,
-        np.array([2.5, 3.5, 4.0]),
+        Limits.of(np.array([2.5, 3.5, 4.0]), None),
         100,
         100,
         1,

@@ -17,7 +17,7 @@ from outlay.beliefs import Belief, Lead, Opened
 from outlay.errors import BadParameter
 from outlay.formulas.choose import best_of_opened
 from outlay.policies import BY_NAME, Thrifty, Wary
-from outlay.policies.protocol import as_data, wants_budget, with_budget
+from outlay.policies.protocol import as_data, wants_budget, with_limits
 
 ALL: list[Any] = [
     Thrifty(),
@@ -236,9 +236,9 @@ def test_policies_are_values(policy: Any) -> None:
 def test_the_budget_is_told_unless_the_horizon_is_unknown() -> None:
     for kind in (Thrifty, Wary):
         assert wants_budget(kind())
-        assert with_budget(kind(), 50) == kind(budget=50.0)
-        assert with_budget(kind(budget=9.0), 50) == kind(budget=50.0)
+        assert with_limits(kind(), 50) == kind(budget=50.0)
+        assert with_limits(kind(budget=9.0), 50) == kind(budget=50.0)
         assert not wants_budget(kind(horizon="unknown"))
-        assert with_budget(kind(horizon="unknown"), 50) == kind(horizon="unknown")
+        assert with_limits(kind(horizon="unknown"), 50) == kind(horizon="unknown")
         assert kind().known_budget == math.inf
         assert kind(budget=7).known_budget == 7.0

@@ -39,6 +39,15 @@ def _batch_size(task: Task, workers: int) -> int:
     return int(max(1, min(share, _BATCH_PULLS // task.pulls, _BATCH_NUMBERS // numbers)))
 
 
+def _share(task: Task, standing: Standing) -> float:
+    """How far a run is: how much it has used of the budget, or of the requests if that is more; from 0 to 1."""
+    pulls, limits = int(standing.marks[PULLS]), task.limits
+    if pulls == 0:
+        return 0.0
+    used = max(standing.totals[SPENT] / limits.budgets[-1], pulls / limits.requests[-1])
+    return float(min(max(used, 0.0), 1.0))
+
+
 @dataclass
 class Batch:
     """Some runs of one policy."""
@@ -67,8 +76,7 @@ class Batch:
             self._check(player, task.first + row)
         if made == 0 and not player.grew:
             raise OutlayError(f"{task.label} makes no progress")
-        spent = float(player.standing.totals[SPENT] / task.budgets[-1]) if marks[PULLS] > 0 else 0.0
-        return 0.999 * (row + min(max(spent, 0.0), 1.0)) / task.runs, made
+        return 0.999 * (row + _share(task, player.standing)) / task.runs, made
 
     def _start(self) -> "_Running":
         task = self.task
@@ -76,6 +84,7 @@ class Batch:
             player = self._idle.pop()
         except IndexError:
             player = _Player.make(self.program, len(task.problem))
+            player.standing.room.dearest[:] = task.dearest if task.hard else 0.0
         player.standing.marks[:] = 0
         seeds = np.zeros((task.runs, 4), np.uint64) if self.program.alone else seeded(task.seed, task.first, task.runs)
         return _Running(player, player.starts._replace(seeds=seeds), Passages.blank(*task.passages.pulls.shape))
@@ -93,7 +102,7 @@ class Batch:
         try:
             program.play(
                 player.rng, program.world, program.policy, player.memory, running.starts, player.standing,
-                running.passages, task.budgets, pulls, task.max_pulls, end,
+                running.passages, task.limits, pulls, task.max_pulls, end,
             )  # fmt: skip
         except Exception as error:  # only interpreted code raises: a mistake in a policy or law of the user's
             frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -112,7 +121,7 @@ class Batch:
 
     def _check(self, player: "_Player", run: int) -> None:
         """Raise what is wrong with an open run; give it more memory where that is what it needs."""
-        label, (pulls, totals, marks, _) = self.task.label, player.standing
+        label, (pulls, totals, marks, *_) = self.task.label, player.standing
         if stray := int(marks[STRAY]):
             raise BadParameter(label, "the arm that choose returns", f"0 to {len(pulls) - 1}", stray)
         check_finite(label, run, totals[None, [SPENT, EARNED]])

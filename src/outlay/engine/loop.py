@@ -2,7 +2,8 @@
 
 A run pulls arms until its spending exceeds the largest budget. Spending need not be monotone (costs may be
 negative), so what a budget B sees is its *first* passage N(B) = inf{n : S_n > B}, and the pull that crosses it
-counts (the paper, Section 2). Since no policy here looks at B, one run yields every budget.
+counts (the paper, Section 2). Where requests are limited, too, a pair (B, N) is passed as soon as S_n > B or n = N.
+Since no policy here looks at either, one run yields every pair.
 
 All state lives in arrays, so that the loop can stop after a slice of pulls and be resumed with nothing lost:
 that is how a progress bar moves and Ctrl-C returns at once.
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.engine.lazy import Phased, Race, forget_race, lazy_best
+from outlay.engine.limits import Counts, Limits
 from outlay.engine.streams import Words
 from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
@@ -33,7 +35,6 @@ from outlay.policies.protocol import (
     way_of,
 )
 
-Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
 Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
@@ -65,6 +66,20 @@ class Scratch(NamedTuple):
         return Scratch(Race.start(arms), Certificate.start(arms))
 
 
+class Room(NamedTuple):
+    """What hard mode needs: which arms fit into what is left of the budget. Nobody else reads it."""
+
+    dearest: Floats  # [arm]: the most that a pull can cost
+    totals: Floats  # [arm, 2]: cost and reward so far
+    arms: Counts  # [place]: those that fit
+    pulls: Counts  # [place]: theirs
+
+    @staticmethod
+    def start(arms: int) -> "Room":
+        """Room for this many arms."""
+        return Room(np.zeros(arms), np.zeros((arms, 2)), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
+
+
 class Starts(NamedTuple):
     """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
 
@@ -82,15 +97,17 @@ class Standing(NamedTuple):
     totals: Floats  # [4]: spent and earned so far
     marks: Counts  # [5]
     scratch: Scratch
+    room: Room
 
     @staticmethod
     def start(arms: int) -> "Standing":
         """Before the first run."""
-        return Standing(np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64), Scratch.start(arms))
+        pulls, totals, marks = np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64)
+        return Standing(pulls, totals, marks, Scratch.start(arms), Room.start(arms))
 
 
 class Passages(NamedTuple):
-    """What each run had done when it passed each budget."""
+    """What each run had done when it passed each budget, or pair of a budget and requests."""
 
     pulls: Counts  # [run, budget, arm]
     cost: Floats  # [run, budget]
@@ -183,9 +200,10 @@ def way_to_decide(policy: type) -> Callable[..., int]:
 
 def advance(
     rng: Rng, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    scratch: Scratch, budgets: Floats, out_pulls: Counts, out_cost: Floats, out_reward: Floats, stop: int,
+    scratch: Scratch, budgets: Floats, requests: Counts, out_pulls: Counts, out_cost: Floats, out_reward: Floats,
+    stop: int,
 ) -> None:  # fmt: skip
-    """Pull one run's arms until every budget is passed, it has made `stop` pulls, or its memory is full."""
+    """Pull one run's arms until every limit is passed, it has made `stop` pulls, or its memory is full."""
     n, passed = marks[PULLS], marks[PASSED]
     spent, spent_low = totals[SPENT], totals[SPENT_LOW]
     earned, earned_low = totals[EARNED], totals[EARNED_LOW]
@@ -208,7 +226,7 @@ def advance(
         total = earned + term
         earned_low = (total - earned) - term
         earned = total
-        while passed < len(budgets) and spent > budgets[passed]:
+        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed]):
             for k in range(len(pulls)):
                 out_pulls[passed, k] = pulls[k]
             out_cost[passed] = spent
@@ -242,7 +260,7 @@ def begin(starts: Starts, standing: Standing) -> None:
 
 def play(
     rng: Rng, world: Arms, policy: Policy, memory: Memory, starts: Starts, standing: Standing, passages: Passages,
-    budgets: Floats, limit: int, cap: int, end: int,
+    limits: Limits, limit: int, cap: int, end: int,
 ) -> None:  # fmt: skip
     """Go on with the runs before the row `end`, one after another: `limit` pulls in all, none past its `cap`-th.
 
@@ -254,13 +272,13 @@ def play(
         if before == 0:
             begin(starts, standing)
         advance(
-            rng, world, policy, memory, standing.pulls, standing.totals, marks, standing.scratch, budgets,
-            passages.pulls[row], passages.cost[row], passages.reward[row], min(before + limit, cap),
+            rng, world, policy, memory, standing.pulls, standing.totals, marks, standing.scratch, limits.budgets,
+            limits.requests, passages.pulls[row], passages.cost[row], passages.reward[row], min(before + limit, cap),
         )  # fmt: skip
         made = marks[PULLS] - before
         marks[MADE] += made
         limit -= made
-        if marks[PASSED] < len(budgets):
+        if marks[PASSED] < len(limits.budgets):
             break
         marks[RUN] += 1
         marks[PULLS] = 0

@@ -1,16 +1,21 @@
 """The best arm alone, in the runs of a simulation: played when somebody asks what it earned, and not before.
 
+With requests beside the budget no single arm is optimal, as a rule; what is played then is the best single arm.
+
 Few do: the pseudo-regret, frames and most figures need pulls only, and a simulation of one policy would take twice as
 long with it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outlay.arms.problem import Problem
 from outlay.engine.backends import Backend, backend_of
+from outlay.engine.limits import UNLIMITED, Limits
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.task import Task
@@ -34,6 +39,8 @@ class Oracle:
     backend: Backend
     workers: int | None = field(default=None, compare=False)
     progress: bool | None = field(default=None, compare=False)
+    requests: tuple[int, ...] | None = None
+    hard: bool = False
 
     def __call__(self) -> Floats:
         """Play them, unless that has been done; nobody may write what several results share."""
@@ -46,16 +53,29 @@ class Oracle:
     def _play(self) -> Floats:
         """Play the best arm as a problem of its own, with no room for the others' pulls: it draws the same numbers."""
         require("oracle_reward", "numba")
-        best = self.problem.best
-        alone = Problem([self.problem.arms[best]])
-        passages = room_for("oracle_reward", 1, self.runs, len(self.budgets), 1).part(0)
-        label = f"the oracle, Fixed({best})"
-        task = Task(
-            alone, label, Fixed(0), np.array(self.budgets), self.seed, self.max_pulls, passages, warn=False
-        )  # fmt: skip
-        with progress_bar(self.runs, self.progress, "playing the best arm") as report:
-            backend_of(self._where())([task], self.workers, report)
-        return passages.reward
+        tasks = list(self._tasks())
+        with progress_bar(self.runs * len(tasks), self.progress, "playing the best arm") as report:
+            backend_of(self._where())([task for _, task in tasks], self.workers, report)
+        earned = np.empty((self.runs, len(self.budgets)))
+        for places, task in tasks:
+            earned[:, places] = task.passages.reward
+        return earned
+
+    def _tasks(self) -> Iterator[tuple[NDArray[np.intp], Task]]:
+        """What to play, and the places of the limits that it serves: with requests, they may have different arms."""
+        counts = None if self.requests is None else np.array(self.requests)
+        limits = Limits.of(np.array(self.budgets), counts)
+        best = best_alone(self.problem, limits)
+        for arm in np.unique(best):
+            mine = np.flatnonzero(best == arm)
+            for part in Limits(limits.budgets[mine], limits.requests[mine]).parts(alone=self.hard):
+                places = mine[part]
+                passages = room_for("oracle_reward", 1, self.runs, len(places), 1).part(0)
+                yield places, Task(
+                    Problem([self.problem.arms[arm]]), f"the oracle, Fixed({arm})", Fixed(0), limits.budgets[places],
+                    self.seed, self.max_pulls, passages, warn=False,
+                    requests=None if counts is None else counts[places], hard=self.hard,
+                )  # fmt: skip
 
     def _where(self) -> Backend:
         """The backend that has the same random numbers: a cluster's are those of threads, once it is gone."""
@@ -64,3 +84,22 @@ class Oracle:
 
             return self.backend if connected(self.backend) else "threads"
         return self.backend
+
+
+def best_alone(problem: Problem, limits: Limits) -> NDArray[np.intp]:
+    """The arm that brings most alone, for each pair of limits: R_k·min(N, B/X_k) on average.
+
+    Where requests are not limited it is the arm with the largest rate.
+
+    >>> from outlay.arms import Constant
+    >>> problem = Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)])
+    >>> best_alone(problem, Limits(np.array([100.0, 400.0, 1000.0]), np.array([100, 100, 100])))
+    array([0, 1, 2])
+    """
+    if (limits.requests == UNLIMITED).all():
+        return np.full(len(limits.budgets), problem.best)
+    costs = problem.mean_costs
+    with np.errstate(divide="ignore", over="ignore"):
+        bought = np.where(costs > 0, limits.budgets[:, None] / np.where(costs > 0, costs, 1.0), np.inf)
+    best: NDArray[np.intp] = (problem.mean_rewards * np.minimum(bought, limits.requests[:, None])).argmax(axis=1)
+    return best

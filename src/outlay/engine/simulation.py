@@ -1,5 +1,6 @@
 """simulate(): policies on a problem, over runs and budgets."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -7,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay._version import __version__
+from outlay.arms.law import support_of
 from outlay.arms.problem import Problem, checked_problem
-from outlay.checks import Vector, whole
+from outlay.checks import Vector, whole, word
 from outlay.engine.backends import BACKENDS, Backend, backend_of
-from outlay.engine.budgets import checked_budgets
+from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits
 from outlay.engine.loop import Passages
 from outlay.engine.oracle import Oracle
 from outlay.engine.progress import Report
@@ -20,7 +22,7 @@ from outlay.engine.task import Task
 from outlay.errors import BadParameter
 from outlay.extras import require
 from outlay.parameters import is_record
-from outlay.policies.protocol import Policy, checked_policy, wants_budget, with_budget
+from outlay.policies.protocol import Policy, checked_policy, wants_budget, wants_requests, with_limits
 from outlay.results.result import Result
 
 Policies = Policy | Sequence[Policy] | Mapping[str, Policy]
@@ -32,6 +34,8 @@ def simulate(
     budgets: ArrayLike | None = None,
     *,
     budget: float | None = None,
+    requests: ArrayLike | None = None,
+    mode: Mode = "until_exceeded",
     runs: int = 100,
     seed: int = 0,
     workers: int | None = None,
@@ -42,6 +46,9 @@ def simulate(
 ) -> Result:
     """Play every policy on the problem until each budget is spent, `runs` times over.
 
+    With requests, a run ends when the budget is spent or when as many pulls are made, whichever is first; what that
+    could have brought is in docs/requests.md. Then the budget may be infinite, and arms may cost nothing on average.
+
     The best arm alone is not played here: `Result.oracle_reward` does it, in as many runs, when it is first asked for.
 
     Args:
@@ -49,6 +56,11 @@ def simulate(
         policies: one policy, a list of them, or a dict from label to policy.
         budgets: rising positive numbers.
         budget: instead of budgets, one number b: 25 budgets evenly spaced in the logarithm from b/1000 to b.
+        requests: how many pulls can be made, N: one number for all budgets, or one for each; one budget serves several
+            numbers, too. None: as many as the budget buys.
+        mode: "until_exceeded": a run ends with the pull that passes the budget, as in the paper; "hard": the budget is
+            never passed. Then only arms are pulled whose dearest pull fits what is left, as a campaign in hard mode
+            does it, and a run ends when none fits; costs must be bounded.
         runs: how often each policy plays. Run i draws from the same random stream for every policy.
         seed: a whole number; the same seed gives the same numbers, bit for bit, whatever `workers` is.
         workers: threads, or worker processes of a cluster; None means every core, or all that the cluster has.
@@ -66,27 +78,36 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    checked_problem("simulate", problem)
+    checked_problem("simulate", problem, free=requests is not None)
     labelled = _labelled(policies, len(problem))
-    limits = checked_budgets("simulate", budgets, budget)
+    money, counts = checked_limits("simulate", budgets, budget, requests)
+    limits = Limits.of(money, counts)
+    hard = word("simulate", "mode", mode, MODES) == "hard"
+    if hard:
+        _check_bounded(problem)
     runs = whole("simulate", "runs", runs, at_least=1)
     seed = whole("simulate", "seed", seed, at_least=0)
     workers = None if workers is None else whole("simulate", "workers", workers, at_least=1)
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
     if str(backend) not in BACKENDS:
         raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
+    if hard and backend == "cuda":
+        raise BadParameter("simulate", "backend", "threads or a cluster where mode is 'hard'", backend)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise BadParameter("simulate", "progress", "True, False, None or a function", progress)
     if not isinstance(partial, bool):
         raise BadParameter("simulate", "partial", "True or False", partial)
 
     require("simulate", "numba")
-    passages = room_for("simulate", len(labelled), runs, len(limits), len(problem))
+    passages = room_for("simulate", len(labelled), runs, len(money), len(problem))
     tasks = [
-        Task(problem, label, player, limits[part], seed, max_pulls, passages.part(i).part((slice(None), part)))
+        Task(
+            problem, label, player, money[part], seed, max_pulls, passages.part(i).part((slice(None), part)),
+            requests=None if counts is None else counts[part], hard=hard,
+        )
         for i, (label, policy) in enumerate(labelled.items())
-        for part, player in _by_budget(policy, limits)
-    ]
+        for part, player in _by_limits(policy, limits, hard)
+    ]  # fmt: skip
     play = backend_of(backend)
     try:
         with progress_bar(runs * len(tasks), progress) as report:
@@ -98,25 +119,40 @@ def simulate(
             raise
         runs, passages = done, passages.part((slice(None), slice(done)))
     shown = None if progress is None else progress is True  # a function has been told of all it was promised
-    oracle = Oracle(problem, tuple(limits.tolist()), seed, runs, max_pulls, backend, workers, shown)
+    numbers = None if counts is None else tuple(counts.tolist())
+    oracle = Oracle(problem, tuple(money.tolist()), seed, runs, max_pulls, backend, workers, shown, numbers, hard)
     return Result(
         problem=problem,
         policies=labelled,
-        budgets=limits,
+        budgets=money,
         seed=seed,
         pulls=passages.pulls,
         cost=passages.cost,
         reward=passages.reward,
         oracle_reward=cast("Vector", oracle),  # or what makes it: `results.result.OnFirstUse`
         version=__version__,
+        requests=counts,
+        mode=mode,
     )
 
 
-def _by_budget(policy: Policy, budgets: Vector) -> list[tuple[slice, Policy]]:
-    """Which budgets one run can serve: all of them, or one at a time for a policy that looks at the budget."""
-    if not wants_budget(policy):
-        return [(slice(None), policy)]
-    return [(slice(j, j + 1), with_budget(policy, budget)) for j, budget in enumerate(budgets)]
+def _check_bounded(problem: Problem) -> None:
+    """Refuse arms of which nobody knows what a pull may cost."""
+    for name, law in zip(problem.names, problem.arms, strict=True):
+        if support_of(law).cost_high == math.inf:
+            allowed = f"one whose costs are bounded where mode is 'hard', and those of {name!r} are not"
+            raise BadParameter("simulate", "problem", allowed, law)
+
+
+def _by_limits(policy: Policy, limits: Limits, hard: bool) -> list[tuple[slice, Policy]]:
+    """Which limits one run can serve: all that rise together, or one at a time for a policy that looks at them."""
+    told = wants_budget(policy) or (wants_requests(policy) and bool((limits.requests < UNLIMITED).any()))
+    if not told:
+        return [(part, policy) for part in limits.parts(alone=hard)]
+    return [
+        (slice(j, j + 1), with_limits(policy, budget, None if requests == UNLIMITED else int(requests)))
+        for j, (budget, requests) in enumerate(zip(*limits, strict=True))
+    ]
 
 
 def _finished(passages: Passages) -> int:

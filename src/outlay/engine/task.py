@@ -1,4 +1,4 @@
-"""What a backend is asked to do: one policy's runs on a problem, for some of the budgets."""
+"""What a backend is asked to do: one policy's runs on a problem, for some of the budgets (and requests)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,9 +6,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
 from outlay.compiler.records import shape
+from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import Passages
 from outlay.errors import OutlayError
 from outlay.policies.protocol import Memory, Policy, checked_memory, memory_of
@@ -29,6 +31,8 @@ class Task:
     passages: Passages
     first: int = 0
     warn: bool = True  # whether to say that it cannot be compiled
+    requests: Counts | None = None  # one number for each budget; None: not limited
+    hard: bool = False  # whether the budget, of which there is one then, must not be passed
 
     @property
     def runs(self) -> int:
@@ -36,9 +40,20 @@ class Task:
         return len(self.passages.cost)
 
     @property
+    def limits(self) -> Limits:
+        """What ends a run."""
+        return Limits.of(self.budgets, self.requests)
+
+    @property
     def pulls(self) -> float:
-        """About how many pulls a run makes, at most: as many as of the cheapest arm; at least 1."""
-        return max(1.0, float(self.budgets[-1] / self.problem.mean_costs.min()))
+        """About how many pulls a run makes, at most: as many as of the cheapest arm, or requests; at least 1."""
+        cheapest, requests = float(self.problem.mean_costs.min()), float(self.limits.requests[-1])
+        return max(1.0, min(self.budgets[-1] / cheapest, requests) if cheapest > 0 else requests)
+
+    @property
+    def dearest(self) -> Vector:
+        """The most that a pull of each arm can cost."""
+        return np.array([support_of(law).cost_high for law in self.problem.arms])
 
     def part(self, start: int, stop: int) -> "Task":
         """Some of the runs, counted from the first; they write where the whole would."""

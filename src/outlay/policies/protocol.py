@@ -1,29 +1,37 @@
-"""What a policy must be, what it remembers with, and how it is written down: for the engine and for campaigns.
+"""What a policy must be, what it is told, and how it is written down: for the engine and for campaigns.
 
 A policy is a tuple of parameters (`Parameters`, or any NamedTuple) with exactly one of four methods: it is `Scored`,
 `Sampled`, `Compared` or a `Chooser`, and `Policy` is any of them. `WAYS` is the table of what follows from that: the
 compiled loop, the GPU, campaigns and the contract for policies all read it. Beliefs and memories are each policy's own
-affair.
+affair; what memories can do is in `memory_protocol`, and can be imported from here, too.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outlay.beliefs import Lead, Moments, Sample
-from outlay.checks import Vector
+from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.choose import Now
 from outlay.parameters import is_record
+from outlay.policies.memory_protocol import Bares as Bares
+from outlay.policies.memory_protocol import Belief as Belief
+from outlay.policies.memory_protocol import Deals as Deals
+from outlay.policies.memory_protocol import Grows as Grows
+from outlay.policies.memory_protocol import Imagines as Imagines
+from outlay.policies.memory_protocol import Leads as Leads
+from outlay.policies.memory_protocol import Memory as Memory
+from outlay.policies.memory_protocol import MemoryTuple as MemoryTuple
+from outlay.policies.memory_protocol import Narrows as Narrows
+from outlay.policies.memory_protocol import Opens as Opens
+from outlay.policies.memory_protocol import Restores as Restores
+from outlay.policies.memory_protocol import Revises as Revises
+from outlay.policies.memory_protocol import Widens as Widens
 
 Kind = Literal["score", "sample", "excess", "choose"]
 KINDS: tuple[Kind, ...] = ("score", "sample", "excess", "choose")
-
-# What no annotation can say: a memory's own class of beliefs, which its policy knows; a NamedTuple that is a `Memory`.
-Belief = Any
-MemoryTuple = Any
 
 
 @runtime_checkable
@@ -67,109 +75,6 @@ class Chooser(Protocol):
 
 
 Policy = Scored | Sampled | Compared | Chooser
-
-
-@runtime_checkable
-class Memory(Protocol):
-    """What a policy remembers with: a NamedTuple of arrays that are changed in place."""
-
-    def observe(self, arm: int, cost: float, reward: float, /) -> None:
-        """Take in one sample of an arm."""
-
-    def belief(self, arm: int, /) -> Belief:
-        """What is known of an arm."""
-
-    def full(self) -> bool:
-        """Whether there is no room for another sample: then `grown` makes some."""
-
-
-@runtime_checkable
-class Grows(Protocol):
-    """A memory that can be full, and then go on in a larger one."""
-
-    def grown(self) -> "Memory":
-        """A copy with more room."""
-
-
-@runtime_checkable
-class Leads(Memory, Protocol):
-    """A memory for policies that compare every arm with the leader."""
-
-    def lead(self, arm: int, /) -> Lead:
-        """What the others are compared with when this arm leads."""
-
-
-@runtime_checkable
-class Opens(Leads, Protocol):
-    """A memory for policies that open arms one by one, in an order that it draws."""
-
-    def opened(self) -> int:
-        """How many arms are open."""
-
-    def unopened(self) -> int:
-        """The arm to open next, or the number of arms."""
-
-    def shuffle(self, rng: np.random.Generator, /) -> None:
-        """Draw the order of the arms that are not open, unless it has been drawn."""
-
-
-@runtime_checkable
-class Imagines(Protocol):
-    """A memory that takes in many samples that are all alike at once: pulls under way."""
-
-    def imagine(self, arm: int, count: int, cost: float, reward: float, /) -> None:
-        """Take in `count` samples of an arm."""
-
-
-@runtime_checkable
-class Restores(Imagines, Protocol):
-    """A memory that can undo what was imagined, so that nobody need copy it."""
-
-    def keep(self, arm: int, count: int, room: Vector, /) -> None:
-        """Write into a room of `beliefs.sums.ROOM` numbers what imagining `count` samples will change."""
-
-    def restore(self, arm: int, count: int, room: Vector, /) -> None:
-        """Undo what was imagined last, and not yet undone."""
-
-
-@runtime_checkable
-class Revises(Protocol):
-    """A memory that can replace one sample by another."""
-
-    def revise(self, arm: int, place: int, old: Sample, new: Sample, /) -> None:
-        """Correct the sample that was the arm's `place`-th."""
-
-
-@runtime_checkable
-class Widens(Protocol):
-    """A memory that can take another arm."""
-
-    def widened(self) -> "Memory":
-        """A copy with one arm more."""
-
-
-@runtime_checkable
-class Narrows(Protocol):
-    """A memory of arms that are opened one by one which can leave some of them out: those that may not be pulled."""
-
-    def narrowed(self, arms: NDArray[np.int64], /) -> Opens:
-        """A copy with these arms only, numbered anew."""
-
-
-@runtime_checkable
-class Deals(Protocol):
-    """A memory that can give the arm that was added last a random place among those that are not open."""
-
-    def deal_in(self, rng: np.random.Generator, /) -> None:
-        """Draw that place."""
-
-
-@runtime_checkable
-class Bares(Protocol):
-    """A memory that keeps answers so as not to work them out again: which ones depends on what was asked."""
-
-    def bare(self) -> MemoryTuple:
-        """The same without such answers: what it holds then depends on the samples alone."""
 
 
 @runtime_checkable
@@ -319,13 +224,31 @@ def wants_budget(policy: Policy) -> bool:
     >>> wants_budget(EpsilonFirst()), wants_budget(Frugal())
     (True, False)
     """
+    return _asks_for(policy, "budget")
+
+
+def wants_requests(policy: Policy) -> bool:
+    """Whether a policy asks how many requests there are, as `wants_budget` has it."""
+    return _asks_for(policy, "requests")
+
+
+def with_limits(policy: Policy, budget: float, requests: float | None = None) -> Policy:
+    """The policy, told the budget and the number of requests where it asks for them and they are limits.
+
+    An infinite budget and requests without a number limit nothing: then a policy keeps what it was given.
+
+    >>> from outlay.policies.baselines import EpsilonFirst
+    >>> with_limits(EpsilonFirst(), 50.0, requests=1000)
+    EpsilonFirst(epsilon=0.1, budget=50.0)
+    """
+    limits = {"budget": float(budget), "requests": math.inf if requests is None else float(requests)}
+    told = {name: limit for name, limit in limits.items() if limit < math.inf and _asks_for(policy, name)}
+    return cast("Policy", cast("Any", policy)._replace(**told)) if told else policy
+
+
+def _asks_for(policy: Policy, limit: str) -> bool:
     given = parameters_of(policy)
-    return "budget" in given and given.get("horizon") != "unknown"
-
-
-def with_budget(policy: Policy, budget: float) -> Policy:
-    """The policy, told the budget where it asks for it."""
-    return cast("Policy", cast("Any", policy)._replace(budget=float(budget))) if wants_budget(policy) else policy
+    return limit in given and given.get("horizon") != "unknown"
 
 
 def as_data(policy: Policy) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem, catalogue
-from outlay.engine.budgets import usual_budgets
+from outlay.engine.limits import usual_budgets
 from outlay.errors import BadFile
 from outlay.parameters import Parameters
 from outlay.results.result import Floats, Result

@@ -5,6 +5,9 @@ Two estimates of the same quantity, the reward of π* (always the best arm) minu
 * pseudo: Σ_k T_k μ_k Δ_k, from the pull counts alone. By Wald's identity it has the mean of the realised regret (up to
   the overshoot of the last pull) and far less variance.
 * realised: the mean reward of π*, simulated on the same streams, minus the reward the run earned.
+
+Where requests are limited beside the budget, N·f(B/N) stands for the reward of π* (docs/requests.md): no policy earns
+more, but for what it overspends. The identity of `theory.requests` then gives the pseudo-regret.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -12,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from outlay.arms import Problem
 from outlay.errors import BadParameter
 
 Floats = NDArray[np.float64]
@@ -47,6 +51,25 @@ def pseudo(pulls: NDArray[np.int64], mean_costs: Floats, gaps: Floats) -> Floats
     array([4.])
     """
     return np.asarray(pulls @ (mean_costs * gaps), dtype=np.float64)
+
+
+def fluid(
+    problem: Problem, budgets: Floats, requests: NDArray[np.int64], pulls: NDArray[np.int64], cost: Floats
+) -> Floats:
+    """ν·(N − τ) + λ·(B − S) + Σ_k Δ_k T_k for every policy, run and pair of a budget and requests."""
+    from outlay.theory.requests import fluid_regret  # here, since all of theory comes with it
+
+    pairs = enumerate(zip(budgets.tolist(), requests.tolist(), strict=True))
+    each = [fluid_regret(problem, b, n, pulls[..., j, :], cost[..., j]).total for j, (b, n) in pairs]
+    return np.stack(each, axis=-1)
+
+
+def fluid_rewards(problem: Problem, budgets: Floats, requests: NDArray[np.int64]) -> Floats:
+    """N·f(B/N), the most that each pair of a budget and requests can bring."""
+    from outlay.theory.requests import fluid as optimum
+
+    pairs = zip(budgets.tolist(), requests.tolist(), strict=True)
+    return np.array([n * optimum(problem, b, n).value for b, n in pairs])
 
 
 def realised(reward: Floats, oracle_reward: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,13 +57,17 @@ class Result:
     Attributes:
         problem: the arms that were played.
         policies: label → policy; its order is the first axis of the arrays below.
-        budgets: ascending; one run gives every budget, at its own first passage.
+        budgets: ascending; one run gives every budget, at its own first passage. With requests, one may come several
+            times, and be infinite.
         seed: run i draws from SeedSequence(seed, spawn_key=(i,)) whatever the policy.
         pulls: how often each arm was pulled, int64 [policy, run, budget, arm].
-        cost: total cost when the budget was exceeded, float64 [policy, run, budget].
+        cost: total cost when the budget was exceeded or the last request served, float64 [policy, run, budget].
         reward: total reward, the last pull's included, float64 [policy, run, budget].
-        oracle_reward: what π* (always the best arm) earned in the same runs, float64 [run, budget].
+        oracle_reward: what π* (always the best arm) earned in the same runs, float64 [run, budget]. With requests, the
+            arm that brings most alone, as R_k·min(N, B/X_k) has it: regret is not measured against that.
         version: of the outlay that made it.
+        requests: how many pulls could be made, int64 [budget]; None: as many as the budget bought.
+        mode: "until_exceeded", or "hard" where no budget was ever passed.
 
     Results are equal when all of these are, nan equal to nan.
 
@@ -82,6 +86,8 @@ class Result:
     reward: Floats
     oracle_reward: Floats
     version: str
+    requests: NDArray[np.int64] | None = None
+    mode: Literal["until_exceeded", "hard"] = "until_exceeded"
 
     def __post_init__(self) -> None:
         shape = (len(self.policies), self.pulls.shape[1] if self.pulls.ndim == 4 else 0, len(self.budgets))
@@ -90,7 +96,7 @@ class Result:
             "cost": shape,
             "reward": shape,
             "oracle_reward": shape[1:],
-        }
+        } | ({} if self.requests is None else {"requests": shape[2:]})
         for name, axes in wanted.items():
             array = vars(self)[name]
             if not callable(array) and (array.shape != axes or 0 in axes):
@@ -106,6 +112,11 @@ class Result:
         """How many independent runs each policy made."""
         return int(self.pulls.shape[1])
 
+    @property
+    def limits(self) -> dict[str, NDArray[Any]]:
+        """What ended the runs, as columns: the budgets, and the requests where there are any."""
+        return {"budget": self.budgets} | ({} if self.requests is None else {"requests": self.requests})
+
     @needed("Result.regret")
     def regret(self, kind: RegretKind = "pseudo") -> pd.DataFrame:
         """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
@@ -113,24 +124,30 @@ class Result:
         `kind="pseudo"` is Σ_k T_k μ_k Δ_k; `kind="realised"` is the simulated mean reward of π* minus the reward, with
         the standard error of the differences within each run (π* draws from the same streams). With one run stderr,
         low and high are nan. The realised regret plays π* if nobody has asked for it before.
+
+        With requests, a column after the budget, regret is against N·f(B/N), the fluid optimum (docs/requests.md):
+        "pseudo" is ν·(N − τ) + λ·(B − S) + Σ_k Δ_k T_k, what unserved requests, money not spent and pulls off the edge
+        lose; "realised" is N·f(B/N) minus the reward.
         """
         regret.check_kind(kind)
         import pandas as pd
 
         if kind == "pseudo":
             summary = regret.summary(self._pseudo())
+        elif self.requests is not None:
+            summary = regret.summary(regret.fluid_rewards(self.problem, self.budgets, self.requests) - self.reward)
         else:
             per_run = regret.realised(self.reward, self.oracle_reward)
             summary = regret.summary(per_run, paired=self.oracle_reward - self.reward)
         keys = {
             "policy": np.repeat(np.array(self.labels, dtype=object), len(self.budgets)),
-            "budget": np.tile(self.budgets, len(self.policies)),
+            **{name: np.tile(values, len(self.policies)) for name, values in self.limits.items()},
         }
         return pd.DataFrame(keys | {name: values.ravel() for name, values in summary._asdict().items()})
 
     @needed("Result.frame")
     def frame(self) -> pd.DataFrame:
-        """One row per policy, run and budget: pulls (of all arms), cost, reward and pseudo-regret."""
+        """One row per policy, run and budget (and requests): pulls (of all arms), cost, reward and pseudo-regret."""
         import pandas as pd
 
         policies, runs, budgets = self.cost.shape
@@ -138,7 +155,7 @@ class Result:
             {
                 "policy": np.repeat(np.array(self.labels, dtype=object), runs * budgets),
                 "run": np.tile(np.repeat(np.arange(runs), budgets), policies),
-                "budget": np.tile(self.budgets, policies * runs),
+                **{name: np.tile(values, policies * runs) for name, values in self.limits.items()},
                 "pulls": self.pulls.sum(axis=-1).ravel(),
                 "cost": self.cost.ravel(),
                 "reward": self.reward.ravel(),
@@ -175,9 +192,10 @@ class Result:
     def __repr__(self) -> str:
         budgets = f"{self.budgets[0]:g}" if len(self.budgets) == 1 else f"{self.budgets[0]:g} … {self.budgets[-1]:g}"
         count = f"{len(self.budgets)} budgets" if len(self.budgets) > 1 else "budget"
+        beside = "" if self.requests is None else f", {_spanned(self.requests)} requests"
         return (
             f"<Result: {', '.join(self.labels)} on {len(self.problem.names)} arms; "
-            f"{self.runs} runs, {count} {budgets}, seed {self.seed}>"
+            f"{self.runs} runs, {count} {budgets}{beside}, seed {self.seed}>"
         )
 
     def _repr_html_(self) -> str:
@@ -186,6 +204,8 @@ class Result:
         return result_html(self)
 
     def _pseudo(self) -> Floats:
+        if self.requests is not None:
+            return regret.fluid(self.problem, self.budgets, self.requests, self.pulls, self.cost)
         return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
 
 
@@ -210,6 +230,12 @@ def load(path: str | PathLike[str]) -> Result:
     from outlay.results import storage
 
     return storage.read(path)
+
+
+def _spanned(counts: NDArray[np.int64]) -> str:
+    """A number, or the least and the largest of several."""
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,} … {high:,}"
 
 
 def _equal(one: object, other: object) -> bool:

@@ -38,7 +38,7 @@ from outlay.policies.protocol import (
     checked_memory,
     checked_policy,
     way_of,
-    with_budget,
+    with_limits,
 )
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
@@ -131,7 +131,7 @@ class Learner:
         """
         self._budget = budget
         all_costs = max(budget + self.elsewhere, sys.float_info.min) if self._opening else budget
-        self.policy = with_budget(self.given, all_costs)
+        self.policy = with_limits(self.given, all_costs)
         self._forget()
 
     def _note(self, arm: int) -> None:

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from outlay._version import __version__
 from outlay.engine.backends import threads
 from outlay.engine.compiler.program import program_of
-from outlay.engine.loop import Counts, Floats, Passages
+from outlay.engine.limits import Counts
+from outlay.engine.loop import Floats, Passages
 from outlay.engine.progress import Report
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
@@ -116,13 +117,13 @@ def play_chunk(index: int, work: bytes, first: int, runs: int) -> tuple[int, tup
             differ = f"a worker has {name} {here} where the caller has {sent[name]}"
             raise OutlayError(f"{differ}: install the same version, so that results are the same bit for bit")
     try:
-        problem, label, policy, budgets, seed, max_pulls = pickle.loads(packed)  # noqa: S301
+        problem, label, policy, budgets, seed, max_pulls, requests, hard = pickle.loads(packed)  # noqa: S301
     except (ImportError, AttributeError) as error:
         where = "install that module on the workers, or define its classes in your script"
         raise OutlayError(f"a worker cannot load a class of yours ({error}): {where}") from None
     passages = Passages.blank(runs, len(budgets), len(problem))
     # The caller has been warned of what is interpreted; here it would be once per chunk.
-    task = Task(problem, label, policy, budgets, seed, max_pulls, passages, first, warn=False)
+    task = Task(problem, label, policy, budgets, seed, max_pulls, passages, first, False, requests, hard)
     threads.run([task], 1, lambda _: None)
     return index, tuple(passages)
 
@@ -160,7 +161,8 @@ def packed(task: Task) -> bytes:
     """
     import cloudpickle
 
-    parts = (task.problem, task.label, task.policy, task.budgets, task.seed, task.max_pulls)
+    limits = task.budgets, task.seed, task.max_pulls, task.requests, task.hard
+    parts = (task.problem, task.label, task.policy, *limits)
     try:
         packed = cloudpickle.dumps(parts)
     except (TypeError, AttributeError, pickle.PicklingError) as error:

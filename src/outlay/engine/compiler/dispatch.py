@@ -10,13 +10,14 @@ from outlay.compiler import dispatch
 from outlay.compiler.dispatch import TypeOf
 from outlay.compiler.untyped import FieldTuple, NumbaType
 from outlay.engine import loop
-from outlay.engine.compiler.vocabulary import PLAY
+from outlay.engine.compiler.vocabulary import PLAY, PLAY_HARD
+from outlay.engine.limits import Limits
 
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 
 
-def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple) -> Callable[..., None]:
-    """`loop.play`, compiled for these classes: from this process, from disk, or now.
+def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple, hard: bool = False) -> Callable[..., None]:
+    """`loop.play` or `hard.play_hard`, compiled for these classes: from this process, from disk, or now.
 
     It counts no references; it does where that fails, as it does for code that makes arrays. Raises CannotCompile with
     the reason, in one line, where numba refuses.
@@ -26,8 +27,8 @@ def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple) -> Calla
         words = np.zeros(1, np.uint64)
         starts = loop.Starts(words[None], words, words, words, words)
         passages = loop.Passages.blank(1, 1, 1)
-        arguments = world, policy, memory, starts, loop.Standing.start(1), passages
-        numbers = types.float64[::1], types.int64, types.int64, types.int64
-        return (_GENERATOR, *map(type_of, arguments), *numbers)
+        limits = Limits.of(np.ones(1), None)
+        arguments = world, policy, memory, starts, loop.Standing.start(1), passages, limits
+        return (_GENERATOR, *map(type_of, arguments), types.int64, types.int64, types.int64)
 
-    return dispatch.compiled(PLAY, (policy, memory, world), signature)
+    return dispatch.compiled(PLAY_HARD if hard else PLAY, (policy, memory, world), signature)

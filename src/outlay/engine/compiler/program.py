@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from outlay.compiler.records import coerced
 from outlay.engine.compiler.world import Laws, compose
+from outlay.engine.hard import play_hard
 from outlay.engine.loop import Arms, play
 from outlay.engine.memories import can_be_packed
 from outlay.engine.streams import can_open
@@ -18,7 +19,7 @@ from outlay.policies.protocol import Memory, Policy
 class Program:
     """What the runs of a task share."""
 
-    play: Callable[..., None]  # `loop.play`
+    play: Callable[..., None]  # `loop.play`, or `hard.play_hard`
     world: Arms
     policy: Policy
     memory: Callable[[], Memory]
@@ -36,10 +37,12 @@ def program_of(task: Task) -> Program:
         world = compose(task.problem.arms)  # a law of the user's may hold anything
         policy = coerced(task.policy)
         alone = not (can_open() and can_be_packed(first, second))
-        return Program(compiled(policy, first, world), world, policy, memory, alone)
+        return Program(compiled(policy, first, world, task.hard), world, policy, memory, alone)
     except Exception as error:  # whatever numba cannot type or compile still runs; what is wrong otherwise fails again
         reason = str(error) if isinstance(error, CannotCompile) else f"{type(error).__name__}: {error}"
         slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
         if task.warn:
             warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
-        return Program(play, Laws(tuple(task.problem.arms)), task.policy, memory, alone=True)
+        return Program(
+            play_hard if task.hard else play, Laws(tuple(task.problem.arms)), task.policy, memory, alone=True
+        )

@@ -1,6 +1,6 @@
 """What numba must be told of the loop, once, on top of `compiler.vocabulary`.
 
-- `decide` is the variant for the kind of policy.
+- `decide` and `decide_among` are the variants for the kind of policy.
 - `law_at` rebuilds a law from its row of the table, by an expression made from the law's type.
 """
 
@@ -14,11 +14,12 @@ from numba.extending import intrinsic, overload
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.compiler.vocabulary import OWN, WITHIN, lean, learn
-from outlay.engine import loop
+from outlay.engine import among, hard, loop
 from outlay.engine.compiler.world import law_at
 
-OWN.update((law_at, loop.decide))
+OWN.update((law_at, loop.decide, among.decide_among))
 PLAY = lean(loop.play, loop.advance)
+PLAY_HARD = lean(hard.play_hard, hard.advance_hard)
 
 
 def _decide(
@@ -26,6 +27,13 @@ def _decide(
     scratch: NumbaType, rng: NumbaType,  # noqa: ARG001
 ) -> Found:  # fmt: skip
     return loop.way_to_decide(policy.instance_class)
+
+
+def _decide_among(
+    policy: NumbaType, memory: NumbaType, arms: NumbaType, pulls: NumbaType, totals: NumbaType,  # noqa: ARG001
+    spent: NumbaType, n: NumbaType, rng: NumbaType,  # noqa: ARG001
+) -> Found:  # fmt: skip
+    return among.way_to_decide_among(policy.instance_class)
 
 
 def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
@@ -73,6 +81,7 @@ def row_source(law: NumbaType, like: str) -> str:
 
 
 overload(loop.decide, strict=False, jit_options=WITHIN)(_decide)
+overload(among.decide_among, strict=False, jit_options=WITHIN)(_decide_among)
 overload(law_at, strict=False, jit_options=WITHIN)(_law_at)
-for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values()).functions:
+for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values(), *among.DECIDE_AMONG.values()).functions:
     learn(_function)

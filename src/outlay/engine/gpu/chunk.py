@@ -86,7 +86,7 @@ class Chunk:
     def arguments(self, tally: Any, limit: int) -> Arguments:
         """What the compiled loop takes."""
         plan, task = self.plan, self.task
-        shared = plan.world, plan.policy, self.memories, self.state, self.passages, plan.budgets
+        shared = plan.world, plan.policy, self.memories, self.state, self.passages, plan.limits
         return *shared, tally, plan.key, task.first, limit, task.max_pulls
 
     def _compiled(self, arguments: Arguments) -> Any:

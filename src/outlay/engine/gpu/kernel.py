@@ -24,6 +24,7 @@ from outlay.engine.gpu.decide import decide
 from outlay.engine.gpu.memory import known_of, of_run, pick_up, put_down, take_in
 from outlay.engine.gpu.random import BLOCK, KEEPS, KEEPS_NORMAL, KEPT, KEY, NORMAL, RUN, Philox
 from outlay.engine.lazy import Phased
+from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import (
     EARNED,
     EARNED_LOW,
@@ -33,8 +34,6 @@ from outlay.engine.loop import (
     SPENT_LOW,
     STRAY,
     Arms,
-    Counts,
-    Floats,
     Passages,
 )  # fmt: skip
 from outlay.policies.protocol import MemoryTuple, Policy
@@ -60,11 +59,11 @@ class Standings(NamedTuple):
 
 
 def play_plainly(
-    world: Arms, policy: Policy, memories: MemoryTuple, state: Standings, passages: Passages, budgets: Floats,
+    world: Arms, policy: Policy, memories: MemoryTuple, state: Standings, passages: Passages, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, deciding anew at each."""
-    run = cuda.grid(1)
+    run, budgets, requests = cuda.grid(1), limits.budgets, limits.requests
     words, normals = cuda.local.array(5, uint64), cuda.local.array(2, float64)
     rng = Philox(words, normals)
     open_stream(rng, state, run, key, first)
@@ -84,7 +83,7 @@ def play_plainly(
         n += 1
         spent, spent_low = added(spent, spent_low, cost)
         earned, earned_low = added(earned, earned_low, reward)
-        while passed < len(budgets) and spent > budgets[passed]:
+        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed]):
             note(passages, run, passed, pulls, spent, earned)
             passed += 1
     state.marks[PULLS, run], state.marks[PASSED, run] = n, passed
@@ -92,15 +91,16 @@ def play_plainly(
     state.totals[EARNED, run], state.totals[EARNED_LOW, run] = earned, earned_low
     close_stream(rng, state, run)
     troubled = state.marks[STRAY, run] != 0 or n >= cap or memory.full()
-    count_in(tally, passed == len(budgets), troubled, spent, earned, budgets[len(budgets) - 1])
+    used = max(spent / budgets[len(budgets) - 1], n / requests[len(budgets) - 1])
+    count_in(tally, passed == len(budgets), troubled, spent, earned, used)
 
 
 def play_lazily(
-    world: Arms, policy: Phased, memories: MemoryTuple, state: Standings, passages: Passages, budgets: Floats,
+    world: Arms, policy: Phased, memories: MemoryTuple, state: Standings, passages: Passages, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, scoring the leader alone where that is enough."""
-    run = cuda.grid(1)
+    run, budgets, requests = cuda.grid(1), limits.budgets, limits.requests
     words, normals, row = cuda.local.array(5, uint64), cuda.local.array(2, float64), cuda.local.array((1, 8), float64)
     rng = Philox(words, normals)
     open_stream(rng, state, run, key, first)
@@ -115,7 +115,7 @@ def play_lazily(
         line_up(bounds, dues, len(pulls))
     pick_up(memory, row, leader)
     going = passed < len(budgets) and n < stop and not memory.full()
-    budget = budgets[min(passed, len(budgets) - 1)]
+    budget, request = budgets[min(passed, len(budgets) - 1)], requests[min(passed, len(budgets) - 1)]
     count, leads, arm = pulls[leader], False, -1  # leads: it is known that the leader is to be pulled
     top, top_ahead, rival, due, log_then = 0.0, 0.0, 0.0, 0, 0.0
     while cuda.any_sync(WARP, going):
@@ -132,12 +132,13 @@ def play_lazily(
                 n += 1
                 spent, spent_low = added(spent, spent_low, cost)
                 earned, earned_low = added(earned, earned_low, reward)
-                if spent > budget:
+                if spent > budget or n >= request:
                     pulls[leader] = count
-                    while passed < len(budgets) and spent > budgets[passed]:
+                    while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed]):
                         note(passages, run, passed, pulls, spent, earned)
                         passed += 1
-                    budget = budgets[min(passed, len(budgets) - 1)]
+                    last = min(passed, len(budgets) - 1)
+                    budget, request = budgets[last], requests[last]
                 going = passed < len(budgets) and n < stop and not memory.full()
                 leads = n < due and policy.score(known_of(memory, row, leader), log_then) > rival
                 arm = -1
@@ -151,7 +152,8 @@ def play_lazily(
     state.totals[EARNED, run], state.totals[EARNED_LOW, run] = earned, earned_low
     close_stream(rng, state, run)
     troubled = state.marks[STRAY, run] != 0 or n >= cap or memory.full()
-    count_in(tally, passed == len(budgets), troubled, spent, earned, budgets[len(budgets) - 1])
+    used = max(spent / budgets[len(budgets) - 1], n / requests[len(budgets) - 1])
+    count_in(tally, passed == len(budgets), troubled, spent, earned, used)
 
 
 def added(total: float, low: float, term: float) -> tuple[float, float]:
@@ -169,14 +171,14 @@ def note(passages: Passages, run: int, passed: int, pulls: Counts, spent: float,
     passages.reward[run, passed] = earned
 
 
-def count_in(tally: Counts, done: bool, troubled: bool, spent: float, earned: float, budget: float) -> None:
-    """Add a run to the tally of all: whether it goes on, whether it needs help, and how far it is."""
+def count_in(tally: Counts, done: bool, troubled: bool, spent: float, earned: float, used: float) -> None:
+    """Add a run to the tally of all: whether it goes on, whether it needs help, how far it is."""
     if done:
         cuda.atomic.add(tally, DONE, 1)
         cuda.atomic.add(tally, SHARE, MILLION)
         return
     cuda.atomic.add(tally, OPEN, 1)
-    cuda.atomic.add(tally, SHARE, int(MILLION * min(max(spent / budget, 0.0), 0.999)))
+    cuda.atomic.add(tally, SHARE, int(MILLION * min(max(used, 0.0), 0.999)))
     if troubled or not (math.isfinite(spent) and math.isfinite(earned)):
         cuda.atomic.add(tally, TROUBLED, 1)
 

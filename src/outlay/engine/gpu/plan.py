@@ -39,7 +39,7 @@ class Plan:
             self.world, self.policy = self.on_device(compose(task.problem.arms)), self.on_device(policy)
         except (TypeError, ValueError) as error:
             raise OutlayError(refusal(task.label, str(error))) from None
-        self.budgets = cuda.to_device(np.ascontiguousarray(task.budgets))
+        self.limits = self.on_device(task.limits)
         self.key = np.uint64(key_of(task.seed))
 
     @property

@@ -10,7 +10,7 @@ from outlay.arms import Problem, catalogue
 from outlay.arms.catalogue import find
 from outlay.checks import line, whole
 from outlay.engine.backends import BACKENDS, Backend
-from outlay.engine.budgets import checked_budgets
+from outlay.engine.limits import checked_budgets
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
 from outlay.experiments.setup.players import Player, Table, player

@@ -1,0 +1,161 @@
+"""Hard mode: the budget is never passed, and near its end the simulator chooses as a campaign in hard mode does."""
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import Campaign, Problem, arms, policies
+from outlay.arms import Empirical
+from outlay.campaign.ledger.stream import ORDER, Stream
+from outlay.engine import hard, loop
+from outlay.engine.limits import Limits
+from outlay.engine.trace import trace
+from outlay.errors import BadParameter
+from outlay.policies.protocol import Opens, memory_of, with_limits
+from tests.campaign.test_simulator import ARMS, DETERMINISTIC, NoChance, Tape, outcomes, tape_of
+
+STAIRS = Problem([arms.Constant(3.0, 1.0), arms.Constant(5.0, 2.0)])
+COINS = Problem([arms.Bernoulli(0.3, 0.5), arms.Uniform(0.1, 0.4, 0.0, 0.4), arms.Constant(1.5, 1.9)])
+BUDGETS = {"narrow": 60.0, "wide": 30.0, "refunds": 20.0}
+
+
+def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
+    """One run of the loop that the engine compiles, interpreted, until no arm fits."""
+    policy, memory, run = with_limits(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    if isinstance(memory, Opens):
+        memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
+    run.room.dearest[:] = dearest
+    out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
+    limits = Limits.of(np.array([budget]), None)
+    while not run.marks[loop.PASSED]:
+        hard.advance_hard(
+            cast("Any", NoChance()), tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, run.room,
+            limits.budgets[0], int(limits.requests[0]), *out, len(tape.rows),
+        )  # fmt: skip
+        assert run.marks[loop.PULLS] < len(tape.rows)
+        memory = memory.grown() if memory.full() else memory
+    assert run.totals[loop.SPENT] <= budget
+
+
+def played(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
+    """The same through a campaign."""
+    most = {str(arm): float(cost) for arm, cost in enumerate(dearest)}
+    campaign = Campaign(arms=most, budget=budget, policy=policy, mode="hard", propensity_draws=0)
+    while (pull := campaign.ask()) is not None:
+        campaign.tell(pull, *tape.pull(int(pull.arm), None))
+
+
+@pytest.mark.parametrize("policy", DETERMINISTIC, ids=repr)
+@pytest.mark.parametrize("kind", BUDGETS)
+def test_a_campaign_in_hard_mode_pulls_what_the_simulator_pulls(policy: Any, kind: str) -> None:
+    """Arms fit no longer one by one: the dearest of arm k costs k times as much as declared elsewhere."""
+    budget, log = BUDGETS[kind], outcomes(kind)
+    dearest = np.maximum(log[:, :, 0].max(axis=1), 0) * np.array([1.0, 2.0, 4.0, 8.0])
+    one, other = tape_of(kind, budget), tape_of(kind, budget)
+    simulated(policy, one, budget, dearest)
+    played(policy, other, budget, dearest)
+    assert other.pulled == one.pulled
+    assert len(set(one.pulled)) > 1 or type(policy).__name__ == "Fixed"
+
+
+PLAYERS: list[Any] = [
+    policies.UCBB1(0.01, 0.01, 0.0),
+    policies.Thrifty(),
+    policies.Frugal(),
+    policies.RoundRobin(),
+    policies.UCBM1(0.01, 0.01, 0.0),
+    policies.baselines.BTS(),
+]
+
+
+@pytest.mark.parametrize("policy", PLAYERS, ids=repr)
+def test_compiled_runs_are_those_of_the_interpreter_and_never_pass(policy: Any) -> None:
+    budgets = [0.2, 1.0, 7.0, 20.0]
+    result = outlay.simulate(COINS, policy, budgets, requests=50, runs=200, mode="hard", seed=3)
+    assert (result.cost <= result.budgets).all()
+    assert (result.pulls.sum(axis=-1) <= 50).all()
+    assert result.mode == "hard"
+    for run in range(3):
+        for j, budget in enumerate(budgets):
+            steps = list(trace(COINS, policy, budget, seed=3, run=run, requests=50, mode="hard"))
+            pulls = np.bincount(np.array([step.arm for step in steps], np.int64), minlength=3)
+            assert pulls.tolist() == result.pulls[0, run, j].tolist()
+
+
+def test_a_budget_is_spent_to_the_last_cent_that_fits() -> None:
+    result = outlay.simulate(STAIRS, policies.RoundRobin(), [2.0, 4.0, 8.0, 9.0, 11.0], mode="hard", runs=2)
+    assert result.pulls[0, 0].tolist() == [[0, 0], [1, 0], [1, 1], [1, 1], [2, 1]]
+    tenths = Problem([arms.Constant(0.1, 1.0)])
+    spent = outlay.simulate(tenths, policies.Fixed(0), [0.3, 1.0, 100.0], mode="hard", runs=1)
+    assert (spent.cost <= spent.budgets).all()
+    assert spent.pulls.ravel().tolist() == [2, 10, 1000], "0.1 + 0.1 + 0.1 > 0.3 in floats"
+
+
+def test_the_oracle_is_held_to_the_budget() -> None:
+    result = outlay.simulate(STAIRS, policies.Fixed(0), [9.0, 14.0], mode="hard", runs=2)
+    assert result.oracle_reward.tolist() == [[2.0, 4.0]] * 2
+
+
+def test_arms_whose_refunds_let_others_fit_again() -> None:
+    """Costs +3, −2 in turn: after a refund the dear arm fits again."""
+
+    class Swinging(NamedTuple):
+        turn: Any
+
+        def draw(self, rng: Any) -> tuple[float, float]:
+            self.turn[0] += 1.0
+            return (3.0 if self.turn[0] % 2 == 1.0 else -2.0), 1.0
+
+        def moments(self) -> tuple[float, float, float, float, float]:
+            return 0.5, 1.0, 6.25, 0.0, 0.0
+
+        def support(self) -> tuple[float, float, float, float]:
+            return -2.0, 3.0, 1.0, 1.0
+
+    class Dear(NamedTuple):
+        x: float = 0.0
+
+        def choose(self, memory: Any, now: Any, rng: Any) -> int:
+            return 1
+
+    problem = Problem([Swinging(np.zeros(1)), arms.Constant(4.0, 9.0)])
+    steps = list(trace(problem, Dear(), 8.0, mode="hard"))
+    assert [step.arm for step in steps] == [1, 1]
+    steps = list(trace(problem, Dear(), 7.0, mode="hard"))
+    assert [(step.arm, step.spent) for step in steps] == [(1, 4.0), (0, 7.0)]
+    problem = Problem([Swinging(np.ones(1)), arms.Constant(4.0, 9.0)])
+    assert [step.arm for step in trace(problem, Dear(), 7.0, mode="hard")] == [1, 0, 1]
+
+
+def test_what_hard_mode_cannot_do_is_said_in_one_sentence() -> None:
+    unbounded = Problem([arms.Constant(1.0, 1.0), arms.Gaussian(1.0, 1.0, 1.0, 1.0)])
+    with pytest.raises(
+        BadParameter, match=r"^problem of simulate must be one whose costs are bounded where mode is 'h"
+    ):
+        outlay.simulate(unbounded, policies.Fixed(0), [5.0], mode="hard")
+    with pytest.raises(BadParameter, match=r"^mode of simulate must be one of until_exceeded, hard; got 'soft'"):
+        outlay.simulate(STAIRS, policies.Fixed(0), [5.0], mode=cast("Any", "soft"))
+    with pytest.raises(BadParameter, match=r"^backend of simulate must be threads or a cluster where mode is 'hard'"):
+        outlay.simulate(STAIRS, policies.Fixed(0), [5.0], mode="hard", backend="cuda")
+
+
+def test_an_arm_that_is_none_is_named_near_the_end_too() -> None:
+    class Astray(NamedTuple):
+        x: float = 0.0
+
+        def choose(self, memory: Any, now: Any, rng: Any) -> int:
+            return 0 if now.spent < 3.0 else 7
+
+    with pytest.raises(BadParameter, match="the arm that choose returns of Astray must be 0 to 1; got 7"):
+        outlay.simulate(STAIRS, Astray(), [6.0], mode="hard", runs=1)
+
+
+def test_logs_are_bounded() -> None:
+    log = outcomes("wide")
+    result = outlay.simulate(
+        Problem([Empirical(*pairs.T) for pairs in log]), policies.Frugal(), [30.0], mode="hard", runs=50
+    )
+    assert (result.cost <= 30.0).all()
+    assert (result.cost > 30.0 - log[:, :, 0].max()).all()
