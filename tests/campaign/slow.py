@@ -18,8 +18,9 @@ MOST_SPENT = 2**62
 class Twin:
     def __init__(self, opening: c.Open, at: int) -> None:
         self.terms: Any = opening.terms
-        self.budget = opening.budget
+        self.budget, self.requests = opening.budget, opening.requests
         self.arms = [new_arm(terms.name, terms.max_cost) for terms in opening.arms]
+        self.forecast: int | None = None
         self.decisions: dict[int, dict[str, Any]] = {}
         self.paused = False
         self.ended: str | None = None
@@ -27,6 +28,12 @@ class Twin:
         self.events = 1
         self.at = at
         self.excused = 0  # by how much the cap may be crossed: costs that nobody could foresee
+
+    def served(self) -> int:
+        return len([d for d in self.decisions.values() if d["standing"] in ("told", "expired")])
+
+    def all_served(self) -> bool:
+        return self.requests is not None and self.served() >= self.requests
 
     def pending(self) -> list[int]:
         return [number for number, d in self.decisions.items() if d["standing"] == "pending"]
@@ -109,6 +116,12 @@ class Twin:
             return NOT_NOW
         if self.spent() + self.reserved() > self.budget:
             return NOT_NOW
+        if self.requests is not None and self.served() + len(self.pending()) >= self.requests and self.pending():
+            return NOT_NOW
+        if self.all_served():
+            self.ended = "exhausted"
+            self._wrote(now)
+            return EXHAUSTED
         arms = self.admissible()
         if not arms:
             left = self.budget - self.spent()
@@ -229,9 +242,30 @@ class Twin:
         self.excused += max(0, self.budget - command.budget)
         self.budget = command.budget
         self._wrote(now)
-        if self.ended and more and self.spent() <= self.budget:
+        if self.ended and more and self.spent() <= self.budget and not self.all_served():
             self.ended = None
         self._cross(now)
+        return DONE
+
+    def _setrequests(self, command: c.SetRequests, now: int, _: Any) -> str:
+        if self.ended == "closed" or self.terms.format < 3:
+            return CONFLICT
+        if command.requests == self.requests:
+            return DUPLICATE
+        more = self.requests is not None and command.requests > self.requests
+        self.requests = command.requests
+        self._wrote(now)
+        if self.ended and more and self.spent() <= self.budget and not self.all_served():
+            self.ended = None
+        self._cross(now)
+        return DONE
+
+    def _expect(self, command: c.Expect, now: int, _: Any) -> str:
+        in_all = self.served() + len(self.pending()) + command.requests
+        if in_all == self.forecast:
+            return DUPLICATE
+        self.forecast = in_all
+        self._wrote(now)
         return DONE
 
     def _addarm(self, command: c.AddArm, now: int, _: Any) -> str:
@@ -307,7 +341,7 @@ class Twin:
         self.arms[decision["arm"]]["untold"] += not decision["cost"]
 
     def _cross(self, now: int) -> None:
-        if not self.ended and self.spent() > self.budget:
+        if not self.ended and (self.spent() > self.budget or self.all_served()):
             self.ended = "exhausted"
             self._wrote(now)
 

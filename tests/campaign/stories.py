@@ -59,6 +59,8 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
         "charge": (which,),
         "extend": (which, random.choice([1, 3 * SECOND, 100 * SECOND])),
         "budget": (random.choice([120, 400, random.randint(1, 400)]),),
+        "requests": (random.choice([1, 3, 8, 20]),),
+        "expect": (random.choice([0, 2, 30]),),
         "add": (name, random.choice(MAX_COSTS)),
         "disable": (name,),
         "enable": (name,),
@@ -70,7 +72,19 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
 
 # How often each thing is done.
 DAILY = {"ask": 60, "tell": 60, "void": 5, "charge": 5, "extend": 5, "amend": 10, "again": 5}
-RARE = {"budget": 8, "add": 3, "disable": 3, "enable": 5, "warm": 3, "pause": 2, "resume": 8, "close": 1, "sweep": 2}
+RARE = {
+    "budget": 8,
+    "requests": 5,
+    "expect": 3,
+    "add": 3,
+    "disable": 3,
+    "enable": 5,
+    "warm": 3,
+    "pause": 2,
+    "resume": 8,
+    "close": 1,
+    "sweep": 2,
+}
 WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
 # Operations are drawn from tables, each by one number: hypothesis would take longer over a story than a campaign does.
 ANY = [operation(Random(n), DAILY | RARE, [*WAITS, -20 * SECOND]) for n in range(4000)]
@@ -106,7 +120,8 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
         ArmTerms(f"a{i}", most)
         for i, most in enumerate(draw(st.lists(st.sampled_from(MAX_COSTS), min_size=1, max_size=3)))
     )
-    return c.Open("story", arms, draw(BUDGETS), Terms(unit="1", version="story", **(drawn | fixed)))
+    requests = None if drawn["format"] < 3 else draw(st.sampled_from([None, None, 1, 3, 8]))
+    return c.Open("story", arms, draw(BUDGETS), Terms(unit="1", version="story", **(drawn | fixed)), requests)
 
 
 # What someone who writes a ledger by hand might put in place of what was agreed.
@@ -125,6 +140,7 @@ FORGED: list[dict[str, Any]] = [
     *({"unit": text} for text in ("0", "-1", "1e0", "one", "")),
     *({"arms": arms} for arms in ((), (ArmTerms("a0", -5),), (ArmTerms("a0"), ArmTerms("a0", 1)), (ArmTerms("\x1b"),))),
     *({"budget": units} for units in (0, -5, 2**60)),
+    *({"requests": requests} for requests in (0, -1, 2**60)),
     *({"name": name} for name in ("", "\x1b[31m", "n" * 10**5)),
     *({"policy": policy} for policy in ({}, {"name": "Frugal"}, {"name": "Frugal", "parameters": {"no": 1}})),
 ]
@@ -190,6 +206,12 @@ class Caller:
 
     def _budget(self, budget: int) -> c.SetBudget:
         return c.SetBudget(budget)
+
+    def _requests(self, requests: int) -> c.SetRequests:
+        return c.SetRequests(requests)
+
+    def _expect(self, requests: int) -> c.Expect:
+        return c.Expect(requests)
 
     def _add(self, name: str, max_cost: int | None) -> c.AddArm:
         return c.AddArm(ArmTerms(name, max_cost))

@@ -13,7 +13,7 @@ from outlay.campaign.ledger import commands as c
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.sql import SqlLedger
-from outlay.campaign.terms import agreed, chosen
+from outlay.campaign.terms import Limits, agreed, chosen
 from tests.campaign.checker import checked
 
 SECOND = 10**6
@@ -73,7 +73,7 @@ def test_another_process_goes_on_from_the_ledger() -> None:
 
 
 SETTINGS = Settings(unit="1", ttl=60.0, reservation=7, propensity_draws=0)
-OPENING = agreed(["a"], 1000, chosen(None), "default", SETTINGS)
+OPENING = agreed(["a"], Limits(1000), chosen(None), "default", SETTINGS)
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -17,7 +17,7 @@ from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
-from outlay.campaign.terms import agreed
+from outlay.campaign.terms import Limits, agreed
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, UnknownDecision
 from outlay.policies import RoundRobin
 from outlay.policies import baselines as b
@@ -117,7 +117,7 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     assert refused.records == []
     assert spent("charge") == (2, 2, 82)
     with pytest.raises(BadParameter, match=r'expiry of Campaign must be "charge" in hard mode'):
-        agreed(["a"], 120, RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
+        agreed(["a"], Limits(120), RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
 
 
 @pytest.mark.parametrize("ttl", [None, 3600 * SECOND])

@@ -86,7 +86,7 @@ class Story:
         elif what < 0.81 and len(self.learner.pulls) < len(self.means):
             self.learner.widen(Stream(0, n))
         elif what < 0.82:
-            self.learner.set_budget(float(self.rng.uniform(1.0, 3 * BUDGET)))
+            self.learner.set_limits(float(self.rng.uniform(1.0, 3 * BUDGET)))
         elif what < 0.83:
             self.samples[arm].append(self.outcome(arm))
             self.learner.observe_all([(arm, *self.samples[arm][-1])], Stream(0, n))

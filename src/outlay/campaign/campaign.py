@@ -12,7 +12,19 @@ from outlay.campaign.samples import checked_samples, in_parts, samples_of, tripl
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
-from outlay.campaign.terms import Arms, PolicyGiven, agreed, check_policy, check_same, chosen, label, positive
+from outlay.campaign.terms import (
+    Arms,
+    Costs,
+    Limits,
+    PolicyGiven,
+    agreed,
+    check_policy,
+    check_same,
+    chosen,
+    label,
+    positive,
+    requests_of,
+)
 from outlay.campaign.verbs.asking import Asking, answers
 from outlay.campaign.verbs.hooks import Hooks
 from outlay.campaign.verbs.managing import Managing
@@ -38,6 +50,9 @@ class Campaign(Asking, Managing, Reading):
             that an existing campaign already runs.
         store: None keeps the ledger in memory; "sqlite:///spend.db" and "postgresql://…" keep it permanently.
         name: several campaigns can share a store.
+        requests: how many pulls may be made in all; None for any number. With it the policy shares the budget out among
+            them: None then stands for `policies.default(requests=True)`.
+        costs: from names of arms to what they cost on average, where that is known, as from a price list.
         mode: "until_exceeded": ask until the budget is crossed, as in the paper; "hard": never cross it, as long as no
             pull costs more than was set aside for it.
         unit: the smallest amount, a decimal number; costs are rounded up to it.
@@ -69,6 +84,8 @@ class Campaign(Asking, Managing, Reading):
         store: str | None = None,
         *,
         name: str = "default",
+        requests: int | None = None,
+        costs: Costs | None = None,
         mode: Mode = DEFAULT.mode,
         unit: str | Amount = DEFAULT.unit,
         seed: int = DEFAULT.seed,
@@ -85,13 +102,13 @@ class Campaign(Asking, Managing, Reading):
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls),
         )
-        given = None if policy is None else chosen(policy)
-        opening = agreed(arms, budget, chosen(given), name, settings)
+        given, limits = None if policy is None else chosen(policy), Limits(budget, requests, costs)
+        opening = agreed(arms, limits, chosen(given, limits), name, settings)
         self._connect(store, opening.name, opening, given)
         try:
             self._begin(given)
             if (rules := self._state.terms.format) != opening.terms.format:  # an older version opened it
-                opening = agreed(arms, budget, chosen(given), name, settings, rules)
+                opening = agreed(arms, limits, chosen(given, limits), name, settings, rules)
             check_same(self._state, opening, any_policy=given is None)
         except BaseException:
             self._ledger.close()
@@ -120,6 +137,17 @@ class Campaign(Asking, Managing, Reading):
         if ended and not self._ledger.state().ended:
             log.reopened(self.name, self._state.unit.amount(units))
 
+    def set_requests(self, requests: int) -> None:
+        """Change how many pulls may be made in all; a larger number reopens a campaign that was exhausted."""
+        answers(transact(self, [c.SetRequests(requests_of("set_requests", requests))]))
+
+    def expect(self, requests: int) -> None:
+        """Say how many requests are still to come, as far as anybody knows: it may be said again at any time.
+
+        The policy paces its spending by it. Nothing is refused for it: what is a limit is set by `set_requests`.
+        """
+        answers(transact(self, [c.Expect(requests_of("expect", requests, least=0))]))
+
     def warm_start(self, samples: "Iterable[tuple[str, Amount, float]] | Campaign", key: str | None = None) -> int:
         """Let the policy learn from samples made elsewhere, at no cost: rows of a log, or another campaign.
 
@@ -146,7 +174,8 @@ class Campaign(Asking, Managing, Reading):
         self._hooks.stop()
         self._ledger.close()
 
-    aset_budget, awarm_start = later(set_budget), later(warm_start)
+    aset_budget, aset_requests, aexpect = later(set_budget), later(set_requests), later(expect)
+    awarm_start = later(warm_start)
     adisconnect = later(disconnect)
 
     def __enter__(self) -> Self:

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn, cast, get_args
+from typing import Any, NamedTuple, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
-from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, OWNER, check_opening
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
@@ -18,22 +18,34 @@ from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
 from outlay.values import equal
+from outlay.words import listed
 
 MICROS = 1_000_000
 ONLY_NOTED = ("version", "format")  # terms that nobody agreed to
 
 Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
+Costs = Mapping[str, float]  # from names to mean costs
 PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
 
 
-def agreed(arms: Arms, budget: Amount, policy: Policy, name: str, settings: Settings, as_in: int = FORMAT) -> Open:
+class Limits(NamedTuple):
+    """What a campaign may spend, and on how many requests; and what an arm costs on average, where that is known."""
+
+    budget: Amount
+    requests: int | None = None
+    costs: Costs | None = None
+
+
+def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Settings, as_in: int = FORMAT) -> Open:
     """The command that opens the campaign, or BadParameter; `as_in` is the format whose rules it is to follow."""
     unit = Unit.named(settings.unit, half_even=as_in < 2)
-    named = arm_terms(unit, arms)
+    named = arm_terms(unit, arms, limits.costs or {})
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
     terms = _terms(unit, policy, settings, as_in)
-    opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms)
+    requests = None if limits.requests is None else requests_of(OWNER, limits.requests)
+    units = positive(unit, OWNER, "budget", limits.budget)
+    opening = Open(label(OWNER, "name", name), named, units, terms, requests)
     check_opening(Opened(*opening))
     return opening
 
@@ -68,7 +80,7 @@ def _first_pulls(given: int | None, as_in: int) -> int | None:
     return whole(OWNER, "first_pulls", given, at_least=1)
 
 
-def chosen(policy: PolicyGiven) -> Policy:
+def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
     """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
     if policy is None:
         return policies.default()
@@ -88,8 +100,8 @@ def chosen(policy: PolicyGiven) -> Policy:
         raise BadParameter(OWNER, "policy", f"given the parameters that it takes ({reason})", parameters) from None
 
 
-def arm_terms(unit: Unit, arms: Arms) -> tuple[ArmTerms, ...]:
-    """The arms, each with the most a pull can cost where that was said."""
+def arm_terms(unit: Unit, arms: Arms, costs: Costs) -> tuple[ArmTerms, ...]:
+    """The arms, each with the most and the mean that a pull costs where that was said."""
     allowed = f"1 to {MOST_ARMS} names, or a mapping from name to the most a pull can cost"
     if isinstance(arms, (set, frozenset)):
         raise BadParameter(OWNER, "arms", f"{allowed}, in an order, which a set has not", arms)
@@ -100,13 +112,21 @@ def arm_terms(unit: Unit, arms: Arms) -> tuple[ArmTerms, ...]:
     )
     if len(most) < len(arms):
         raise BadParameter(OWNER, "arms", "different names", list(arms))
-    return tuple(arm_term(unit, OWNER, name, max_cost) for name, max_cost in most.items())
+    if not hasattr(costs, "keys") or not set(costs) <= set(most):
+        raise BadParameter(OWNER, "costs", f"a mapping from names of arms ({listed(list(most))}) to mean costs", costs)
+    return tuple(arm_term(unit, OWNER, name, max_cost, costs.get(name)) for name, max_cost in most.items())
 
 
-def arm_term(unit: Unit, owner: str, name: object, max_cost: object) -> ArmTerms:
+def arm_term(unit: Unit, owner: str, name: object, max_cost: object, mean_cost: object = None) -> ArmTerms:
     """One arm."""
     most = None if max_cost is None else not_negative(unit, owner, "max_cost", max_cost)
-    return ArmTerms(label(owner, "arm", name), most)
+    mean = None if mean_cost is None else real(owner, "cost", mean_cost)
+    return ArmTerms(label(owner, "arm", name), most, mean)
+
+
+def requests_of(owner: str, requests: object, least: int = 1) -> int:
+    """A number of requests."""
+    return whole(owner, "requests", requests, at_least=least, at_most=MOST_REQUESTS)
 
 
 def micros(owner: str, seconds: object) -> int:
@@ -141,6 +161,8 @@ def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
         yield _other_arms(state, wanted.arms)
     if wanted.budget not in (state.budget, state.opened.budget):
         yield f"budget {unit.shown(state.budget)}, not {unit.shown(wanted.budget)}"
+    if wanted.requests not in (state.requests, state.opened.requests):
+        yield f"requests {state.requests}, not {wanted.requests}"
     for field in mine.__struct_fields__:
         here, given = getattr(mine, field), getattr(theirs, field)
         if field == "policy":
@@ -153,14 +175,17 @@ def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
 
 def _other_arms(state: State, wanted: tuple[ArmTerms, ...]) -> str:
     """The first difference between the arms of a campaign and those that are asked for."""
-    there = {arm.name: arm.max_cost for arm in state.arms}
-    given = {arm.name: arm.max_cost for arm in wanted}
+    there = {arm.name: arm.terms for arm in state.arms}
+    given = {arm.name: arm for arm in wanted}
     for name in (*there, *given):
         if name not in given or name not in there:
             return f"other arms: {name!r} is {'not among those given' if name in there else 'not one of them'}"
-    for name, most in there.items():
-        if most != given[name]:
-            return f"max_cost {state.unit.shown(most)} of arm {name!r}, not {state.unit.shown(given[name])}"
+    for name, (mine, theirs) in {name: (terms, given[name]) for name, terms in there.items()}.items():
+        if mine.max_cost != theirs.max_cost:
+            most = [state.unit.shown(terms.max_cost) for terms in (mine, theirs)]
+            return f"max_cost {most[0]} of arm {name!r}, not {most[1]}"
+        if mine.mean_cost != theirs.mean_cost:
+            return f"cost {mine.mean_cost} of arm {name!r}, not {theirs.mean_cost}"
     return f"its arms in another order: {', '.join(there)}"
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from outlay.campaign.answers.frames import frame_of
+from outlay.campaign.answers.outlook import Outlook, outlook_of
 from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode
 from outlay.markup import aligned, html_table
@@ -88,7 +89,9 @@ class Status(NamedTuple):
     """How a campaign stands; spent + reserved + left = budget.
 
     `phase` is "open", "paused", "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or
-    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded.
+    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of `requests`, if there
+    is a limit to them, `used` are those of pulls that were asked for and not voided; `expected` is how many are to be
+    used in all, as far as somebody said (`expect`), and `outlook` what that comes to.
     """
 
     name: str
@@ -107,6 +110,10 @@ class Status(NamedTuple):
     unit: str
     arms: tuple[ArmStatus, ...]
     exact: Exact
+    requests: int | None = None
+    used: int = 0
+    expected: int | None = None
+    outlook: Outlook | None = None
 
     def frame(self) -> "pandas.DataFrame":
         """A row per arm, as a DataFrame; needs pandas."""
@@ -119,8 +126,9 @@ class Status(NamedTuple):
             (arm.name, arm.pulls, arm.in_flight, *sums, "–" if arm.rate is None else next(rate))
             for arm, *sums in zip(self.arms, spent, reward, strict=True)
         ]
+        requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
         money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
-        caption = f"{self.name} ({self.phase}): {money}; {self.policy}"
+        caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
         return html_table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption)
 
 
@@ -170,6 +178,10 @@ def status_of(state: State) -> Status:
         unit=state.terms.unit,
         arms=tuple(_arm_status(state, arm) for arm in state.arms),
         exact=Exact(*(state.unit.exact(units) for units in (state.budget, spent, reserved, left))),
+        requests=state.requests,
+        used=state.used,
+        expected=state.forecast,
+        outlook=outlook_of(state),
     )
 
 

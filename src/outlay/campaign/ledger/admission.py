@@ -13,7 +13,7 @@ from outlay.errors import OutlayError
 class Namer(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
-    def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream, /) -> int:
+    def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream, used: int, /) -> int:
         """One of the open arms."""
 
     def check_wider(self) -> None:
@@ -25,17 +25,19 @@ def propensity(state: State, arm: int, open_arms: Sequence[int], seq: int) -> fl
     draws, learner = state.terms.propensity_draws, state.learner
     if not draws or learner is None:
         return None
-    under_way, spent = state.under_way, state.unit.amount(state.spent)
     streams = (Stream(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
-    agreed = sum(learner.choose(open_arms, under_way, spent, stream) == arm for stream in streams)
+    agreed = sum(_named(state, learner, open_arms, stream) == arm for stream in streams)
     return (1 + agreed) / (1 + draws)
 
 
 def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
     """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
     stream = Stream(state.terms.seed, seq)
-    chooser = by or learner_of(state)
-    return chooser.choose(open_arms, state.under_way, state.unit.amount(state.spent), stream), stream.used
+    return _named(state, by or learner_of(state), open_arms, stream), stream.used
+
+
+def _named(state: State, by: Namer, open_arms: Sequence[int], stream: Stream) -> int:
+    return by.choose(open_arms, state.under_way, state.unit.amount(state.spent), stream, state.used)
 
 
 def admissible(state: State) -> Sequence[int]:

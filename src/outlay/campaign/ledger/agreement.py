@@ -8,7 +8,18 @@ from typing import Any, get_args
 
 import msgspec
 
-from outlay.campaign.ledger.events import FORMAT, Added, AnyEvent, ArmTerms, Asked, Budgeted, Opened, Terms
+from outlay.campaign.ledger.events import (
+    FORMAT,
+    Added,
+    AnyEvent,
+    ArmTerms,
+    Asked,
+    Budgeted,
+    Expected,
+    Opened,
+    Requested,
+    Terms,
+)
 from outlay.campaign.ledger.money import MOST, Unit
 from outlay.campaign.settings import Expiry, Mode
 from outlay.checks import real, word
@@ -19,6 +30,8 @@ LONGEST = 200  # characters of a name or a key
 LONGEST_NOTE = 300  # of what is made of them: the key of a part, a policy with its version
 MOST_ARMS = 100_000
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
+MOST_REQUESTS = 10**15
+MOST_MEAN = 1e15  # of an arm's mean cost
 MOST_MICROS = 10**15  # of a time span: 1e9 seconds
 LATEST = 253_402_300_799 * 10**6  # a time: the end of the year 9999
 MOST_NOTED, MOST_BYTES = 100, 10_000  # tags of a pull, bytes of its metadata: no ledger holds more
@@ -30,6 +43,8 @@ def check_opening(opening: Opened) -> None:
     """Refuse, with BadParameter, terms that cannot be agreed to."""
     label(OWNER, "name", opening.name)
     _check_range(OWNER, "budget in units", opening.budget, 1, MOST)
+    if opening.requests is not None:
+        check_requests(OWNER, opening.requests)
     if not 1 <= len(opening.arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", f"1 to {MOST_ARMS} names", len(opening.arms))
     for arm in opening.arms:
@@ -44,6 +59,13 @@ def check_arm(owner: str, arm: ArmTerms) -> None:
     label(owner, "arm", arm.name)
     if arm.max_cost is not None:
         _check_range(owner, "max_cost in units", arm.max_cost, 0, MOST)
+    if arm.mean_cost is not None:
+        real(owner, "cost", arm.mean_cost, at_least=-MOST_MEAN, at_most=MOST_MEAN)
+
+
+def check_requests(owner: str, requests: int, least: int = 1) -> None:
+    """Refuse a number of requests that cannot be counted."""
+    _check_range(owner, "requests", requests, least, MOST_REQUESTS)
 
 
 def check_terms(terms: Terms) -> None:
@@ -79,6 +101,10 @@ def check_event(event: AnyEvent) -> None:
         check_arm("add_arm", event.arm)
     elif isinstance(event, Budgeted):
         _check_range("set_budget", "budget in units", event.budget, 1, MOST)
+    elif isinstance(event, Requested):
+        check_requests("set_requests", event.requests)
+    elif isinstance(event, Expected):
+        check_requests("expect", event.requests, least=0)
     for field in ("key", "reason", "source", "policy"):
         text = getattr(event, field, None)
         if isinstance(text, str) and not _printable(plain_key(text)):

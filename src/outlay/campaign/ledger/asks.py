@@ -35,6 +35,8 @@ def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
     if state.ended:
         return [], None
     _refuse_for_now(state, now)
+    if state.over:  # of requests there may be fewer than there were
+        return [e.Exhausted()], None
     arms = admissible(state)
     if not arms and state.pending:
         raise _not_now(state, now, _busy(state))
@@ -72,6 +74,8 @@ def _refuse_for_now(state: State, now: int) -> None:
         raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
     if state.spent + state.reserved > state.budget:
         raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+    if state.requests is not None and state.used >= state.requests and state.pending:
+        raise _not_now(state, now, f"all that is left of {state.requests:,} requests is under way")
 
 
 def _busy(state: State) -> str:

@@ -13,6 +13,7 @@ class Open(NamedTuple):
     arms: tuple[ArmTerms, ...]
     budget: int
     terms: Terms
+    requests: int | None = None
 
 
 class Ask(NamedTuple):
@@ -79,6 +80,18 @@ class SetBudget(NamedTuple):
     budget: int
 
 
+class SetRequests(NamedTuple):
+    """Change how many pulls may be made in all."""
+
+    requests: int
+
+
+class Expect(NamedTuple):
+    """Say how many requests are still to come."""
+
+    requests: int
+
+
 class AddArm(NamedTuple):
     """Open another arm."""
 
@@ -124,6 +137,6 @@ class Sweep(NamedTuple):
 
 
 Command = (
-    Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | AddArm | DisableArm | EnableArm | Warm
-    | Pause | Resume | Close | Sweep
+    Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
+    | EnableArm | Warm | Pause | Resume | Close | Sweep
 )  # fmt: skip

@@ -11,7 +11,7 @@ import msgspec
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.admission import Namer, learner_of
-from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
+from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening, check_requests
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
@@ -48,6 +48,10 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
             return _amend(state, command)
         case c.SetBudget():
             return _set_budget(state, command)
+        case c.SetRequests():
+            return _set_requests(state, command)
+        case c.Expect():
+            return _expect(state, command)
         case c.AddArm():
             return _add_arm(state, command, by)
         case c.DisableArm():
@@ -101,7 +105,7 @@ def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tu
 def _open(state: State | None, command: c.Open) -> Ruling:
     if state is not None:
         return [], None
-    opening = e.Opened(command.name, command.arms, command.budget, command.terms)
+    opening = e.Opened(command.name, command.arms, command.budget, command.terms, command.requests)
     check_opening(opening)
     return [opening], None
 
@@ -125,8 +129,9 @@ def _tell(state: State, command: c.Tell) -> Ruling:
         overrun=_overruns(state, decision, command.cost),
         instead=_counted(decision),
         rounded=command.rounded,
+        unvoided=state.terms.format > 2 and decision.standing == "voided",
     )
-    return [event, *_crossing(state, command.cost - (decision.cost or 0))], False
+    return [event, *_crossing(state, command.cost - (decision.cost or 0), decision.standing != "expired")], False
 
 
 def _void(state: State, command: c.Void) -> Ruling:
@@ -143,7 +148,7 @@ def _charge(state: State, command: c.Charge) -> Ruling:
         return [], None
     check_pending(decision, "be charged")
     expired = e.Expired(decision.number, decision.reserved, state.terms.default_reward)
-    return [expired, *_crossing(state, decision.reserved)], None
+    return [expired, *_crossing(state, decision.reserved, 1)], None
 
 
 def _extend(state: State, command: c.Extend, now: int) -> Ruling:
@@ -177,6 +182,28 @@ def _set_budget(state: State, command: c.SetBudget) -> Ruling:
         return [], None
     ends = not state.ended and state.spent > command.budget
     return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
+
+
+def _set_requests(state: State, command: c.SetRequests) -> Ruling:
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its requests stay {_number(state.requests)}")
+    if state.terms.format < 3:
+        raise CampaignConflict(f"campaign {state.name!r} was opened by an older outlay, which did not count requests")
+    check_requests("set_requests", command.requests)
+    if command.requests == state.requests:
+        return [], None
+    ends = not state.ended and state.served >= command.requests
+    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
+
+
+def _expect(state: State, command: c.Expect) -> Ruling:
+    check_requests("expect", command.requests, least=0)
+    same = state.forecast == state.used + command.requests
+    return [] if same else [e.Expected(command.requests)], None
+
+
+def _number(requests: int | None) -> str:
+    return "unlimited" if requests is None else f"{requests:,}"
 
 
 def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
@@ -230,9 +257,10 @@ def _sweep(state: State, now: int) -> Ruling:
     pending = ((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
     overdue = sorted(entry for entry in pending if entry[0] <= now)
     if state.terms.expiry == "release":
-        return [e.Expired(number) for _, number, _ in overdue], None
+        released: list[e.AnyEvent] = [e.Expired(number) for _, number, _ in overdue]
+        return released + _crossing(state, 0, len(overdue)), None
     events: list[e.AnyEvent] = [e.Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
-    return events + _crossing(state, sum(held for _, _, held in overdue)), None
+    return events + _crossing(state, sum(held for _, _, held in overdue), len(overdue)), None
 
 
 def _counted(decision: Decision) -> e.Counted | None:
@@ -257,6 +285,7 @@ def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
     return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
 
 
-def _crossing(state: State, more: int) -> list[e.AnyEvent]:
-    """Exhausted, where this much more spending crosses the budget."""
-    return [e.Exhausted()] if not state.ended and state.spent + more > state.budget else []
+def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
+    """Exhausted, where this much more spending crosses the budget, or so many requests more are all there are."""
+    over = state.spent + more > state.budget or (state.requests is not None and state.served + served >= state.requests)
+    return [e.Exhausted()] if not state.ended and over else []

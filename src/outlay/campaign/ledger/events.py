@@ -23,10 +23,11 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", t
 
 
 class ArmTerms(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An arm as it was agreed: its name, and the most a pull can cost where that is known."""
+    """An arm as it was agreed: its name, and the most and the mean that a pull costs where they are known."""
 
     name: str
     max_cost: int | None = None
+    mean_cost: float | None = None  # for the policy, in the currency, not in units: no rule of money reads it
 
 
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,6 +59,7 @@ class Opened(Event, frozen=True):
     arms: tuple[ArmTerms, ...]
     budget: int
     terms: Terms
+    requests: int | None = None  # pulls that may be made in all
 
 
 class Asked(Event, frozen=True):
@@ -93,6 +95,7 @@ class Told(Event, frozen=True):
     overrun: bool = False  # above what was set aside
     instead: Counted | None = None  # of what was charged when it expired
     rounded: bool = False  # up to a whole unit
+    unvoided: bool = False  # it had been voided, and takes a request again
 
 
 class Expired(Event, frozen=True):
@@ -135,6 +138,18 @@ class Budgeted(Event, frozen=True):
     """The budget was changed."""
 
     budget: int
+
+
+class Requested(Event, frozen=True):
+    """The number of requests was changed."""
+
+    requests: int
+
+
+class Expected(Event, frozen=True):
+    """So many requests more are expected to come: the policy paces itself by that, and nothing is refused for it."""
+
+    requests: int
 
 
 class Added(Event, frozen=True):
@@ -182,8 +197,8 @@ class Closed(Event, frozen=True):
 
 
 AnyEvent = (
-    Opened | Asked | Told | Expired | Voided | Extended | Amended | Budgeted | Added | Disabled | Enabled | Warmed
-    | Paused | Resumed | Exhausted | Closed
+    Opened | Asked | Told | Expired | Voided | Extended | Amended | Budgeted | Requested | Expected | Added | Disabled
+    | Enabled | Warmed | Paused | Resumed | Exhausted | Closed
 )  # fmt: skip
 
 _encoder = msgspec.json.Encoder()

@@ -49,9 +49,9 @@ def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
 
 def _opened(event: e.Opened, policy: Policy | None) -> State:
     policy = checked_policy(event, policy)
-    arms = [Arm(terms.name, terms.max_cost) for terms in event.arms]
+    arms = [Arm(terms.name, terms.max_cost, terms.mean_cost) for terms in event.arms]
     budget = Unit.named(event.terms.unit).amount(event.budget)
-    learner = None if policy is None else Learner(policy, len(arms), budget)
+    learner = None if policy is None else Learner(policy, len(arms), budget, event.requests)
     if learner:
         learner.shuffle(Stream(event.terms.seed, ORDER))
     return State(event, arms, learner)
@@ -62,6 +62,7 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
         record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity
     )
     state.launch(decision)
+    state.used += 1
     arm = state.arms[event.arm]
     arm.in_flight += 1
     arm.reserved += event.reserved
@@ -72,6 +73,7 @@ def _told(state: State, event: e.Told, record: e.Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
     _hear(state, event.arm, event.cost)
     state.untold.pop(event.arm, None)
+    state.used += event.unvoided
     _land(state, event.decision)
     decision = state.decisions.get(event.decision)
     if decision is not None:
@@ -94,6 +96,7 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
 
 def _voided(state: State, event: e.Voided, _: e.Record) -> None:
     _land(state, event.decision)
+    state.used -= 1
     state.decisions[event.decision].standing = "voided"
 
 
@@ -113,17 +116,34 @@ def _amended(state: State, event: e.Amended, record: e.Record) -> None:
 
 
 def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
-    if state.learner:
-        state.learner.set_budget(state.unit.amount(event.budget))
-    if state.ended == "exhausted" and event.budget > state.budget and state.spent <= event.budget:
-        state.ended = None
+    more = event.budget > state.budget
     state.budget = event.budget
+    _reopen(state, more)
+
+
+def _requested(state: State, event: e.Requested, _: e.Record) -> None:
+    more = state.requests is not None and event.requests > state.requests
+    state.requests = event.requests
+    _reopen(state, more)
+
+
+def _expected(state: State, event: e.Expected, _: e.Record) -> None:
+    state.forecast = state.used + event.requests
+    _reopen(state, more=False)
+
+
+def _reopen(state: State, more: bool) -> None:
+    """The limits have changed: tell the policy, and where there is more, go on with a campaign that was exhausted."""
+    if state.learner:
+        state.learner.set_limits(state.unit.amount(state.budget), state.horizon)
+    if state.ended == "exhausted" and more and not state.over:
+        state.ended = None
 
 
 def _added(state: State, event: e.Added, record: e.Record) -> None:
     if state.learner:
         state.learner.widen(Stream(state.terms.seed, record.seq))
-    state.add(Arm(event.arm.name, event.arm.max_cost))
+    state.add(Arm(event.arm.name, event.arm.max_cost, event.arm.mean_cost))
 
 
 def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
@@ -216,6 +236,7 @@ def _land(state: State, number: int) -> None:
 
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
     e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
-    e.Amended: _amended, e.Budgeted: _budgeted, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled,
-    e.Warmed: _warmed, e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
+    e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected, e.Added: _added,
+    e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
+    e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
 }  # fmt: skip

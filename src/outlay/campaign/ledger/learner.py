@@ -37,6 +37,7 @@ from outlay.policies.protocol import (
     Widens,
     checked_memory,
     checked_policy,
+    wants_requests,
     way_of,
     with_limits,
 )
@@ -50,7 +51,7 @@ Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls an
 class Learner:
     """A policy and its memory; `arms` are indices, money is a float."""
 
-    def __init__(self, policy: Policy, arms: int, budget: float) -> None:
+    def __init__(self, policy: Policy, arms: int, budget: float, requests: int | None = None) -> None:
         self.given = checked_policy("Campaign", "policy", policy, arms)
         self.memory = checked_memory("Campaign", policy, arms)
         way = way_of(type(policy))
@@ -63,7 +64,7 @@ class Learner:
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
         self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
-        self.set_budget(budget)
+        self.set_limits(budget, requests)
 
     def shuffle(self, stream: Stream) -> None:
         """Draw the order in which arms are opened, where the policy opens them one by one."""
@@ -91,7 +92,7 @@ class Learner:
             self.restore(before)
             raise
         self.elsewhere += fsum(cost for _, cost, _ in samples)
-        self.set_budget(self._budget)
+        self.set_limits(self._budget, self._requests)
 
     def kept(self) -> Kept:
         """What it knows, to go back to."""
@@ -124,14 +125,16 @@ class Learner:
         self.totals = np.vstack([self.totals, np.zeros(2)])
         self._forget()
 
-    def set_budget(self, budget: float) -> None:
-        """Tell a policy that asks for it the budget.
+    def set_limits(self, budget: float, requests: int | None = None) -> None:
+        """Tell a policy that asks for them the budget and how many requests to reckon with.
 
-        One that opens arms compares it with the cost of all samples that it knows, so those made elsewhere are added.
+        One that opens arms compares the budget with the cost of all samples that it knows, so those made elsewhere are
+        added.
         """
-        self._budget = budget
+        self._budget, self._requests = budget, requests
+        self._rations = wants_requests(self.given)
         all_costs = max(budget + self.elsewhere, sys.float_info.min) if self._opening else budget
-        self.policy = with_limits(self.given, all_costs)
+        self.policy = with_limits(self.given, all_costs, requests)
         self._forget()
 
     def _note(self, arm: int) -> None:
@@ -144,14 +147,21 @@ class Learner:
         self._shortcut.forget()
         self._quick.forget(self.policy)
 
-    def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream) -> int:
-        """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each."""
+    def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream, used: int = 0) -> int:
+        """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
+
+        For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
+        """
         if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory):
             return self._quick.choose(self.memory, self.pulls, self.totals, self._unknown(), under_way)
         memory, pulls = self._with(under_way)
         n = int(pulls.sum())
         if self._kind == "choose":
-            return self._chosen(open_arms, _copy(memory), pulls, Now(n, log_of(n), spent), stream)
+            now = Now(n, log_of(n), spent)
+            if self._rations:
+                used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
+                now = Now(used, log_of(used), spent + self._cost_of(under_way))
+            return self._chosen(open_arms, _copy(memory), pulls, now, stream)
         view: Any = memory
         if len(open_arms) < len(pulls):
             view = (AmongOpened if self._opening else Among)(memory, open_arms)
@@ -183,6 +193,13 @@ class Learner:
             memory = self._imagined(memory, arm, under_way[arm], expected)
             pulls[arm] += under_way[arm]
         return memory, pulls
+
+    def _cost_of(self, under_way: UnderWay) -> float:
+        """What pulls under way are expected to cost."""
+        everywhere = self._everywhere()
+        return fsum(
+            count * (self._expected(arm) if self.pulls[arm] else everywhere)[0] for arm, count in under_way.items()
+        )
 
     def _imagined(self, memory: Memory, arm: int, count: int, expected: Sample) -> Memory:
         """The memory with `count` samples more, all as expected."""

@@ -123,6 +123,10 @@ def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
             return c.Amend(event.decision, event.cost, event.reward, event.reason, event.rounded)
         case e.Budgeted():
             return c.SetBudget(event.budget)
+        case e.Requested():
+            return c.SetRequests(event.requests)
+        case e.Expected():
+            return c.Expect(event.requests)
         case e.Added():
             return c.AddArm(event.arm)
         case e.Disabled():

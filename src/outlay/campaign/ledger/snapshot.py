@@ -49,6 +49,9 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     arms: list[Arm]
     pending: list[Decision]
     knowledge: _Knowledge
+    requests: int | None = None
+    used: int = 0
+    forecast: int | None = None
     untold: dict[int, int] = {}  # not written where it is empty, as in snapshots of the second format
 
 
@@ -64,7 +67,7 @@ def dump(state: State) -> bytes | None:
             *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
             *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
             _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
-            state.untold,
+            *(state.requests, state.used, state.forecast, state.untold),
         )
     )
     return _sum(body) + body
@@ -87,6 +90,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
     state.untold = kept.untold
     for decision in kept.pending:
         state.launch(decision)
+    state.requests, state.used, state.forecast = kept.requests, kept.used, kept.forecast
     if policy is not None:
         state.learner = _learner(policy, kept, state)
     return state
@@ -103,13 +107,13 @@ def version_of(body: bytes) -> str | None:
 def _learner(policy: Policy, kept: _Snapshot, state: State) -> Learner:
     known = kept.knowledge
     budget = state.unit.amount(kept.budget)
-    learner = Learner(policy, len(kept.arms), budget)
+    learner = Learner(policy, len(kept.arms), budget, state.horizon)
     arrays = (np.frombuffer(array.data, array.dtype).reshape(array.shape).copy() for array in known.memory)
     learner.memory = tuple.__new__(type(learner.memory), arrays)
     learner.pulls = np.array(known.pulls, np.int64)
     learner.totals = np.array(known.totals).reshape(-1, 2)
     learner.elsewhere = known.elsewhere
-    learner.set_budget(budget)
+    learner.set_limits(budget, state.horizon)
     return learner
 
 

@@ -53,6 +53,7 @@ class Arm(msgspec.Struct):
 
     name: str
     max_cost: int | None = None
+    mean_cost: float | None = None
     enabled: bool = True
     pulls: int = 0  # that count: told, or charged when they expired
     in_flight: int = 0
@@ -66,7 +67,7 @@ class Arm(msgspec.Struct):
     @property
     def terms(self) -> ArmTerms:
         """What was agreed about it."""
-        return ArmTerms(self.name, self.max_cost)
+        return ArmTerms(self.name, self.max_cost, self.mean_cost)
 
 
 class State:
@@ -80,6 +81,9 @@ class State:
         self.opened, self.arms = opened, arms
         self.learner = learner  # None where the policy is not built in and was not given: then nothing can be asked
         self.name, self.terms, self.budget = opened.name, opened.terms, opened.budget
+        self.requests = opened.requests  # pulls that may be made in all
+        self.used = 0  # requests: those of pulls that were asked for and not voided
+        self.forecast: int | None = None  # how many are expected to be used in all
         self.unit = unit_of(opened.terms)
         self.seq = 0
         self.at = 0
@@ -104,6 +108,24 @@ class State:
     def due(self) -> int | None:
         """When the first of the pending decisions expires."""
         return self._deadlines[0][0] if self._deadlines else None
+
+    @property
+    def served(self) -> int:
+        """Requests that are used for good: their pulls were told, or ended otherwise but by being voided."""
+        return self.used - len(self.pending)
+
+    @property
+    def horizon(self) -> int | None:
+        """How many requests the policy is to reckon with in all: as many as there are, or are expected."""
+        if self.forecast is None:
+            return self.requests
+        expected = max(self.forecast, self.used + 1)
+        return expected if self.requests is None else min(expected, self.requests)
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is crossed, or every request served."""
+        return self.spent > self.budget or (self.requests is not None and self.served >= self.requests)
 
     @property
     def reward(self) -> float:

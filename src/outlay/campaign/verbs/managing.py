@@ -15,9 +15,9 @@ class Managing:
     _state: State
 
     @verb
-    def add_arm(self, name: str, max_cost: Amount | None = None) -> Steps[None]:
-        """Add another arm."""
-        yield c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost))
+    def add_arm(self, name: str, max_cost: Amount | None = None, cost: float | None = None) -> Steps[None]:
+        """Add another arm; `max_cost` is the most that a pull costs, `cost` what it costs on average, if known."""
+        yield c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost, cost))
 
     @verb
     def disable_arm(self, name: str) -> Steps[None]:

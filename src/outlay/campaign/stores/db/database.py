@@ -20,7 +20,7 @@ from outlay.campaign.stores.db.address import parsed
 from outlay.campaign.stores.protocol import FORKED
 from outlay.errors import NoCampaign, OutlayError, StoreBusy, StoreError
 
-REVISION = "0002"  # of the tables this version reads and writes
+REVISION = "0003"  # of the tables this version reads and writes
 SILENCE = 10.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
 _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made

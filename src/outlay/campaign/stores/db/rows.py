@@ -116,6 +116,7 @@ def state_of(connection: Connection, name: str) -> State | None:
     assert isinstance(first.event, Opened)  # noqa: S101 (every ledger starts so)
     state = State(first.event, list(arms(connection, row.id)), None)
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
+    state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
     state.head = row.head or NOTHING
     return state
 
@@ -210,6 +211,9 @@ def _campaign(state: State) -> dict[str, Any]:
         "reward": state.reward,
         "paused": state.paused,
         "ended": state.ended,
+        "requests": state.requests,
+        "used": state.used,
+        "forecast": state.forecast,
         "head": state.head,
     }
 

@@ -39,6 +39,9 @@ campaign = Table(
     Column("reward", Float(53), nullable=False),
     Column("paused", Boolean, nullable=False),
     Column("ended", String(16)),
+    Column("requests", _Big),  # NULL where there is no limit to them
+    Column("used", _Big, nullable=False, server_default="0"),  # requests
+    Column("forecast", _Big),  # of requests; NULL where nobody made one
     Column("head", String(64)),  # the hash of the last event; NULL where an older version wrote that
 )
 
@@ -49,6 +52,7 @@ arm = Table(
     Column("number", Integer, primary_key=True),
     Column("name", String(200), nullable=False),
     Column("max_cost", _Big),
+    Column("mean_cost", Float(53)),
     Column("enabled", Boolean, nullable=False),
     Column("pulls", _Big, nullable=False),
     Column("in_flight", _Big, nullable=False),
