@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from outlay.cli.campaign.keeping import backup, export, import_, verify
-from outlay.cli.campaign.managing import arm, budget, close, pause, resume, warm
+from outlay.cli.campaign.managing import arm, budget, close, expect, pause, requests, resume, warm
 from outlay.cli.campaign.reading import history, list_, status
 from outlay.cli.campaign.shared import example
 from outlay.cli.campaign.spending import amend, ask, extend, new, tell, void
@@ -64,7 +64,7 @@ def campaign() -> None:
 
 for verb in (new, ask, tell, status, watch, history, list_, void, extend, amend):
     campaign.add_command(verb)
-for verb in (budget, arm, warm, pause, resume, close):
+for verb in (budget, requests, expect, arm, warm, pause, resume, close):
     campaign.add_command(verb)
 for verb in (verify, export, import_, backup):
     campaign.add_command(verb)

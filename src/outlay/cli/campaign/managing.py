@@ -1,4 +1,4 @@
-"""`outlay campaign budget | arm | warm | pause | resume | close`: changes while it runs."""
+"""`outlay campaign budget | requests | expect | arm | warm | pause | resume | close`: changes while it runs."""
 
 import csv
 import hashlib
@@ -23,6 +23,22 @@ def budget(store: str, name: str, money: Decimal) -> None:
     do(store, name, lambda campaign: campaign.set_budget(money))
 
 
+@click.command(epilog=example("outlay campaign requests 12000"))
+@on_campaign
+@click.argument("number", metavar="NUMBER", type=int)
+def requests(store: str, name: str, number: int) -> None:
+    """Change how many pulls may be made in all; more of them reopen a campaign that was exhausted."""
+    do(store, name, lambda campaign: campaign.set_requests(number))
+
+
+@click.command(epilog=example("outlay campaign expect 4000"))
+@on_campaign
+@click.argument("number", metavar="NUMBER", type=int)
+def expect(store: str, name: str, number: int) -> None:
+    """Say how many requests are still to come: the policy paces itself by that, and nothing is refused for it."""
+    do(store, name, lambda campaign: campaign.expect(number))
+
+
 @click.group()
 def arm() -> None:
     """Add another arm, or stop and resume the use of one."""
@@ -32,9 +48,10 @@ def arm() -> None:
 @on_campaign
 @click.argument("arm")
 @click.option("--max-cost", type=amount, help="The most that a pull can cost.")
-def add(store: str, name: str, arm: str, max_cost: Decimal | None) -> None:
+@click.option("--cost", type=float, help="What a pull costs on average, if that is known.")
+def add(store: str, name: str, arm: str, max_cost: Decimal | None, cost: float | None) -> None:
     """Add another ARM."""
-    do(store, name, lambda campaign: campaign.add_arm(arm, max_cost))
+    do(store, name, lambda campaign: campaign.add_arm(arm, max_cost, cost))
 
 
 @arm.command(epilog=example("outlay campaign arm disable large"))

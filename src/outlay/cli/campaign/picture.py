@@ -50,10 +50,20 @@ def _money(status: Status, width: int) -> Text:
     share = status.spent / status.budget
     line = (
         f"spent {status.spent:,.6g} of {status.budget:,.6g} ({share:.1%})   set aside {status.reserved:,.6g}   "
-        f"left {status.left:,.6g}\nreward {status.reward:,.6g} in {counted(status.pulls, 'pull')}, "
+        f"left {status.left:,.6g}{_requests(status)}\nreward {status.reward:,.6g} in {counted(status.pulls, 'pull')}, "
         f"{status.in_flight:,} under way, {counted(status.events, 'event')}"
     )
     return Text.assemble(line, "\n", bar)
+
+
+def _requests(status: Status) -> str:
+    """How many requests are left, and what they and the money are worth."""
+    said = "" if status.requests is None else f"\nrequests {status.used:,} of {status.requests:,} used"
+    if (ahead := status.outlook) is not None:
+        said += f"   one more is worth {ahead.worth:.4g}, one unit of money {ahead.price:.4g}"
+        between = "" if ahead.reward_low is None else f" ({ahead.reward_low:,.5g} to {ahead.reward_high:,.5g})"
+        said += f"\nreward at the end about {ahead.reward:,.5g}{between}"
+    return said
 
 
 def _chart(burn: Sequence[Point], width: int) -> Iterable[Text]:

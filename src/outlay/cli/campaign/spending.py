@@ -32,12 +32,15 @@ ENDED, NOT_NOW = 3, 4  # exit codes
     epilog=example(
         "outlay campaign new --arm small --arm large=0.5 --budget 50",
         "outlay campaign new --arm a --arm b --budget 1000 --mode hard --reservation 2",
+        "outlay campaign new --arm small --arm large --budget 500 --requests 10000 --cost small=0.01",
         "outlay campaign new --arm a --arm b --budget 9 --policy UCBB2 --param cost_bound=1 --param reward_bound=1",
     )
 )
 @on_campaign
 @click.option("--arm", "arms", multiple=True, required=True, metavar="NAME[=MAX]", help="An arm; repeatable.")
 @click.option("--budget", type=amount, required=True, help="What may be spent.")
+@click.option("--requests", type=int, help="How many pulls may be made in all.")
+@click.option("--cost", "costs", multiple=True, metavar="NAME=MEAN", help="What an arm costs on average; repeatable.")
 @click.option(
     "--policy",
     metavar="NAME",
@@ -72,6 +75,7 @@ def new(
     store: str,
     name: str,
     arms: tuple[str, ...],
+    costs: tuple[str, ...],
     policy: str | None,
     parameters: tuple[str, ...],
     no_refunds: bool,
@@ -95,7 +99,8 @@ def new(
     named = [_arm(text) for text in arms]
     if len(dict(named)) < len(named):
         raise click.UsageError("two arms have the same name")
-    with Campaign(dict(named), policy=chosen, store=store, name=name, **terms) as campaign:
+    means = dict(map(_mean, costs)) or None
+    with Campaign(dict(named), policy=chosen, store=store, name=name, costs=means, **terms) as campaign:
         show(campaign.status())
 
 
@@ -220,6 +225,15 @@ def _arm(text: str) -> tuple[str, Decimal | None]:
     if not equals:
         return text, None
     return name, amount(most) if most else None
+
+
+def _mean(text: str) -> tuple[str, float]:
+    """NAME=MEAN."""
+    name, equals, mean = text.rpartition("=")
+    try:
+        return name, float(mean if equals else "none")
+    except ValueError:
+        raise click.UsageError(f"--cost must be NAME=MEAN, a number; got {text!r}") from None
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -1,0 +1,186 @@
+"""Requests beside money: what uses one, what gives it back, when they are over, and forecasts that refuse nothing."""
+
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlay.campaign import Campaign
+from outlay.campaign.ledger.events import Asked, Told, Voided
+from outlay.errors import BadParameter, CampaignConflict, NotNow
+from tests.campaign.checker import checked
+from tests.campaign.worker import Workers, together
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
+
+
+def test_requests_end_a_campaign_that_has_money_left(store: str | None) -> None:
+    campaign = Campaign({"a": 1}, 100, store=store, requests=3)
+    for used in range(1, 4):
+        pull = campaign.ask()
+        assert pull is not None
+        assert campaign.status().used == used
+        campaign.tell(pull, 1, 1)
+    status = campaign.status()
+    assert (status.phase, status.ended, status.spent, status.requests) == ("closed", "exhausted", 3.0, 3)
+    assert campaign.ask() is None
+    assert [entry.kind for entry in campaign.history()][-2:] == ["told", "exhausted"]
+
+
+def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store: str | None) -> None:
+    campaign = Campaign({"a": 1}, 100, store=store, requests=2)
+    first, second = campaign.ask_many(2)
+    with pytest.raises(NotNow, match="all that is left of 2 requests is under way"):
+        campaign.ask()
+    campaign.void(first)
+    assert campaign.status().used == 1
+    third = campaign.ask()
+    assert third is not None
+    campaign.charge(second)
+    campaign.charge(third)
+    assert campaign.ask() is None
+    campaign.tell(second, 1, 1)
+    assert campaign.status().used == 2
+    campaign.tell(first, 1, 1)  # it was made after all
+    assert campaign.status().used == 3
+
+
+def test_expired_pulls_use_requests_even_where_their_money_is_released() -> None:
+    campaign = Campaign({"a": 1}, 100, requests=1, ttl=0.01, expiry="release")
+    pull = campaign.ask()
+    assert pull is not None
+    assert campaign.ask(wait=True, timeout=5) is None
+    status = campaign.status()
+    assert (status.used, status.spent, status.ended) == (1, 0.0, "exhausted")
+
+
+def test_more_requests_reopen_it_and_fewer_end_it(store: str | None) -> None:
+    campaign = Campaign({"a": 1}, 100, store=store, requests=1)
+    pull = campaign.ask()
+    assert pull is not None
+    campaign.tell(pull, 1, 1)
+    campaign.set_budget(200)
+    assert campaign.ask() is None  # money was not what it lacked
+    campaign.set_requests(5)
+    pull = campaign.ask()
+    assert pull is not None
+    campaign.set_requests(2)
+    campaign.tell(pull, 1, 1)
+    assert campaign.status().phase == "closed"
+    campaign.set_requests(3)
+    campaign.set_requests(1)
+    assert campaign.ask() is None
+    campaign.close()
+    with pytest.raises(CampaignConflict, match="is closed: its requests stay 1"):
+        campaign.set_requests(9)
+
+
+def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
+    campaign = Campaign({"a": 1}, 100, "Fieller", store, name="paced")
+    assert campaign.status().outlook is None
+    campaign.expect(2)
+    for _ in range(5):
+        pull = campaign.ask()
+        assert pull is not None
+        campaign.tell(pull, 1, 1)
+    status = campaign.status()
+    assert (status.expected, status.used, status.requests) == (2, 5, None)
+    assert status.outlook is not None
+    campaign.expect(10)
+    assert campaign.status().expected == 15
+    before = campaign.status().events
+    campaign.expect(10)
+    assert campaign.status().events == before
+
+
+def test_the_outlook_is_that_of_the_hull() -> None:
+    campaign, rng = Campaign({"a": 1, "b": 2}, 60, "RoundRobin", requests=100), random.Random(1)
+    for _ in range(20):
+        pull = campaign.ask()
+        assert pull is not None
+        cost, mean = (0.2, 0.3) if pull.arm == "a" else (1.0, 0.9)
+        campaign.tell(pull, cost, mean + rng.uniform(-0.05, 0.05))
+    status = campaign.status()
+    ahead = status.outlook
+    assert ahead is not None
+    assert (ahead.low, ahead.high) == ("a", "b")
+    per_request = status.left / 80
+    assert ahead.share == pytest.approx((per_request - 0.2) / 0.8)
+    assert ahead.price == pytest.approx(0.75, abs=0.05)
+    assert ahead.worth == pytest.approx(0.15, abs=0.05)
+    assert ahead.reward_low is not None
+    assert ahead.reward_high is not None
+    assert ahead.reward_low < ahead.reward < ahead.reward_high
+    assert ahead.reward == pytest.approx(status.reward + 80 * (ahead.worth + ahead.price * per_request))
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"requests": 0}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 0"),
+    ({"requests": 2.5}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 2.5"),
+    ({"costs": {"c": 1.0}}, "costs of Campaign must be a mapping from names of arms"),
+    ({"costs": [1.0]}, "costs of Campaign must be a mapping from names of arms"),
+    ({"costs": {"a": float("nan")}}, "cost of Campaign must be"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSED, ids=[str(given) for given, _ in REFUSED])
+def test_one_sentence_for_bad_terms(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        Campaign(["a", "b"], 10, **given)
+    assert message in str(caught.value)
+
+
+def test_reopening_on_other_requests_is_refused(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    Campaign(["a"], 10, store=store, requests=5, costs={"a": 0.5}).disconnect()
+    Campaign(["a"], 10, store=store, requests=5, costs={"a": 0.5}).disconnect()
+    with pytest.raises(CampaignConflict, match="with requests 5, not 6"):
+        Campaign(["a"], 10, store=store, requests=6, costs={"a": 0.5})
+    with pytest.raises(CampaignConflict, match=r"with cost 0\.5 of arm 'a', not 0\.25"):
+        Campaign(["a"], 10, store=store, requests=5, costs={"a": 0.25})
+
+
+BOTH: dict[str, Any] = {"arms": {"a": 3, "b": 5}, "mode": "hard", "unit": "1", "requests": 150, "budget": 400}
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(("processes", "threads"), [(3, 2), pytest.param(8, 4, marks=pytest.mark.soak)])
+def test_neither_limit_is_passed_by_one_unit(
+    workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, kind: str, processes: int, threads: int
+) -> None:
+    store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    name = "tests.campaign.test_requests.use_up"
+    children = [workers.start(name, store, seed, threads) for seed in range(processes)]
+    assert [workers.wait(child) for child in children] == [0] * processes
+    spent = used = served = 0
+    for record in checked(store):
+        event = record.event
+        used += isinstance(event, Asked) - isinstance(event, Voided)
+        if isinstance(event, Told):
+            spent, served = spent + event.cost, served + 1
+        assert spent <= BOTH["budget"]
+        assert used <= BOTH["requests"]
+    with Campaign(**BOTH, store=store) as campaign:
+        status = campaign.status()
+    assert status.ended == "exhausted"
+    assert served == status.used == BOTH["requests"] or BOTH["budget"] - spent < 5
+
+
+def use_up(store: str, seed: int, threads: int) -> None:
+    """In a process of its own: ask until all is used, and void every fifth pull."""
+
+    def work(thread: int) -> None:
+        rng = random.Random(100 * seed + thread)
+        while (pull := campaign.ask(wait=True, timeout=60)) is not None:
+            if rng.random() < 0.2:
+                campaign.void(pull)
+            else:
+                campaign.tell(pull, rng.randint(0, 3 if pull.arm == "a" else 5), rng.random())
+
+    with Campaign(**BOTH, store=store) as campaign:
+        together([partial(work, thread) for thread in range(threads)])
