@@ -74,11 +74,18 @@ def test_the_table_counts_pulls_of_the_mix_and_divides_by_the_bound(over_budgets
     assert r"\ln N" in report.table(over_budgets, "latex")
 
 
-def test_bounds_are_those_of_each_budget(over_budgets: Result, over_requests: Result) -> None:
-    [line] = bound_lines(over_budgets)
-    wanted = [theory.lower_bound(COINS, budget=b, requests=200) * math.log(200) for b in (25.0, 50.0, 90.0)]
-    assert line.values.tolist() == pytest.approx(wanted)
-    assert ceiling_lines(over_budgets) == []
+def test_the_bound_is_drawn_where_budgets_and_requests_are_in_proportion(
+    over_budgets: Result, over_requests: Result
+) -> None:
+    assert bound_lines(over_budgets) == ceiling_lines(over_budgets) == []
+    together = outlay.simulate(COINS, PLAYERS, [30.0, 90.0], requests=[100, 300], runs=2)
+    for result, budget in ((together, 90.0), (over_requests, math.inf)):
+        [line] = bound_lines(result)
+        assert result.requests is not None
+        sharp = theory.lower_bound(result.problem, budget=budget, requests=int(result.requests[-1]))
+        assert line.values.tolist() == pytest.approx([sharp * math.log(n) for n in result.requests])
+    assert bound_lines(together)[0].budgets.tolist() == [30.0, 90.0]
+    assert bound_lines(over_requests)[0].budgets.tolist() == [20.0, 200.0]
     assert floor_for(over_requests).sharp == theory.lower_bound(FREE, budget=math.inf, requests=200)
 
 

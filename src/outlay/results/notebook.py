@@ -21,7 +21,7 @@ def result_html(result: Result) -> str:
     shape = (len(result.labels), len(result.budgets))
     mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
     pulls = result.pulls[:, :, -1].sum(axis=1)
-    best = pulls[:, np.asarray(result.gaps) <= 0].sum(axis=1) / pulls.sum(axis=1)
+    best = pulls[:, np.asarray(result.gaps) <= 0].sum(axis=1) / np.maximum(pulls.sum(axis=1), 1)
     positive = mean[mean > 0]
     least = float(positive.min()) if positive.size else 1.0
     heights = np.log(np.maximum(mean, least))

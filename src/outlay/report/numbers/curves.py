@@ -15,7 +15,6 @@ from outlay.results.endings import axis_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result
 from outlay.theory import lower_bound, rates, upper_bound
-from outlay.theory.requests.hull import Price, right_prices
 from outlay.words import shortened
 
 Floats = NDArray[np.float64]
@@ -157,7 +156,7 @@ def floor_for(result: Result) -> Floor:
 def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
     if result.requests is not None:
-        return _request_lines(result, result.requests)
+        return _request_lines(result, result.requests, floor or floor_for(result))
     floor = floor or floor_of(result.problem)
     budgets = result.budgets[result.budgets > 1]
     if not floor.sharp or not floor.printed or budgets.size == 0:
@@ -168,21 +167,15 @@ def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     ]
 
 
-def _request_lines(result: Result, requests: NDArray[np.int64]) -> list[Line]:
-    """The lower bound with requests: at each budget, for B and N that grow in its proportion; none for few requests."""
-    across = axis_of(result)[1]
-    known: dict[tuple[Price, ...], Floor] = {}
-    places, values = [], []
-    for j, (budget, number) in enumerate(zip(result.budgets.tolist(), requests.tolist(), strict=True)):
-        if number > 1 and math.isfinite(across[j]):
-            prices = tuple(right_prices(result.problem, budget, number))
-            if prices not in known:  # of many arms it takes a while
-                known[prices] = floor_of(result.problem, budget, number)
-            places.append(float(across[j]))
-            values.append((known[prices].sharp or 0.0) * math.log(number))
-    if not any(0 < value < math.inf for value in values):
+def _request_lines(result: Result, requests: NDArray[np.int64], floor: Floor) -> list[Line]:
+    """The lower bound over numbers of requests above 1, where budgets are in proportion to them: it is for that."""
+    across, several = axis_of(result)[1].astype(np.float64), requests > 1
+    per_request = result.budgets / requests
+    alike = per_request == per_request[0]  # infinite ones, too
+    alike |= np.isclose(per_request, per_request[0], rtol=1e-9)
+    if not floor.sharp or not alike.all() or not several.any():
         return []
-    return [Line(REQUESTS_BOUND, np.array(places), np.array(values))]
+    return [Line(REQUESTS_BOUND, across[several], floor.sharp * np.log(requests[several]))]
 
 
 def ceiling_lines(result: Result) -> list[Line]:

@@ -47,6 +47,6 @@ def path(result: Result, policy: str | None = None, run: int = 0) -> Path:
         arms,
         arms.gathered(result.pulls[index, run].astype(np.float64)),
         reward,
-        reward / spent,
+        np.divide(reward, spent, out=np.zeros_like(reward), where=spent != 0),
         best,
     )

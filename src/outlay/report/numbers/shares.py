@@ -47,7 +47,7 @@ def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
     problem, count, gaps = result.problem, len(result.problem), result.gaps
     best = int(np.argmin(gaps))
     pulls = result.pulls[:, :, -1].sum(axis=1)
-    seen = (pulls / pulls.sum(axis=1, keepdims=True)).max(axis=0) >= LEAST_SEEN
+    seen = (pulls / np.maximum(pulls.sum(axis=1, keepdims=True), 1)).max(axis=0) >= LEAST_SEEN
     order = np.lexsort((-pulls.sum(axis=0), np.arange(count) != best)).tolist()
     chosen = order if count <= most + 1 else [k for k in order if seen[k] or k == best][:most]
     named = sorted(chosen, key=lambda k: (gaps[k], k != best, k))
@@ -60,6 +60,6 @@ def shares(result: Result) -> Shares:
     """The shares of all pulls, over runs."""
     pulls = result.pulls.sum(axis=1).astype(np.float64)
     arms = grouping(result)
-    share = arms.gathered(pulls) / pulls.sum(axis=-1, keepdims=True)
+    share = arms.gathered(pulls) / np.maximum(pulls.sum(axis=-1, keepdims=True), 1.0)  # in hard mode there may be none
     name, values = axis_of(result)
     return Shares([shortened(label) for label in result.labels], name, values.astype(np.float64), arms, share)

@@ -7,7 +7,7 @@ import numpy as np
 from outlay.checks import line
 from outlay.numerals import amount, coefficient
 from outlay.report.numbers.curves import Floor, floor_for
-from outlay.results.endings import ended
+from outlay.results.endings import last_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result, checked
 from outlay.words import plural
@@ -109,17 +109,16 @@ def rich_table(numbers: RegretTable) -> "Table":
 
 def caption(result: Result, title: str | None = None) -> str:
     """What the table shows, in one line."""
-    requests = None if result.requests is None else int(result.requests[-1])
-    return headed(title, float(result.budgets[-1]), result.runs, result.seed, requests)
+    return headed(title, last_of(result), result.runs, result.seed)
 
 
-def headed(title: str | None, budget: float, runs: int, seed: int, requests: int | None = None) -> str:
+def headed(title: str | None, where: str, runs: int, seed: int) -> str:
     """What a table shows, after the title of whatever it is part of.
 
-    >>> headed("Two arms", 1e4, 50, 0), headed("Who wins?", 1e4, 1, 0)
-    ('Two arms: regret at budget 10,000, 50 runs, seed 0', 'Who wins? Regret at budget 10,000, 1 run, seed 0')
+    >>> headed("Two arms", "budget 10", 50, 0), headed("Who wins?", "budget 10", 1, 0)
+    ('Two arms: regret at budget 10, 50 runs, seed 0', 'Who wins? Regret at budget 10, 1 run, seed 0')
     """
-    shows = f"egret at {ended(budget, requests)}, {runs} {plural(runs, 'run')}, seed {seed}"
+    shows = f"egret at {where}, {runs} {plural(runs, 'run')}, seed {seed}"
     if title is None:
         return f"R{shows}"
     return f"{title} R{shows}" if title.endswith((".", "?", "!", ":")) else f"{title}: r{shows}"
