@@ -90,7 +90,7 @@ def test_a_request_worth_nothing_leaves_the_regret_of_one_budget() -> None:
     without = outlay.simulate(G, policies.Fieller(), BUDGETS, runs=20)
     beside = outlay.simulate(G, policies.Fieller(), BUDGETS, runs=20, requests=10**9)
     overspent = without.cost - without.budgets
-    assert beside._pseudo() == pytest.approx(without._pseudo() - G.rate * overspent, rel=1e-12)
+    assert beside.run_regret() == pytest.approx(without.run_regret() - G.rate * overspent, rel=1e-12)
 
 
 def test_the_identity_holds_on_average() -> None:
@@ -99,7 +99,7 @@ def test_the_identity_holds_on_average() -> None:
     for problem, budgets in ((G, [20.0, 60.0, 120.0]), (FREE, [5.0, 40.0, math.inf])):
         result = outlay.simulate(problem, players, budgets, requests=100, runs=4000, seed=1)
         fluid = np.array([100 * theory.fluid(problem, budget, 100).value for budget in budgets])
-        difference = (fluid - result.reward) - result._pseudo()
+        difference = (fluid - result.reward) - result.run_regret()
         error = difference.std(axis=1) / math.sqrt(result.runs)
         assert (np.abs(difference.mean(axis=1)) <= 4.5 * error + 1e-9).all()
         assert result.regret("realised")["mean"].to_numpy() == pytest.approx(

@@ -49,7 +49,7 @@ BAD = [
     ("format = 1\nexperiment = 3", "an experiment has an [experiment] table; this one has none"),
     ("format = 1\n[[policies]]", "an experiment has an [experiment] table; this one has none"),
     (f"x = 1\n{HEAD}", "a key of the file must be one of format, experiment, arms, log, policies, sweep; got 'x'"),
-    (f"{HEAD}rnus = 3", "a key of [experiment] must be one of title, problem, budgets, budget, runs, seed, backend, "),
+    (f"{HEAD}rnus = 3", "a key of [experiment] must be one of title, problem, budgets, budget, requests, mode, runs, "),
     (f"{HEAD}runs = 0", "runs of [experiment] must be a whole number ≥ 1; got 0"),
     (f"{HEAD}runs = '5'", "runs of [experiment] must be a whole number ≥ 1; got '5'"),
     (f"{HEAD}seed = -1", "seed of [experiment] must be a whole number ≥ 0; got -1"),
@@ -158,7 +158,7 @@ def test_the_inline_problem_is_that_of_a_problem_file(write):
 
 
 def test_a_sweep_is_not_called_what_another_column_is(write):
-    assert Row._fields[1:] == TAKEN
+    assert Row._fields[1:] == (*TAKEN, "requests")
     with pytest.raises(
         BadFile, match=r"name of sweep 1 must be unlike the other columns of the table .*; got 'policy'"
     ):

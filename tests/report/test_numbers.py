@@ -62,7 +62,7 @@ def test_earnings_are_pulls_times_rewards(two):
     found = earnings(two)
     np.testing.assert_allclose(found.expected, [[160, 20], [100, 50]])
     np.testing.assert_allclose(found.earned, found.expected.sum(axis=1))  # constant rewards: what was expected came
-    assert (found.budget, found.best) == (100.0, 200.0)
+    assert (found.end, found.best, found.line) == ("budget 100", 200.0, "the best arm alone")
 
 
 def test_a_path_is_one_run(two):

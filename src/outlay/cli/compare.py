@@ -15,6 +15,7 @@ EXAMPLES = listing(
     "outlay compare                                   the built-in problem G",
     "outlay compare heavy-tails --budget 1e4 --policy Thrifty --policy ucb-m1",
     "outlay compare my-problem.toml --out report",
+    "outlay compare H --budget 500 --requests 2000    a number of requests, too",
     "outlay compare experiment.toml --dry-run         what would run, how long",
     "outlay compare experiment.toml --out results     run, or resume",
     "outlay compare experiment.toml --out results --json | jq '.rows[].mean'",
@@ -26,7 +27,7 @@ CODES = listing(
     "2    usage error: an option, or a key of the experiment file",
     "130  interrupted; the same command resumes an experiment",
 )
-_ONLY_FOR_PROBLEMS = ("budget", "runs", "seed", "names", "save")
+_ONLY_FOR_PROBLEMS = ("budget", "requests", "mode", "runs", "seed", "names", "save")
 
 
 def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list["CompletionItem"]:  # noqa: ARG001
@@ -49,6 +50,14 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
 @click.command(epilog=f"{EXAMPLES}\n\n{CODES}")
 @click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The largest budget; 25 are reported.")
+@click.option("--requests", type=int, metavar="N", help="End runs after N pulls, too: so many requests to be served.")
+@click.option(
+    "--mode",
+    type=click.Choice(["until_exceeded", "hard"]),
+    default="until_exceeded",
+    show_default=True,
+    help="hard: never pass the budget; costs must be bounded.",
+)
 @click.option("--runs", type=int, default=50, show_default=True, help="Independent runs per policy.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same result.")
 @click.option(
@@ -75,6 +84,9 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
     Without --policy, it plays the policies of the paper that apply to the problem, the default policy, and RoundRobin.
     The default, Thrifty, is told the budget, so it plays a run for each of the 25: four times the pulls of one run for
     all of them.
+
+    With --requests, regret is against the most that the budget and so many requests can bring together
+    (docs/requests.md), at each of the 25 budgets.
 
     An experiment file (TOML with an [experiment] table, see docs/experiments.md) gives the problem, the policies, the
     budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file per policy

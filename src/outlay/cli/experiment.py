@@ -53,7 +53,7 @@ def outcome_object(outcome: "Outcome") -> dict[str, object]:
     return {
         "played": outcome.played,
         "reused": outcome.reused,
-        "rows": [row._asdict() for row in outcome.rows],
+        "rows": [row.as_object() for row in outcome.rows],
         "files": [str(path) for path in outcome.files],
     }
 
@@ -62,7 +62,7 @@ def row_objects(result: "Result") -> list[dict[str, object]]:
     """A result's regret at the largest budget, as JSON objects."""
     from outlay.experiments.report.summary import rows_of
 
-    return [row._asdict() for row in rows_of({}, result)]
+    return [row.as_object() for row in rows_of({}, result)]
 
 
 def show_result(result: "Result", title: str | None = None) -> None:

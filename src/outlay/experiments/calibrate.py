@@ -79,15 +79,25 @@ def measure(cell: Cell, workers: int | None) -> Pace:
 
 
 def _timed(cell: Cell, scale: float, runs: int, workers: int | None) -> float:
-    budgets = [scale * budget for budget in cell.budgets]
+    budgets, requests = _scaled(cell, scale)
     start = time.perf_counter()
     result = simulate(
-        cell.problem, cell.policy, budgets, runs=runs, seed=cell.seed, workers=workers, backend=cell.backend,
-        progress=False,
+        cell.problem, cell.policy, budgets, requests=requests, mode=cell.mode, runs=runs, seed=cell.seed,
+        workers=workers, backend=cell.backend, progress=False,
     )  # fmt: skip
     result.oracle_reward.mean()
     return time.perf_counter() - start
 
 
+def _scaled(cell: Cell, scale: float) -> tuple[list[float], list[int] | None]:
+    """Less budget and fewer requests, at least one; pairs that have become the same count once."""
+    budgets = [scale * budget for budget in cell.budgets]
+    if cell.requests is None:
+        return budgets, None
+    counts = [max(1, round(scale * count)) for count in cell.requests]
+    pairs = list(dict.fromkeys(zip(budgets, counts, strict=True)))
+    return [budget for budget, _ in pairs], [count for _, count in pairs]
+
+
 def _kind(cell: Cell) -> object:
-    return type(cell.policy), frozenset(map(type, cell.problem.arms)), len(cell.problem)
+    return cell.mode, type(cell.policy), frozenset(map(type, cell.problem.arms)), len(cell.problem)

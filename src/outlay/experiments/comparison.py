@@ -5,6 +5,7 @@ from pathlib import Path
 
 from outlay.arms import catalogue
 from outlay.engine import simulate
+from outlay.engine.limits import Mode
 from outlay.extras import require
 from outlay.files import check_writable, made
 from outlay.knowledge import named_policies, usual_policies
@@ -18,6 +19,8 @@ def compare(
     names: Sequence[str] = (),
     *,
     budget: float,
+    requests: int | None = None,
+    mode: Mode = "until_exceeded",
     runs: int,
     seed: int = 0,
     workers: int | None = None,
@@ -34,7 +37,9 @@ def compare(
     with made(out):
         for path in (*report_files(out), *([save] if save else [])):
             check_writable(path)
-        result = simulate(arms, chosen, budget=budget, runs=runs, seed=seed, workers=workers)
+        result = simulate(
+            arms, chosen, budget=budget, requests=requests, mode=mode, runs=runs, seed=seed, workers=workers
+        )
         written = write_report(result, out)
     if save:
         result.save(save)

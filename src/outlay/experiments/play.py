@@ -123,6 +123,8 @@ def _played(experiment: Experiment, cell: Cell, label: str, point: Point, report
             cell.problem,
             {label: cell.policy},
             cell.budgets,
+            requests=cell.requests,
+            mode=cell.mode,
             runs=cell.runs,
             seed=cell.seed,
             workers=experiment.workers,

@@ -57,6 +57,8 @@ def combined(point: Point, results: dict[str, Result]) -> Result:
         reward=np.concatenate([part.reward for part in parts]),
         oracle_reward=first.oracle_reward,
         version=first.version,
+        requests=first.requests,
+        mode=first.mode,
     )
 
 
@@ -66,5 +68,7 @@ def _is_of(result: Result, cell: Cell) -> bool:
         result.problem == cell.problem
         and list(result.policies.values()) == [cell.policy]
         and result.budgets.tolist() == list(cell.budgets)
+        and (None if result.requests is None else tuple(result.requests.tolist())) == cell.requests
+        and result.mode == cell.mode
         and (result.runs, result.seed, result.version) == (cell.runs, cell.seed, __version__)
     )

@@ -36,9 +36,10 @@ def drawn(result: Result, floor: Floor) -> list[Drawn]:
         lambda width: pulls_figure(result, width=width),
         lambda width: reward_figure(result, width=width),
     )
+    served = result.requests is not None
     found = []
     for name, make in zip(FIGURES, makers, strict=True):
-        page, column, (title, words) = make("page"), make("column"), _WORDS[name]
+        page, column, (title, words) = make("page"), make("column"), (_SERVED if served else _WORDS)[name]
         if name == "regret":
             words = words.format(axes=_AXES[chart.axis.scale])
         if name == "pulls":
@@ -50,6 +51,8 @@ def drawn(result: Result, floor: Floor) -> list[Drawn]:
 def _unseen(result: Result) -> str:
     """What to say of the best arm where its colour cannot be seen."""
     share = shares(result).share[:, -1, 0].max()
+    if result.requests is not None:
+        return ""
     return f" It got at most {percent(share)} of the pulls, too few to be seen." if share < LEAST_SEEN else ""
 
 
@@ -80,5 +83,23 @@ _WORDS = {
         "What each arm earned",
         "Pulls of an arm times its mean reward, at the largest budget. The dashed line is what the best arm alone "
         "earned: the distance to it is the regret.",
+    ),
+}
+_SERVED = {  # where requests are limited beside the budget
+    **_WORDS,
+    "regret": (
+        "Regret at each budget and number of requests",
+        "Lower is better. {axes} Bands are 95 % intervals of the mean. Regret is what falls short of the most that "
+        "budget and requests can bring together on average. Dashed: the lower bound, for both growing in proportion.",
+    ),
+    "pulls": (
+        "Where the pulls went",
+        "The share of pulls that each arm got, over all runs, those that lose least at the bottom. As a rule two arms "
+        "share the pulls of the best policy: how depends on what can be spent on a request.",
+    ),
+    "reward": (
+        "What each arm earned",
+        "Pulls of an arm times its mean reward, at the last budget. The dashed line is the most that can be earned on "
+        "average: the distance to it is the regret.",
     ),
 }

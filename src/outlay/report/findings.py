@@ -8,7 +8,6 @@ from outlay.numerals import amount, percent
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, as_data
 from outlay.report.numbers.curves import Floats
-from outlay.report.numbers.distribution import regret_of_runs
 from outlay.results.result import Result
 from outlay.words import listed
 
@@ -25,7 +24,7 @@ class Finding(NamedTuple):
     tied: list[str]  # those that the runs cannot tell from the first
     regret: Floats  # means, in that order
     median: Floats
-    lost: float | None  # regret of the first, as a share of what the best arm alone earned
+    lost: float | None  # regret of the first, as a share of what the best arm alone earned, or of all that can be
     one_in_ten: float  # what a tenth of its runs exceeded
     knowledge: list[str]  # what the first was told about the problem
 
@@ -48,10 +47,10 @@ def finding(result: Result) -> Finding:
     """
     learns = [not isinstance(policy, Fixed) for policy in result.policies.values()]
     ranked = [index for index, does in enumerate(learns) if does] or list(range(len(learns)))
-    runs = regret_of_runs(result)
+    runs = result.run_regret()[:, :, -1]
     ranked.sort(key=lambda index: (runs[index].mean(), index))
     best = runs[ranked[0]]
-    earned = float(result.oracle_reward[:, -1].mean())
+    earned = float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1])
     return Finding(
         [result.labels[index] for index in ranked],
         [result.labels[index] for index in ranked[1:] if _alike(best, runs[index])],
@@ -65,9 +64,10 @@ def finding(result: Result) -> Finding:
 
 def sentences(found: Finding, result: Result) -> list[str]:
     """The finding in words."""
-    if not np.any(result.problem.gaps):
+    if result.requests is None and not np.any(result.gaps):
         return ["All arms are equally good: whatever is pulled, nothing is lost."]
-    share = f", {percent(found.lost)} of what the best arm alone earns" if found.lost is not None else ""
+    whole = "the best arm alone earns" if result.requests is None else "can be earned"
+    share = f", {percent(found.lost)} of what {whole}" if found.lost is not None else ""
     lost = f"{amount(found.regret[0])} on average{share}"
     if len(found.order) == 1:
         said = [f"{found.winner} lost {lost}."]

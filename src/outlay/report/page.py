@@ -9,18 +9,24 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from outlay.engine.limits import Counts
 from outlay.files import check_writable, checked_path, writing
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.figures.files import inline_svg
 from outlay.report.findings import finding, sentences
 from outlay.report.rendering import rendered
 from outlay.report.reproduce import python_call
-from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, checked_title, regret_numbers
+from outlay.report.tables.regret import RegretTable, bound_sentence, checked_title, regret_numbers
 from outlay.results.result import Result, checked
 from outlay.words import capital, counted
 
 _QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160
+_GAP = {
+    False: "how far its rate is below the best rate. Policies are not told which arm is best.",
+    True: "what a pull of it loses, at the price of money and the worth of a request at the last budget; the best arms "
+    "lose nothing. Policies are not told which they are.",
+}
 _MOST_ARMS = 30
 
 
@@ -61,7 +67,7 @@ def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title:
     arms, policies = len(result.problem), len(result.policies)
     counts = f"{counted(policies, 'policy', 'policies')}, {counted(arms, 'arm')}"
     runs = f"{counted(result.runs, 'run')} of each policy"
-    summary = f"{counts}, a budget of {result.budgets[-1]:,.6g}, {runs}"
+    summary = f"{counts}, {_limits(result)}, {runs}"
     return rendered(
         "outlay.report",
         "report.html.j2",
@@ -71,10 +77,11 @@ def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title:
         verdict=sentences(finding(result), result),
         figures={one.name: (one.title, one.words, *_inline(one)) for one in figures},
         caption=numbers.caption,
-        headings=HEADINGS,
+        headings=numbers.headings,
         rows=[row.cells() for row in numbers.rows],
         bound=capital(bound_sentence(numbers.floor)),
         arms=arm_rows(result),
+        gap=_GAP[result.requests is not None],
         more_arms=max(0, arms - _MOST_ARMS),
         policies=policy_rows(result),
         settings=settings(result),
@@ -83,18 +90,20 @@ def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title:
 
 
 def arm_rows(result: Result) -> list[ArmRow]:
-    """The problem table: every arm or, of too many, those with the largest rates."""
-    problem = result.problem
+    """The problem table: every arm or, of too many, those with the smallest gaps."""
+    problem, gaps = result.problem, result.gaps
     shown: Sequence[int] = range(len(problem))
     if len(problem) > _MOST_ARMS:
-        shown = np.argsort(problem.gaps, kind="stable")[:_MOST_ARMS].tolist()
-    columns = (problem.mean_costs, problem.mean_rewards, problem.rates, problem.gaps)
+        shown = np.argsort(gaps, kind="stable")[:_MOST_ARMS].tolist()
+    paid = problem.mean_costs > 0
+    rates = np.where(paid, problem.mean_rewards / np.where(paid, problem.mean_costs, 1.0), np.nan)
+    columns = (problem.mean_costs, problem.mean_rewards, rates, gaps)
     return [
         ArmRow(
             problem.names[k],
-            not problem.gaps[k],
+            not gaps[k],
             _beginning(_rounded(repr(problem.arms[k]))),
-            *(f"{values[k]:.4g}".replace("-", "−") for values in columns),
+            *("–" if np.isnan(values[k]) else f"{values[k]:.4g}".replace("-", "−") for values in columns),
         )
         for k in shown
     ]
@@ -112,8 +121,24 @@ def settings(result: Result) -> dict[str, str]:
         "seed": str(result.seed),
         "runs": f"{result.runs:,}",
         "budgets": budgets[0] if len(budgets) == 1 else f"{len(budgets)} from {budgets[0]} to {budgets[-1]}",
+        **({} if result.requests is None else {"requests": _span(result.requests)}),
+        **({} if result.mode == "until_exceeded" else {"mode": result.mode}),
         "outlay": result.version,
     }
+
+
+def _limits(result: Result) -> str:
+    """The last budget and its requests, in the words of the summary."""
+    money = f"a budget of {result.budgets[-1]:,.6g}"
+    if result.requests is None:
+        return money
+    served = counted(int(result.requests[-1]), "request")
+    return served if result.budgets[-1] == np.inf else f"{money} for {served}"
+
+
+def _span(counts: Counts) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _inline(one: Drawn) -> list[Markup]:

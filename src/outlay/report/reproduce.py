@@ -1,5 +1,7 @@
 """The Python code that makes a result again."""
 
+import math
+
 import numpy as np
 
 from outlay import policies
@@ -23,6 +25,7 @@ def python_call(result: Result) -> str:
     chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
     return "\n".join(
         [
+            *(["import math", ""] if np.isinf(result.budgets).any() else []),
             "import outlay",
             "from outlay import arms, policies",
             "",
@@ -31,7 +34,8 @@ def python_call(result: Result) -> str:
             *chosen,
             "}",
             "result = outlay.simulate(",
-            f"    problem, contenders, {_budgets_code(result.budgets)}, runs={result.runs}, seed={result.seed}",
+            f"    problem, contenders, {_budgets_code(result.budgets)}{_more(result)}, runs={result.runs}, "
+            f"seed={result.seed}",
             ")",
             "",
         ]
@@ -41,9 +45,19 @@ def python_call(result: Result) -> str:
 def _budgets_code(budgets: Floats) -> str:
     """The largest budget alone, where `simulate` makes the others from it."""
     top = float(budgets[-1])
+    if np.isinf(budgets).any():
+        listed = ", ".join("math.inf" if budget == math.inf else repr(budget) for budget in budgets.tolist())
+        return f"budgets=[{listed}]"
     if np.array_equal(budgets, usual_budgets(top)):
         return f"budget={top!r}"
     return f"budgets={budgets.tolist()!r}"
+
+
+def _more(result: Result) -> str:
+    """What else `simulate` was given that is not as by default."""
+    counts = [] if result.requests is None else result.requests.tolist()
+    requests = f", requests={counts[0] if len(set(counts)) == 1 else counts!r}" if counts else ""
+    return requests + (f", mode={result.mode!r}" if result.mode != "until_exceeded" else "")
 
 
 def _problem_code(problem: Problem) -> str:

@@ -77,6 +77,13 @@ def realised(reward: Floats, oracle_reward: Floats) -> Floats:
     return np.asarray(oracle_reward.mean(axis=0) - reward, dtype=np.float64)
 
 
+def fluid_gaps(problem: Problem, budget: float, requests: int) -> Floats:
+    """ν + λE[X] − E[R] of each arm."""
+    from outlay.theory.requests import request_gaps
+
+    return request_gaps(problem, budget, requests)
+
+
 def summary(per_run: Floats, paired: Floats | None = None) -> Summary:
     """Mean, standard error, 95 % Student interval and quantiles over runs (axis 1 of [policy, run, budget]).
 

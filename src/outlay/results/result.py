@@ -117,6 +117,34 @@ class Result:
         """What ended the runs, as columns: the budgets, and the requests where there are any."""
         return {"budget": self.budgets} | ({} if self.requests is None else {"requests": self.requests})
 
+    @property
+    def attainable(self) -> Floats:
+        """The most that each budget can bring on average: r*·B or, with requests, N·f(B/N)."""
+        if self.requests is None:
+            return self.problem.rate * self.budgets
+        return regret.fluid_rewards(self.problem, self.budgets, self.requests)
+
+    @property
+    def gaps(self) -> Floats:
+        """By how much each arm falls short at the last budget: 0 for those that are best to pull.
+
+        It is r* − r of the arm or, with requests, what a pull of it loses: ν + λE[X] − E[R].
+        """
+        if self.requests is None:
+            return self.problem.gaps
+        return regret.fluid_gaps(self.problem, float(self.budgets[-1]), int(self.requests[-1]))
+
+    def run_regret(self, kind: RegretKind = "pseudo") -> Floats:
+        """Regret of every run, [policy, run, budget]; `regret` says what the kinds are."""
+        realised = regret.check_kind(kind) == "realised"
+        if self.requests is None and realised:
+            return regret.realised(self.reward, self.oracle_reward)
+        if self.requests is None:
+            return regret.pseudo(self.pulls, self.problem.mean_costs, self.problem.gaps)
+        if realised:
+            return np.asarray(self.attainable - self.reward)
+        return regret.fluid(self.problem, self.budgets, self.requests, self.pulls, self.cost)
+
     @needed("Result.regret")
     def regret(self, kind: RegretKind = "pseudo") -> pd.DataFrame:
         """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
@@ -132,13 +160,8 @@ class Result:
         regret.check_kind(kind)
         import pandas as pd
 
-        if kind == "pseudo":
-            summary = regret.summary(self._pseudo())
-        elif self.requests is not None:
-            summary = regret.summary(regret.fluid_rewards(self.problem, self.budgets, self.requests) - self.reward)
-        else:
-            per_run = regret.realised(self.reward, self.oracle_reward)
-            summary = regret.summary(per_run, paired=self.oracle_reward - self.reward)
+        against_best = kind == "realised" and self.requests is None
+        summary = regret.summary(self.run_regret(kind), self.oracle_reward - self.reward if against_best else None)
         keys = {
             "policy": np.repeat(np.array(self.labels, dtype=object), len(self.budgets)),
             **{name: np.tile(values, len(self.policies)) for name, values in self.limits.items()},
@@ -159,7 +182,7 @@ class Result:
                 "pulls": self.pulls.sum(axis=-1).ravel(),
                 "cost": self.cost.ravel(),
                 "reward": self.reward.ravel(),
-                "regret": self._pseudo().ravel(),
+                "regret": self.run_regret().ravel(),
             }
         )
 
@@ -190,8 +213,9 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        budgets = f"{self.budgets[0]:g}" if len(self.budgets) == 1 else f"{self.budgets[0]:g} … {self.budgets[-1]:g}"
-        count = f"{len(self.budgets)} budgets" if len(self.budgets) > 1 else "budget"
+        one = self.budgets[0] == self.budgets[-1]
+        budgets = f"{self.budgets[0]:g}" if one else f"{self.budgets[0]:g} … {self.budgets[-1]:g}"
+        count = "budget" if one else f"{len(self.budgets)} budgets"
         beside = "" if self.requests is None else f", {_spanned(self.requests)} requests"
         return (
             f"<Result: {', '.join(self.labels)} on {len(self.problem.names)} arms; "
@@ -202,11 +226,6 @@ class Result:
         from outlay.results.notebook import result_html
 
         return result_html(self)
-
-    def _pseudo(self) -> Floats:
-        if self.requests is not None:
-            return regret.fluid(self.problem, self.budgets, self.requests, self.pulls, self.cost)
-        return regret.pseudo(self.pulls, np.asarray(self.problem.mean_costs), np.asarray(self.problem.gaps))
 
 
 # Here, since in the class it would pass for the field's default.

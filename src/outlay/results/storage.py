@@ -1,13 +1,16 @@
 """Results on disk: one Parquet file of tidy rows; what the rows cannot say is JSON in the schema's metadata.
 
 Columns: policy, run, budget, cost, reward, oracle_reward, pulls (a list of one int64 per arm), for any Parquet reader.
+Where requests are limited, they are a column after the budget.
 The metadata holds the format version, outlay's version, the problem as TOML, the policies as name and parameters,
-the seed, runs and budgets. Nothing is pickled, so reading a file runs no code of its author.
+the seed, runs and budgets, and requests and mode where they are not as in the first version. Nothing is pickled, so
+reading a file runs no code of its author.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -24,7 +27,7 @@ from outlay.results.result import Result
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 1
+FORMAT = 2  # the newest: results with requests, or of hard mode; the others are written as 1, for older versions
 Notes = dict[str, Any]  # what the rows cannot say, as JSON has it; of all policies or of one
 _KEY = b"outlay"
 _OLD_KEY = b"bursar"  # the package's name when 0.1.0 wrote its files
@@ -71,8 +74,8 @@ def read(path: str | os.PathLike[str]) -> Result:
         version = notes["format"]
     except (ValueError, LookupError, TypeError) as error:
         raise BadFile(f"{source} has damaged notes of outlay ({_one_line(error)})") from error
-    if version != FORMAT:
-        raise BadFile(f"{source} has format {version}; this outlay reads format {FORMAT}: upgrade outlay")
+    if version not in range(1, FORMAT + 1):
+        raise BadFile(f"{source} has format {version}; this outlay reads formats up to {FORMAT}: upgrade outlay")
     try:
         return _result(table, notes)
     except MissingExtra:
@@ -84,15 +87,18 @@ def read(path: str | os.PathLike[str]) -> Result:
 def _table(result: Result) -> pa.Table:
     import pyarrow as pa
 
+    later = result.requests is not None or result.mode != "until_exceeded"
     notes = {
-        "format": FORMAT,
+        "format": FORMAT if later else 1,
         "version": result.version,
         "problem": result.problem.to_toml(),
         "policies": [_described(label, policy) for label, policy in result.policies.items()],
         "seed": result.seed,
         "runs": result.runs,
-        "budgets": result.budgets.tolist(),
+        "budgets": [None if budget == math.inf else budget for budget in result.budgets.tolist()],
     }
+    if later:
+        notes |= {"requests": None if result.requests is None else result.requests.tolist(), "mode": result.mode}
     columns = _keys(result) | {
         "cost": pa.array(result.cost.ravel()),
         "reward": pa.array(result.reward.ravel()),
@@ -114,7 +120,7 @@ def _keys(result: Result) -> dict[str, pa.Array]:
     return {
         "policy": labels.take(pa.array(np.repeat(np.arange(policies), runs * budgets))),
         "run": pa.array(np.tile(np.repeat(np.arange(runs), budgets), policies)),
-        "budget": pa.array(np.tile(result.budgets, policies * runs)),
+        **{name: pa.array(np.tile(values, policies * runs)) for name, values in result.limits.items()},
     }
 
 
@@ -127,13 +133,15 @@ def _result(table: pa.Table, notes: Notes) -> Result:
     result = Result(
         problem=Problem.from_toml(notes["problem"]),
         policies=chosen,
-        budgets=np.array(notes["budgets"], dtype=np.float64),
+        budgets=np.array([math.inf if budget is None else budget for budget in notes["budgets"]], dtype=np.float64),
         seed=notes["seed"],
         pulls=table["pulls"].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(*shape, -1),
         cost=numbers["cost"],
         reward=numbers["reward"],
         oracle_reward=numbers["oracle_reward"][0],
         version=notes["version"],
+        requests=np.array(notes["requests"], dtype=np.int64) if notes.get("requests") else None,
+        mode=notes.get("mode", "until_exceeded"),
     )
     keys = _keys(result)
     if not pa.table(keys).equals(table.select(list(keys))):

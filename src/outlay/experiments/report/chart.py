@@ -7,10 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.experiments.report.summary import Row
+from outlay.experiments.report.summary import Row, where
 from outlay.experiments.setup.plan import title_of
 from outlay.experiments.setup.sweep import Sweep
-from outlay.report.numbers.curves import FLOOR_HELPS, LOWER_BOUND, Axis, Curve, Floats, Line, Scale, regret_axis
+from outlay.report.numbers.curves import (
+    FLOOR_HELPS,
+    LOWER_BOUND,
+    REQUESTS_BOUND,
+    Axis,
+    Curve,
+    Floats,
+    Line,
+    Scale,
+    regret_axis,
+)  # fmt: skip
 from outlay.words import shortened
 
 _LOG_FROM = 20.0  # largest ÷ smallest
@@ -62,7 +72,7 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
     high = float(tops.max()) * FLOOR_HELPS[scale]
     kept = [panel._replace(floor=None) if _highest(panel) > high else panel for panel in panels]
     axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
-    title = f"Regret at budget {rows[0].budget:,g}, {means}"
+    title = f"Regret at {where(rows)}, {means}"
     across = _across(xs, words)
     heights = [across.height(x) for x in xs.tolist()]
     near = not words and any(after - before < _TICKS_APART for before, after in pairwise(heights))
@@ -80,7 +90,8 @@ def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp],
         aside = apart * (i - (len(labels) - 1) / 2)
         curves.append(Curve(shortened(label), xs + aside, mean, low, high))
     floor = np.array([row.lower_bound for row in rows if row.policy == rows[0].policy])[order]
-    return Panel(title, curves, None if np.isnan(floor).all() else Line(LOWER_BOUND, xs, floor))
+    name = LOWER_BOUND if rows[0].requests is None else REQUESTS_BOUND
+    return Panel(title, curves, None if np.isnan(floor).all() else Line(name, xs, floor))
 
 
 def _highest(panel: Panel) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from outlay.errors import BadFile
 from outlay.experiments.report.standings import Standing
-from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of
+from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of, where
 from outlay.experiments.report.tables import latex, markdown, text
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Point
@@ -64,7 +64,7 @@ def _stands(saved: Path, result: Result, title: str) -> bool:
 
 def sweep_title(experiment: Experiment, rows: list[Row]) -> str:
     """What the table of a sweep shows, in a line."""
-    return headed(experiment.title, rows[0].budget, experiment.runs, experiment.seed)
+    return headed(experiment.title, where(rows), experiment.runs, experiment.seed)
 
 
 def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standing], folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from outlay._version import __version__
+from outlay.engine.limits import MODES
 from outlay.experiments.report.chart import SweepChart
 from outlay.experiments.report.standings import Standing, sentences
 from outlay.experiments.setup.file import Experiment, printable
@@ -69,17 +70,27 @@ def settings(experiment: Experiment) -> dict[str, str]:
         "policies": "; ".join(map(_player, experiment.players)),
         "problem": f"{len(experiment.problem):,} arms before the sweep",
         "budgets": budgets[0] if len(budgets) == 1 else f"{len(budgets)} from {budgets[0]} to {budgets[-1]}",
+        **_more(experiment),
         "runs": f"{experiment.runs:,} of each policy at each point",
         "seed": str(experiment.seed),
         "outlay": __version__,
     }
 
 
+def _more(experiment: Experiment) -> dict[str, str]:
+    """Requests and mode, where they are not as in most experiments."""
+    requests = dict.fromkeys(experiment.requests or ())
+    found = {"requests": ", ".join(f"{count:,}" for count in requests)} if requests else {}
+    return found if experiment.mode == MODES[0] else found | {"mode": experiment.mode}
+
+
 def _summary(experiment: Experiment, points: int) -> str:
     policies = len(experiment.players)
     values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
+    over = [target for sweep in experiment.sweeps for target in sweep.over]
     counts = f"{counted(policies, 'policy', 'policies')} at {counted(points, 'point')} ({values})"
-    return f"Which policy spends the budget best, and where? {counts}, a budget of {experiment.budgets[-1]:,.6g}"
+    budget = "" if "budget_per_request" in over else f", a budget of {experiment.budgets[-1]:,.6g}"
+    return f"Which policy spends the budget best, and where? {counts}{budget}"
 
 
 def _unranked(experiment: Experiment, standings: Sequence[Standing]) -> list[str]:

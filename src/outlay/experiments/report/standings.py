@@ -30,7 +30,7 @@ class Standing(NamedTuple):
 
 def standing(point: Point, result: Result) -> Standing:
     """How the policies stand at a point."""
-    return Standing(point.values, finding(result), not np.any(result.problem.gaps))
+    return Standing(point.values, finding(result), result.requests is None and not np.any(result.gaps))
 
 
 def sentences(standings: Sequence[Standing], runs: int) -> list[str]:

@@ -3,12 +3,14 @@
 import csv
 import io
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlay.experiments.setup.plan import shown
 from outlay.experiments.setup.sweep import Value, Values
 from outlay.numerals import amount
-from outlay.report.numbers.curves import floor_of
+from outlay.report.numbers.curves import floor_for
+from outlay.results.endings import ended
 from outlay.results.result import Result
 
 
@@ -26,15 +28,30 @@ class Row(NamedTuple):
     q50: float
     q90: float
     lower_bound: float  # nan where there is none
+    requests: int | None = None
+
+    def as_object(self) -> dict[str, object]:
+        """The row by the names of its fields; without requests where there are none."""
+        fields = self._asdict()
+        return fields if self.requests is not None else {key: fields[key] for key in fields if key != "requests"}
 
 
 def rows_of(values: Values, result: Result) -> list[Row]:
     """The rows of a point with these swept values, one per policy."""
     frame = result.regret()
-    last = frame[frame["budget"] == result.budgets[-1]]
-    floor = floor_of(result.problem).at(float(result.budgets[-1]))
-    found = last[list(Row._fields[1:-1])].itertuples(index=False, name=None)
-    return [Row._make((values, *numbers, math.nan if floor is None else floor)) for numbers in found]
+    last = frame.iloc[len(result.budgets) - 1 :: len(result.budgets)]
+    bound = floor_for(result)
+    floor = bound.at(float(result.budgets[-1]))
+    found = last[list(Row._fields[1:-2])].itertuples(index=False, name=None)
+    return [Row._make((values, *numbers, math.nan if floor is None else floor, bound.requests)) for numbers in found]
+
+
+def where(rows: Sequence[Row]) -> str:
+    """The budget and the requests that all rows share, in words."""
+    budgets, requests = ({getattr(row, name) for row in rows} for name in ("budget", "requests"))
+    if len(budgets) == 1:
+        return ended(rows[0].budget, rows[0].requests if len(requests) == 1 else None)
+    return ended(math.inf, rows[0].requests) if len(requests) == 1 else "the budget of each point"
 
 
 def headings_of(rows: list[Row]) -> list[str]:
@@ -59,9 +76,11 @@ def as_csv(rows: list[Row]) -> str:
     """Every number of every row, in full precision; the swept values come first."""
     text = io.StringIO()
     write = csv.writer(text, lineterminator="\n").writerow
-    write([*rows[0].values, *Row._fields[1:]])
+    served = rows[0].requests is not None and "requests" not in rows[0].values
+    last = len(Row._fields) if served else -1
+    write([*rows[0].values, *Row._fields[1:last]])
     for row in rows:
-        write("" if value != value else value for value in (*row.values.values(), *row[1:]))
+        write("" if value != value else value for value in (*row.values.values(), *row[1:last]))
     return text.getvalue()
 
 

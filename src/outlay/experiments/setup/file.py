@@ -2,15 +2,15 @@
 
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import tomli_w
 
 from outlay.arms import Problem, catalogue
 from outlay.arms.catalogue import find
-from outlay.checks import line, whole
+from outlay.checks import line, whole, word
 from outlay.engine.backends import BACKENDS, Backend
-from outlay.engine.limits import checked_budgets
+from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
 from outlay.experiments.setup.players import Player, Table, player
@@ -21,7 +21,9 @@ from outlay.logs import Columns
 
 FORMAT = 1
 _TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")
-_KEYS = ("title", "problem", "budgets", "budget", "runs", "seed", "backend", "workers", "max_pulls")
+_KEYS = (
+    "title", "problem", "budgets", "budget", "requests", "mode", "runs", "seed", "backend", "workers", "max_pulls",
+)  # fmt: skip
 
 
 class Experiment(NamedTuple):
@@ -38,6 +40,8 @@ class Experiment(NamedTuple):
     workers: int | None
     max_pulls: int
     sweeps: tuple[Sweep, ...]
+    requests: tuple[int, ...] | None = None  # one number for each budget
+    mode: Mode = MODES[0]
 
 
 def is_experiment(text: str) -> bool:
@@ -90,18 +94,21 @@ def experiment_of(content: Table, source: Path) -> Experiment:
         raise BadParameter("[experiment]", "backend", f"one of {', '.join(BACKENDS)}", backend)
     title = line("[experiment]", "title", table["title"]) if "title" in table else printable(source.stem)
     workers = table.get("workers")
+    budgets, requests = _limits(table)
     return Experiment(
         source=source,
         title=title,
         problem=problem,
         players=_players(content, problem),
-        budgets=_budgets(table),
+        budgets=budgets,
         runs=whole("[experiment]", "runs", table.get("runs", 100), at_least=1),
         seed=whole("[experiment]", "seed", table.get("seed", 0), at_least=0),
         backend=backend,
         workers=None if workers is None else whole("[experiment]", "workers", workers, at_least=1),
         max_pulls=whole("[experiment]", "max_pulls", table.get("max_pulls", 10**9), at_least=1, at_most=2**62),
         sweeps=_sweeps(content),
+        requests=requests,
+        mode=cast("Mode", word("[experiment]", "mode", table.get("mode", MODES[0]), MODES)),
     )
 
 
@@ -134,13 +141,16 @@ def _players(content: Table, problem: Problem) -> tuple[Player, ...]:
     return players
 
 
-def _budgets(table: Table) -> tuple[float, ...]:
+def _limits(table: Table) -> tuple[tuple[float, ...], tuple[int, ...] | None]:
+    """Budgets, and the requests beside them."""
     if ("budgets" in table) == ("budget" in table):
         got = {key: table[key] for key in ("budgets", "budget") if key in table}
         raise BadParameter("[experiment]", "budgets or budget", "given, and not both", got)
     if "budgets" in table and not isinstance(table["budgets"], list):
         raise BadParameter("[experiment]", "budgets", "a list; `budget` is one number", table["budgets"])
-    return tuple(checked_budgets("[experiment]", table.get("budgets"), table.get("budget")).tolist())
+    given = (table.get(key) for key in ("budgets", "budget", "requests"))
+    budgets, requests = checked_limits("[experiment]", *given)
+    return tuple(budgets.tolist()), None if requests is None else tuple(requests.tolist())
 
 
 def _sweeps(content: Table) -> tuple[Sweep, ...]:

@@ -19,10 +19,11 @@ from outlay._version import __version__
 from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.engine.backends import Backend
+from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, Values, moved
-from outlay.policies.protocol import Policy, as_data, checked_policy, wants_budget
+from outlay.policies.protocol import Policy, as_data, checked_policy, wants_budget, wants_requests
 
 _LONGEST_NAME = 255  # bytes: what file systems take
 _LARGEST = 1e100  # mean of an arm, as in logs
@@ -38,10 +39,15 @@ class Cell:
     runs: int
     seed: int
     backend: Backend
+    requests: tuple[int, ...] | None = None
+    mode: Mode = MODES[0]
 
     @cached_property
     def key(self) -> str:
-        """The SHA-256 of the content: problem, policy, budgets, runs, seed, random source, version of outlay."""
+        """The SHA-256 of the content: problem, policy, budgets, runs, seed, random source, version of outlay.
+
+        Requests and the mode are in it where they are not as they have always been.
+        """
         content = {
             "problem": self.problem.to_toml(),
             "policy": as_data(self.policy),
@@ -51,6 +57,10 @@ class Cell:
             "random": "cuda" if self.backend == "cuda" else "numpy",
             "version": __version__,
         }
+        if self.requests is not None:
+            content["requests"] = self.requests
+        if self.mode != MODES[0]:
+            content["mode"] = self.mode
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
@@ -59,14 +69,19 @@ class Cell:
         return f"{type(self.policy).__name__}-{self.key[:20]}"
 
     @property
-    def spending(self) -> float:
-        """The budget that a run spends in all: the largest; the sum for a policy that looks at it, which plays each."""
-        return sum(self.budgets) if wants_budget(self.policy) else self.budgets[-1]
-
-    @property
     def pulls(self) -> float:
-        """About how many pulls the policy makes in all runs: as many as the best arm would."""
-        return self.runs * self.spending / float(self.problem.mean_costs[self.problem.best])
+        """About how many pulls the policy makes in all runs: as many as the best arm would, or requests.
+
+        One run serves all budgets, except of a policy that looks at them: then it is a run for each.
+        """
+        costs = self.problem.mean_costs
+        if self.requests is None:
+            each = [budget / float(costs[self.problem.best]) for budget in self.budgets]
+        else:
+            cheapest = float(costs[costs > 0].min())
+            each = [min(b / cheapest, float(n)) for b, n in zip(self.budgets, self.requests, strict=True)]
+        alone = wants_budget(self.policy) or wants_requests(self.policy) or self.mode == "hard"
+        return self.runs * (sum(each) if alone else max(each))
 
 
 class Point(NamedTuple):
@@ -126,18 +141,20 @@ def points_of(experiment: Experiment) -> list[Point]:
 
 def _point(experiment: Experiment, values: Values) -> Point:
     point = Point(values, experiment.problem, {})
-    setup = Setup(experiment.problem, experiment.players)
+    setup = Setup(experiment.problem, experiment.players, experiment.budgets, experiment.requests)
     try:
         for sweep in experiment.sweeps:
             for target in sweep.over:
                 setup = moved(setup, target, values[sweep.name])
-        _check_size(checked_problem("simulate", setup.problem))
+        checked_limits("simulate", setup.budgets, None, setup.requests)
+        _check_size(checked_problem("simulate", setup.problem, free=setup.requests is not None))
         cells = {}
         for player in setup.players:
             policy = checked_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))
             cells[player.label] = Cell(
-                setup.problem, policy, experiment.budgets, experiment.runs, experiment.seed, experiment.backend
-            )
+                setup.problem, policy, setup.budgets, experiment.runs, experiment.seed, experiment.backend,
+                setup.requests, experiment.mode,
+            )  # fmt: skip
     except OutlayError as error:
         raise BadFile(f"{experiment.source}: {error}" + (f" (at {point.title})" if values else "")) from None
     return point._replace(problem=setup.problem, cells=cells)

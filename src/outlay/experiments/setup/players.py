@@ -39,8 +39,8 @@ class Player(NamedTuple):
 
     @property
     def takes(self) -> list[str]:
-        """The parameters that a file may give; the budget comes from the run."""
-        return [name for name in signature_of(policies.BY_NAME[self.name]) if name != "budget"]
+        """The parameters that a file may give; the budget and the requests come from the run."""
+        return [name for name in signature_of(policies.BY_NAME[self.name]) if name not in ("budget", "requests")]
 
     def on(self, problem: Problem) -> Policy:
         """The policy, told what it asks for; NotCovered where `problem` cannot say."""

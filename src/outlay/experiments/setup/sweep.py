@@ -6,6 +6,8 @@
 | `arms.gap`, `arms.NAME.gap` | how far the rate of every arm but the best, or of one arm, is below the best one's |
 | `K` | the number of arms: the best one, then the others, again and again |
 | `policies.PARAMETER`, `policies.LABEL.PARAMETER` | that parameter of every policy that has it, or of one |
+| `requests` | how many requests there are, at every budget |
+| `budget_per_request` | B/N: the budget is so many times the requests |
 """
 
 from collections.abc import Sequence
@@ -18,7 +20,10 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.experiments.setup.players import Player, check
 from outlay.parameters import Parameters
 
-ALLOWED = '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER" or "policies.LABEL.PARAMETER"'
+ALLOWED = (
+    '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER", "policies.LABEL.PARAMETER", "requests" or '
+    '"budget_per_request"'
+)
 
 # Columns of sweep.csv that are there already.
 TAKEN = ("policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90", "lower_bound")
@@ -37,10 +42,12 @@ class Sweep(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """A problem and those who play it."""
+    """A problem, those who play it, and for how long."""
 
     problem: Problem
     players: tuple[Player, ...]
+    budgets: tuple[float, ...] = ()
+    requests: tuple[int, ...] | None = None
 
 
 def moved(setup: Setup, target: str, value: Value) -> Setup:
@@ -56,7 +63,14 @@ def moved(setup: Setup, target: str, value: Value) -> Setup:
     ('arm 0', 'arm 1', 'arm 2', 'arm 1 (2)', 'arm 2 (2)')
     >>> moved(start, "policies.slope", 0.5).players[0].parameters
     {'slope': 0.5}
+    >>> moved(start._replace(requests=(200,)), "budget_per_request", 0.5).budgets
+    (100.0,)
     """
+    if target == "requests":
+        count = whole("a sweep over requests", "values", value, at_least=1)
+        return setup._replace(requests=(count,) * len(setup.budgets))
+    if target == "budget_per_request":
+        return _with_budgets(setup, real("a sweep over budget_per_request", "values", value, above=0))
     if target == "K":
         return setup._replace(problem=_of_size(setup.problem, value))
     part, _, rest = target.partition(".")
@@ -65,6 +79,14 @@ def moved(setup: Setup, target: str, value: Value) -> Setup:
     if part == "policies" and rest:
         return setup._replace(players=_with_players(setup.players, rest, value))
     raise BadParameter("a sweep", "over", ALLOWED, target)
+
+
+def _with_budgets(setup: Setup, per_request: float) -> Setup:
+    """A budget for each number of requests."""
+    if setup.requests is None:
+        raise BadParameter("a sweep over budget_per_request", "requests", "in [experiment], or swept before", None)
+    requests = tuple(sorted(set(setup.requests)))
+    return setup._replace(budgets=tuple(per_request * count for count in requests), requests=requests)
 
 
 def _of_size(problem: Problem, value: object) -> Problem:

@@ -5,7 +5,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from outlay.numerals import tick
 from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, look, set_scale, sheet_of, stacked
 from outlay.report.numbers.distribution import distribution
 from outlay.results.regret import RegretKind
@@ -23,7 +22,7 @@ def distribution_figure(result: Result, kind: RegretKind = "pseudo", *, width: W
     numbers = distribution(checked("distribution_figure", result), kind)
     axis, strips = numbers.axis, numbers.strips
     figure, [axes] = blank(sheet, 1.0 + (0.75 if sheet.narrow else 0.48) * len(strips))
-    frame(axes, sheet, f"Regret of {counted(result.runs, 'run')} at budget {tick(numbers.budget)}", "regret", grid="x")
+    frame(axes, sheet, f"Regret of {counted(result.runs, 'run')} at {numbers.end}", "regret", grid="x")
     set_scale(axes.xaxis, axis.scale, axis.bottom, axis.top)
     marks = {
         "a run": Line2D([], [], marker="o", linestyle="", color=SOFT, markersize=sheet.line * 1.6, mew=0),

@@ -4,7 +4,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from outlay.numerals import tick
 from outlay.report.figures.shares import arm_colours
 from outlay.report.figures.style import INK, Width, blank, frame, legend, set_scale, sheet_of, stacked
 from outlay.report.numbers.earnings import earnings
@@ -14,12 +13,13 @@ from outlay.results.result import Result, checked
 def reward_figure(result: Result, *, width: Width = "page") -> Figure:
     """Per policy, the reward that each arm brought at the largest budget, next to what the best arm alone earned.
 
+    With requests it is next to the most that can be earned on average, which takes a mix of arms as a rule.
     An arm's part is the mean number of its pulls times its mean reward; arms that lose reward go to the left of 0.
     """
     sheet = sheet_of("reward_figure", width)
     numbers = earnings(checked("reward_figure", result))
     figure, [axes] = blank(sheet, 1.0 + (0.62 if sheet.narrow else 0.3) * len(numbers.policies))
-    frame(axes, sheet, f"Reward by arm at budget {tick(numbers.budget)}", "reward", grid="x")
+    frame(axes, sheet, f"Reward by arm at {numbers.end}", "reward", grid="x")
     rows = np.arange(len(numbers.policies))
     handles: list[Artist] = []
     gain, loss = np.zeros(len(rows)), np.zeros(len(rows))
@@ -34,5 +34,5 @@ def reward_figure(result: Result, *, width: Width = "page") -> Figure:
     extent = max(float(np.ptp(ends)), 1e-300)
     low, high = float(ends.min()), float(ends.max())
     set_scale(axes.xaxis, "linear", low - 0.04 * extent * (low < 0), high + 0.04 * extent)
-    legend(figure, sheet, handles, [*numbers.arms.labels, "the best arm alone"])
+    legend(figure, sheet, handles, [*numbers.arms.labels, numbers.line])
     return figure

@@ -24,8 +24,9 @@ def path_figure(result: Result, policy: str | None = None, run: int = 0, *, widt
     across = (2, 1) if sheet.narrow else (1, 2)
     figure, [pulls, rate] = blank(sheet, 6.6 if sheet.narrow else 2.9, *across)
     title = f"{shortened(numbers.policy)}, run {numbers.run}"
-    frame(pulls, sheet, title, "" if sheet.narrow else "budget spent", "pulls")
-    frame(rate, sheet, "", "budget spent", "reward per unit spent")
+    frame(pulls, sheet, title, "" if sheet.narrow else numbers.across, "pulls")
+    served = numbers.across == "requests served"
+    frame(rate, sheet, "", numbers.across, "reward per request" if served else "reward per unit spent")
     ends = (float(numbers.spent[0]), float(numbers.spent[-1]))
     ends = ends if ends[0] < ends[1] else (0.8 * ends[0], 1.25 * ends[0])
     handles = []
@@ -37,5 +38,6 @@ def path_figure(result: Result, policy: str | None = None, run: int = 0, *, widt
     set_scale(pulls.xaxis, "log", *ends)
     set_scale(rate.xaxis, "log", *ends)
     set_scale(pulls.yaxis, "log", 0.8, 1.6 * float(numbers.pulls.max()))
-    legend(figure, sheet, handles, [*numbers.arms.labels, "reward ÷ cost", "best rate"])
+    lines = ("reward ÷ requests", "most per request") if served else ("reward ÷ cost", "best rate")
+    legend(figure, sheet, handles, [*numbers.arms.labels, *lines])
     return figure

@@ -41,6 +41,8 @@ def regret_figure(
 ) -> Figure:
     """Mean regret over the budget with its 95 % band, one line per policy, next to the bounds.
 
+    Where the budget is the same for several numbers of requests, it is over the requests.
+
     The budget axis is logarithmic: a policy at the limit of what is possible runs parallel to the dashed lower bound,
     which is drawn sharp and as printed in the paper. A thin line in a policy's colour is what a theorem proves it not
     to exceed (the leading term), where that is near enough to help.
@@ -69,7 +71,7 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log") -> Figure:
     The names go into a legend below where the figure is narrow, or where several lines share a colour.
     """
     figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 4.2)
-    frame(axes, sheet, chart.title, "budget", "regret")
+    frame(axes, sheet, chart.title, chart.across, "regret")
     budgets = chart.curves[0].budgets if chart.curves else chart.bounds[0].budgets
     low, high = (budgets[0], budgets[-1]) if len(budgets) > 1 else (0.8 * budgets[0], 1.25 * budgets[0])
     set_scale(axes.xaxis, budget_scale, low, high)

@@ -41,7 +41,7 @@ def pulls_figure(result: Result, *, width: Width = "page") -> Figure:
     for index, axes in enumerate(panels[: len(numbers.policies)]):
         lowest = index + columns >= len(numbers.policies)
         axes.tick_params(labelbottom=lowest)
-        axes.set_xlabel("budget" if lowest else "")
+        axes.set_xlabel(numbers.axis if lowest else "")
     panels[0].set_ylabel("share of pulls")
     legend(figure, sheet, [Patch(color=colour) for colour in colours], numbers.arms.labels)
     return figure

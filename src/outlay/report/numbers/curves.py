@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.errors import BadParameter, NotCovered
+from outlay.results.endings import axis_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result
 from outlay.theory import lower_bound, rates, upper_bound
@@ -27,6 +28,7 @@ _CEILING_HELPS = {"linear": 1.5, "log": 10.0}
 Scale = Literal["linear", "log"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 LOWER_BOUND, PRINTED_BOUND = "lower bound as B grows", "the same, as printed"
+REQUESTS_BOUND = "lower bound as N grows"
 LABEL_GAP = 0.055  # least distance of two labels, of the axis
 
 
@@ -50,17 +52,22 @@ class Line(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """The lower bound's coefficients of ln B, sharp and as printed in the paper, or None and the reason for that."""
+    """The lower bound's coefficients of ln B, sharp and as printed in the paper, or None and the reason for that.
+
+    With `requests`, N, it is a coefficient of ln N, and the paper prints none.
+    """
 
     sharp: float | None
     printed: float | None
     reason: str = ""
+    requests: int | None = None
 
     def at(self, budget: float) -> float | None:
-        """The sharp bound at `budget` where that is positive, else None."""
-        if not self.sharp or budget <= 1:
+        """The sharp bound at `budget`, or at its requests, where that is positive, else None."""
+        size = budget if self.requests is None else self.requests
+        if not self.sharp or size <= 1:
             return None
-        return self.sharp * math.log(budget)
+        return self.sharp * math.log(size)
 
 
 class Axis(NamedTuple):
@@ -86,6 +93,7 @@ class Chart(NamedTuple):
     bounds: list[Line]
     axis: Axis
     heights: list[float]
+    across: str = "budget"  # what the curves are over
 
 
 def regret_chart(
@@ -106,7 +114,8 @@ def regret_chart(
     ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
     runs = "1 run" if result.runs == 1 else f"mean of {result.runs} runs, 95 % bands"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
-    return Chart(f"{name}, {runs}", curves, lines, axis, spread([axis.height(end) for end in ends], LABEL_GAP))
+    heights = spread([axis.height(end) for end in ends], LABEL_GAP)
+    return Chart(f"{name}, {runs}", curves, lines, axis, heights, axis_of(result)[0])
 
 
 def regret_curves(result: Result, kind: RegretKind = "pseudo") -> list[Curve]:
@@ -115,25 +124,39 @@ def regret_curves(result: Result, kind: RegretKind = "pseudo") -> list[Curve]:
     columns = [
         frame[name].to_numpy(dtype=np.float64).reshape(len(result.labels), -1) for name in ("mean", "low", "high")
     ]
+    across = axis_of(result)[1].astype(np.float64)
+    shown = np.isfinite(across)  # an infinite budget beside others has no place on the axis
     return [
-        Curve(shortened(label), result.budgets, *numbers)
+        Curve(shortened(label), across[shown], *(values[shown] for values in numbers))
         for label, *numbers in zip(result.labels, *columns, strict=True)
     ]
 
 
-def floor_of(problem: Problem) -> Floor:
-    """The lower bound of `problem`, or why the theory gives none."""
+def floor_of(problem: Problem, budget: float | None = None, requests: int | None = None) -> Floor:
+    """The lower bound of `problem`, or why the theory gives none; with requests, for B and N in this proportion."""
     try:
-        sharp = lower_bound(problem)
+        sharp = lower_bound(problem) if requests is None else lower_bound(problem, budget=budget, requests=requests)
     except NotCovered as reason:
-        return Floor(None, None, str(reason))
+        return Floor(None, None, str(reason), requests)
     except BadParameter:  # rates beyond what the theory calculates with
-        return Floor(None, None, "no lower bound: the numbers of this problem are too large or too small for it")
+        why = "no lower bound: the numbers of this problem are too large or too small for it"
+        return Floor(None, None, why, requests)
+    if requests is not None:
+        return Floor(sharp, None, "", requests)
     return Floor(sharp, sharp / 2)  # as `lower_bound(problem, sharp=False)`: of many arms it takes a while, so once
+
+
+def floor_for(result: Result) -> Floor:
+    """The lower bound at the last budget of a result, or why there is none."""
+    if result.requests is None:
+        return floor_of(result.problem)
+    return floor_of(result.problem, float(result.budgets[-1]), int(result.requests[-1]))
 
 
 def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
+    if result.requests is not None:
+        return _request_lines(result, result.requests, floor or floor_for(result))
     floor = floor or floor_of(result.problem)
     budgets = result.budgets[result.budgets > 1]
     if not floor.sharp or not floor.printed or budgets.size == 0:
@@ -144,9 +167,22 @@ def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     ]
 
 
+def _request_lines(result: Result, requests: NDArray[np.int64], floor: Floor) -> list[Line]:
+    """The lower bound over numbers of requests above 1, where budgets are in proportion to them: it is for that."""
+    across, several = axis_of(result)[1].astype(np.float64), requests > 1
+    per_request = result.budgets / requests
+    alike = per_request == per_request[0]  # infinite ones, too
+    alike |= np.isclose(per_request, per_request[0], rtol=1e-9)
+    if not floor.sharp or not alike.all() or not several.any():
+        return []
+    return [Line(REQUESTS_BOUND, across[several], floor.sharp * np.log(requests[several]))]
+
+
 def ceiling_lines(result: Result) -> list[Line]:
     """Per policy that a theorem covers, the leading term of its bound from above: α·ln(2B/μ_*)·Σ C_k."""
-    lines = []
+    lines: list[Line] = []
+    if result.requests is not None:  # no theorem is about them
+        return lines
     for index, (label, policy) in enumerate(result.policies.items()):
         try:
             bound = upper_bound(result.problem, policy, float(result.budgets[-1]))

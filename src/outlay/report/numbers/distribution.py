@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from outlay.numerals import tick
 from outlay.report.numbers.curves import Axis, Curve, Floats, regret_axis
-from outlay.results import regret as regrets
+from outlay.results.endings import last_of
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result
 from outlay.words import shortened
@@ -28,25 +29,17 @@ class Strip(NamedTuple):
 class Distribution(NamedTuple):
     """Every policy's strip, and the axis that they share."""
 
-    budget: float
+    end: str  # the last budget, in words
     strips: list[Strip]
     axis: Axis
 
 
 def distribution(result: Result, kind: RegretKind = "pseudo") -> Distribution:
     """The numbers of `distribution_figure`."""
-    strips = [strip(label, values) for label, values in zip(result.labels, regret_of_runs(result, kind), strict=True)]
+    runs = result.run_regret(kind)[:, :, -1]
+    strips = [strip(label, values) for label, values in zip(result.labels, runs, strict=True)]
     axis = _axis(strips)
-    return Distribution(float(result.budgets[-1]), [_placed(one, axis) for one in strips], axis)
-
-
-def regret_of_runs(result: Result, kind: RegretKind = "pseudo") -> Floats:
-    """Regret at the largest budget: [policy, run]."""
-    regrets.check_kind(kind)
-    if kind == "realised":
-        return regrets.realised(result.reward, result.oracle_reward)[:, :, -1]
-    problem = result.problem
-    return regrets.pseudo(result.pulls[:, :, -1], np.asarray(problem.mean_costs), np.asarray(problem.gaps))
+    return Distribution(last_of(result, tick), [_placed(one, axis) for one in strips], axis)
 
 
 def strip(label: str, values: Floats) -> Strip:

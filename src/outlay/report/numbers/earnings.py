@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from outlay.numerals import tick
 from outlay.report.numbers.curves import Floats
 from outlay.report.numbers.shares import Grouping, grouping
+from outlay.results.endings import last_of
 from outlay.results.result import Result
 from outlay.words import shortened
 
@@ -14,11 +16,12 @@ class Earnings(NamedTuple):
     """Per policy, the mean number of an arm's pulls times its mean reward, and the reward that came, both over runs."""
 
     policies: list[str]
-    budget: float
+    end: str  # the last budget, in words
     arms: Grouping
     expected: Floats  # [policy, what is shown]
     earned: Floats  # [policy]
-    best: float  # what the best arm alone earned in the same runs
+    best: float  # what the best arm alone earned in the same runs; with requests, the most that can be earned
+    line: str  # what that is called
 
 
 def earnings(result: Result) -> Earnings:
@@ -27,9 +30,10 @@ def earnings(result: Result) -> Earnings:
     expected = result.pulls[:, :, -1].mean(axis=1) * result.problem.mean_rewards
     return Earnings(
         [shortened(label) for label in result.labels],
-        float(result.budgets[-1]),
+        last_of(result, tick),
         arms,
         arms.gathered(expected),
         np.asarray(result.reward[:, :, -1].mean(axis=1)),
-        float(result.oracle_reward[:, -1].mean()),
+        float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1]),
+        "the best arm alone" if result.requests is None else "the most that can be earned",
     )

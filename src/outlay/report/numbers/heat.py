@@ -35,8 +35,8 @@ class HeatMap(NamedTuple):
 def heat_map(results: Mapping[str, Result], measure: Measure = "lost", kind: RegretKind = "pseudo") -> HeatMap:
     """Regret at the largest budget of each result, on a scale that problems share.
 
-    "lost" is its part of r*·B, what the best arm alone would earn; "ratio" compares with the best policy of the
-    problem that lost anything. Where the scale is not above 0 there is no number.
+    "lost" is its part of r*·B, what the best arm alone would earn, or of N·f(B/N) with requests; "ratio" compares with
+    the best policy of the problem that lost anything. Where the scale is not above 0 there is no number.
     """
     if not isinstance(results, Mapping) or not results:  # type: ignore[redundant-expr]
         raise BadParameter("heatmap_figure", "results", "a dict from a problem's name to its result", results)
@@ -46,14 +46,15 @@ def heat_map(results: Mapping[str, Result], measure: Measure = "lost", kind: Reg
     )
     value = np.full((len(labels), len(results)), np.nan)
     for column, result in enumerate(results.values()):
-        frame = result.regret(kind)
-        regret = dict(frame[frame["budget"] == result.budgets[-1]][["policy", "mean"]].to_numpy())
-        scale = result.problem.rate * float(result.budgets[-1]) if measure == "lost" else _smallest(regret.values())
+        regret = dict(zip(result.labels, result.run_regret(kind)[:, :, -1].mean(axis=1).tolist(), strict=True))
+        scale = float(result.attainable[-1]) if measure == "lost" else _smallest(regret.values())
         for label, mean in regret.items():
             value[labels.index(label), column] = mean / scale if scale > 0 else np.nan
     with np.errstate(invalid="ignore"):
         smallest = value == np.nanmin(np.where(np.isnan(value), np.inf, value), axis=0)
-    title = "Regret as a part of what the best arm earns" if measure == "lost" else "Regret by that of the best policy"
+    served = any(result.requests is not None for result in results.values())
+    whole = "can be earned" if served else "the best arm earns"
+    title = f"Regret as a part of what {whole}" if measure == "lost" else "Regret by that of the best policy"
     text = [[_text(cell, measure) for cell in row] for row in value]
     names = [shortened(name) for name in results]
     return HeatMap([shortened(label) for label in labels], names, title, value, text, _shades(value), smallest)

@@ -16,12 +16,13 @@ class Path(NamedTuple):
 
     policy: str
     run: int
-    spent: Floats  # [budget]
+    across: str  # what the run is drawn over: "budget spent" or "requests served"
+    spent: Floats  # [budget]: how much of that
     arms: Grouping
     pulls: Floats  # [budget, what is shown]
     reward: Floats  # [budget]
-    rate: Floats  # [budget]: reward by cost so far
-    best_rate: float  # r*
+    rate: Floats  # [budget]: reward by cost so far, or by requests
+    best_rate: float  # r*; with requests, f(B/N) at the last budget, the most that a request can bring
 
 
 def path(result: Result, policy: str | None = None, run: int = 0) -> Path:
@@ -32,14 +33,20 @@ def path(result: Result, policy: str | None = None, run: int = 0) -> Path:
     if run >= result.runs:
         raise BadParameter("path_figure", "run", f"a whole number below {result.runs}, the number of runs", run)
     arms = grouping(result)
-    spent, reward = result.cost[index, run], result.reward[index, run]
+    reward = result.reward[index, run]
+    if result.requests is None:
+        across, spent, best = "budget spent", result.cost[index, run], result.problem.rate
+    else:
+        across, spent = "requests served", result.pulls[index, run].sum(axis=-1).astype(np.float64)
+        best = float(result.attainable[-1] / result.requests[-1])
     return Path(
         labels[index],
         run,
+        across,
         spent,
         arms,
         arms.gathered(result.pulls[index, run].astype(np.float64)),
         reward,
-        reward / spent,
-        result.problem.rate,
+        np.divide(reward, spent, out=np.zeros_like(reward), where=spent != 0),
+        best,
     )

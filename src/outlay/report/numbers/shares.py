@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.report.numbers.curves import Floats
+from outlay.results.endings import axis_of
 from outlay.results.result import Result
 from outlay.words import shortened
 
@@ -32,6 +33,7 @@ class Shares(NamedTuple):
     """Per policy, how its pulls up to each budget were divided: they add up to 1 over the arms."""
 
     policies: list[str]
+    axis: str  # "budget", or "requests" where it is these that grow
     budgets: Floats
     arms: Grouping
     share: Floats  # [policy, budget, what is shown]
@@ -42,12 +44,13 @@ def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
 
     Of many arms, one that no policy gave a share that can be seen is among the others.
     """
-    problem, count = result.problem, len(result.problem)
+    problem, count, gaps = result.problem, len(result.problem), result.gaps
+    best = int(np.argmin(gaps))
     pulls = result.pulls[:, :, -1].sum(axis=1)
-    seen = (pulls / pulls.sum(axis=1, keepdims=True)).max(axis=0) >= LEAST_SEEN
-    order = np.lexsort((-pulls.sum(axis=0), np.arange(count) != problem.best)).tolist()
-    chosen = order if count <= most + 1 else [k for k in order if seen[k] or k == problem.best][:most]
-    named = sorted(chosen, key=lambda k: (problem.gaps[k], k != problem.best, k))
+    seen = (pulls / np.maximum(pulls.sum(axis=1, keepdims=True), 1)).max(axis=0) >= LEAST_SEEN
+    order = np.lexsort((-pulls.sum(axis=0), np.arange(count) != best)).tolist()
+    chosen = order if count <= most + 1 else [k for k in order if seen[k] or k == best][:most]
+    named = sorted(chosen, key=lambda k: (gaps[k], k != best, k))
     labels = [shortened(problem.names[k]) for k in named]
     rest = np.setdiff1d(np.arange(count), named)
     return Grouping(named, rest, [*labels, f"{rest.size:,} more arms"] if rest.size else labels)
@@ -57,5 +60,6 @@ def shares(result: Result) -> Shares:
     """The shares of all pulls, over runs."""
     pulls = result.pulls.sum(axis=1).astype(np.float64)
     arms = grouping(result)
-    share = arms.gathered(pulls) / pulls.sum(axis=-1, keepdims=True)
-    return Shares([shortened(label) for label in result.labels], result.budgets, arms, share)
+    share = arms.gathered(pulls) / np.maximum(pulls.sum(axis=-1, keepdims=True), 1.0)  # in hard mode there may be none
+    name, values = axis_of(result)
+    return Shares([shortened(label) for label in result.labels], name, values.astype(np.float64), arms, share)

@@ -8,7 +8,7 @@ from outlay.checks import word
 from outlay.numerals import coefficient
 from outlay.report.contents import Format
 from outlay.report.tables.latex import latex_table, slug
-from outlay.report.tables.regret import HEADINGS, RegretTable, bound_sentence, regret_numbers, rich_table
+from outlay.report.tables.regret import RegretTable, bound_sentence, regret_numbers, rich_table
 from outlay.report.tables.tex_text import tex
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
@@ -59,8 +59,8 @@ def _text(numbers: RegretTable) -> str:
 
 
 def _markdown(numbers: RegretTable) -> str:
-    sides = ":--", *["--:"] * (len(HEADINGS) - 1)
-    lines = markdown_lines(HEADINGS, [row.cells() for row in numbers.rows], sides)
+    sides = ":--", *["--:"] * (len(numbers.headings) - 1)
+    lines = markdown_lines(numbers.headings, [row.cells() for row in numbers.rows], sides)
     return "\n".join([numbers.caption, "", *lines, "", bound_sentence(numbers.floor), ""])
 
 
@@ -84,11 +84,13 @@ def _csv(numbers: RegretTable) -> str:
     """Numbers in full; what is missing is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = ("policy", "budget", "regret", "stderr", "median", "q10", "q90", "best_share", "bound_ratio")
-    writer.writerow(names)
+    limits = {"budget": repr(numbers.budget)}
+    if numbers.requests is not None:
+        limits["requests"] = str(numbers.requests)
+    writer.writerow(["policy", *limits, "regret", "stderr", "median", "q10", "q90", "best_share", "bound_ratio"])
     for row in numbers.rows:
         values = ["" if value is None or value != value else repr(float(value)) for value in row[1:]]
-        writer.writerow([row.policy, repr(numbers.budget), *values])
+        writer.writerow([row.policy, *limits.values(), *values])
     return text.getvalue()
 
 
@@ -99,6 +101,8 @@ def _latex(numbers: RegretTable) -> str:
     if floor.sharp is not None and floor.printed is not None:
         sharp, printed = map(coefficient, (floor.sharp, floor.printed))
         bound = rf"lower bound: {sharp}$\,\ln B$ (sharp), {printed}$\,\ln B$ (as printed)"
+    elif floor.sharp is not None:
+        bound = rf"lower bound: {coefficient(floor.sharp)}$\,\ln N$"
     label = f"regret-{slug(numbers.title)}" if numbers.title else "regret"
     return latex_table(f"{tex(numbers.caption)}; {bound}", label, _TEX_HEADINGS, cells, left=1)
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from outlay.checks import line
 from outlay.numerals import amount, coefficient
-from outlay.report.numbers.curves import Floor, floor_of
+from outlay.report.numbers.curves import Floor, floor_for
+from outlay.results.endings import last_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result, checked
 from outlay.words import plural
@@ -49,21 +50,27 @@ class RegretTable(NamedTuple):
     budget: float
     rows: list[RegretRow]
     floor: Floor
+    requests: int | None = None
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """One for each cell of a row: the mix that is best where there are requests has two arms, as a rule."""
+        return HEADINGS if self.requests is None else tuple(word.replace("best arm", "best arms") for word in HEADINGS)
 
 
 def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> RegretTable:
     """What the table says in every format. The bound of many arms takes a while, so it is computed once."""
     named = checked_title("table", title)
-    floor = floor_of(checked("table", result).problem)
+    floor = floor_for(checked("table", result))
     rows = regret_rows(result, kind, floor)
-    return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor)
+    return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor, floor.requests)
 
 
 def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
     """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
     frame = checked("regret_rows", result).regret(check_kind(kind))
-    last = frame[frame["budget"] == result.budgets[-1]]
-    bound = (floor or floor_of(result.problem)).at(float(result.budgets[-1]))
+    last = frame.iloc[len(result.budgets) - 1 :: len(result.budgets)]
+    bound = (floor or floor_for(result)).at(float(result.budgets[-1]))
     shares = best_shares(result)
     columns = [last[name].tolist() for name in ("mean", "stderr", "q50", "q10", "q90")]
     return [
@@ -75,8 +82,8 @@ def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None
 def best_shares(result: Result) -> list[float]:
     """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
     pulls = result.pulls[:, :, -1]
-    on_best = pulls[..., np.asarray(result.problem.gaps) <= 0].sum(axis=(1, 2))
-    return [float(share) for share in on_best / pulls.sum(axis=(1, 2))]
+    on_best = pulls[..., np.asarray(result.gaps) <= 0].sum(axis=(1, 2))
+    return [float(share) for share in on_best / np.maximum(pulls.sum(axis=(1, 2)), 1)]
 
 
 def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> "Table":
@@ -92,7 +99,7 @@ def rich_table(numbers: RegretTable) -> "Table":
 
     title = Text(numbers.caption, "bold")
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), title=title, title_justify="left")
-    for heading in HEADINGS:
+    for heading in numbers.headings:
         first = heading == "policy"
         table.add_column(heading, justify="left" if first else "right", no_wrap=not first, min_width=7, overflow="fold")
     for row in numbers.rows:
@@ -102,16 +109,16 @@ def rich_table(numbers: RegretTable) -> "Table":
 
 def caption(result: Result, title: str | None = None) -> str:
     """What the table shows, in one line."""
-    return headed(title, result.budgets[-1], result.runs, result.seed)
+    return headed(title, last_of(result), result.runs, result.seed)
 
 
-def headed(title: str | None, budget: float, runs: int, seed: int) -> str:
+def headed(title: str | None, where: str, runs: int, seed: int) -> str:
     """What a table shows, after the title of whatever it is part of.
 
-    >>> headed("Two arms", 1e4, 50, 0), headed("Who wins?", 1e4, 1, 0)
-    ('Two arms: regret at budget 10,000, 50 runs, seed 0', 'Who wins? Regret at budget 10,000, 1 run, seed 0')
+    >>> headed("Two arms", "budget 10", 50, 0), headed("Who wins?", "budget 10", 1, 0)
+    ('Two arms: regret at budget 10, 50 runs, seed 0', 'Who wins? Regret at budget 10, 1 run, seed 0')
     """
-    shows = f"egret at budget {budget:,g}, {runs} {plural(runs, 'run')}, seed {seed}"
+    shows = f"egret at {where}, {runs} {plural(runs, 'run')}, seed {seed}"
     if title is None:
         return f"R{shows}"
     return f"{title} R{shows}" if title.endswith((".", "?", "!", ":")) else f"{title}: r{shows}"
@@ -124,6 +131,8 @@ def checked_title(owner: str, title: object) -> str | None:
 
 def bound_sentence(floor: Floor) -> str:
     """The lower bound in one line, or why there is none."""
+    if floor.sharp is not None and floor.requests is not None:
+        return f"lower bound as B and N grow in proportion: {coefficient(floor.sharp)} · ln N"
     if floor.sharp is None or floor.printed is None:
         return floor.reason
     sharp, printed = map(coefficient, (floor.sharp, floor.printed))

@@ -1,0 +1,125 @@
+"""Experiments and `outlay compare` where requests are limited beside the budget, and in hard mode."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import outlay
+from outlay import theory
+from outlay.cli import commands
+from outlay.errors import BadFile
+from outlay.experiments import estimate, load, points_of, results, run
+
+ARMS = """
+[[arms]]
+law = "Bernoulli"
+cost = 0.4
+reward = 0.6
+[[arms]]
+law = "Bernoulli"
+cost = 0.9
+reward = 0.85
+"""
+SKIP = '[[arms]]\nlaw = "Constant"\ncost = 0\nreward = 0.1\n'
+TURNS = '[[policies]]\nname = "RoundRobin"\n'
+
+
+def text_of(limits: str, sweep: str = "", arms: str = ARMS) -> str:
+    return f"format = 1\n[experiment]\n{limits}\nruns = 3\n{arms}{TURNS}{sweep}"
+
+
+def test_requests_are_one_number_or_one_for_each_budget(write: Any) -> None:
+    assert load(write(text_of("budgets = [5, 9]\nrequests = 20"))).requests == (20, 20)
+    assert load(write(text_of("budgets = [5, 9]\nrequests = [20, 30]"))).requests == (20, 30)
+    assert load(write(text_of("budgets = [inf]\nrequests = [20, 30]"))).budgets == (math.inf, math.inf)
+    assert load(write(text_of("budgets = [5]"))).requests is None
+    assert len(load(write(text_of("budget = 5\nrequests = 20"))).requests or ()) == 25
+
+
+@pytest.mark.parametrize(
+    ("limits", "sweep", "sentence"),
+    [
+        ("budgets = [5]\nrequests = 2.5", "", "requests of [experiment] must be whole numbers; got 2.5"),
+        ("budgets = [5, 9]\nrequests = [1, 2, 3]", "", "one for each of the 2 budgets"),
+        ("budgets = [inf]", "", "budgets of [experiment] must be a finite number > 0; got inf"),
+        ('budgets = [5]\nmode = "soft"', "", "mode of [experiment] must be one of until_exceeded, hard; got 'soft'"),
+        ("budgets = [5]", '[[sweep]]\nover = "budget_per_request"\nvalues = [1]', "must be in [experiment], or swept"),
+        ("budgets = [5]", '[[sweep]]\nover = "requests"\nvalues = [0.5]', "must be a whole number ≥ 1; got 0.5"),
+    ],
+)
+def test_mistakes_are_named(write: Any, limits: str, sweep: str, sentence: str) -> None:
+    with pytest.raises(BadFile) as caught:
+        points_of(load(write(text_of(limits, sweep))))
+    assert sentence in str(caught.value)
+
+
+def test_free_arms_need_requests(write: Any) -> None:
+    assert len(points_of(load(write(text_of("budgets = [5]\nrequests = 20", arms=ARMS + SKIP))))) == 1
+    with pytest.raises(BadFile, match="mean cost"):
+        points_of(load(write(text_of("budgets = [5]", arms=ARMS + SKIP))))
+
+
+def test_a_sweep_over_the_budget_per_request(write: Any, tmp_path: Path) -> None:
+    sweep = '[[sweep]]\nover = "budget_per_request"\nvalues = [0.2, 0.5]'
+    experiment = load(write(text_of("budgets = [5]\nrequests = 40", sweep)))
+    outcome = run(experiment, tmp_path)
+    assert [(row.budget, row.requests) for row in outcome.rows] == [(8.0, 40), (20.0, 40)]
+    text = (tmp_path / "sweep.txt").read_text()
+    assert "regret at 40 requests, 3 runs" in text.replace("Regret", "regret")
+    assert (tmp_path / "sweep.csv").read_text().splitlines()[0].endswith(",lower_bound,requests")
+    sharp = theory.lower_bound(experiment.problem, budget=8.0, requests=40)
+    assert outcome.rows[0].lower_bound == pytest.approx(sharp * math.log(40))
+    again = run(experiment, tmp_path)
+    assert (again.played, again.reused) == (0, 2)
+    for point, result in results(experiment, tmp_path):
+        budget = 40.0 * float(point.values["budget_per_request"])
+        players = {"RoundRobin": outlay.policies.RoundRobin()}
+        assert result == outlay.simulate(experiment.problem, players, [budget], requests=40, runs=3)
+
+
+def test_a_sweep_over_requests(write: Any, tmp_path: Path) -> None:
+    sweep = '[[sweep]]\nover = "requests"\nvalues = [10, 30]'
+    outcome = run(load(write(text_of("budgets = [5]", sweep))), tmp_path)
+    assert [(row.budget, row.requests) for row in outcome.rows] == [(5.0, 10), (5.0, 30)]
+    assert (tmp_path / "sweep.csv").read_text().splitlines()[0].startswith("requests,policy,budget,mean")
+    assert (tmp_path / "sweep.csv").read_text().count("requests") == 1
+    assert "egret at budget 5, 3 runs" in (tmp_path / "sweep.txt").read_text()
+
+
+def test_a_cell_is_named_by_its_limits(write: Any) -> None:
+    texts = ["", "requests = 9", "requests = 8", 'mode = "hard"']
+    tables = [text_of(f"budgets = [5]\n{limits}") for limits in texts]
+    cells = [points_of(load(write(text)))[0].cells["RoundRobin"] for text in tables]
+    assert len({cell.key for cell in cells}) == 4
+    assert [cell.pulls for cell in cells] == pytest.approx([3 * 5 / 0.4, 3 * 9, 3 * 8, 3 * 5 / 0.4])
+
+
+def test_the_time_it_takes_is_estimated(write: Any, tmp_path: Path) -> None:
+    [share] = estimate(load(write(text_of("budgets = [inf]\nrequests = [5, 50]"))), tmp_path)
+    assert (share.missing, share.pulls) == (1, 150)
+
+
+def test_hard_mode_is_kept(write: Any, tmp_path: Path) -> None:
+    outcome = run(load(write(text_of('budgets = [0.5, 5]\nmode = "hard"'))), tmp_path)
+    assert outcome.result is not None
+    assert outcome.result.mode == "hard"
+    assert (outcome.result.cost <= outcome.result.budgets).all()
+    assert "<td>hard</td>" in (tmp_path / "report.html").read_text().replace("<dd>hard</dd>", "<td>hard</td>")
+
+
+def test_the_command_takes_requests(tmp_path: Path) -> None:
+    run_it = ["compare", "H", "--policy", "RoundRobin", "--runs", "2", "--out", str(tmp_path)]
+    shown = CliRunner().invoke(commands, [*run_it, "--budget", "50", "--requests", "100"])
+    assert shown.exit_code == 0, shown.output
+    assert "Regret at budget 50 and 100 requests, 2 runs" in shown.output
+    told = CliRunner().invoke(commands, [*run_it, "--budget", "inf", "--requests", "100", "--json"])
+    [row] = json.loads(told.output)["rows"]
+    assert (row["budget"], row["requests"]) == (None, 100)
+    hard = CliRunner().invoke(commands, [*run_it, "--budget", "20", "--mode", "hard"])
+    assert hard.exit_code == 0, hard.output
+    wrong = CliRunner().invoke(commands, [*run_it, "--budget", "inf"])
+    assert (wrong.exit_code, "budget of simulate must be a finite number" in wrong.output) == (2, True)

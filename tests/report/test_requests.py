@@ -1,0 +1,156 @@
+"""What tables, figures, pages, files and notebooks say of a result where requests are limited beside the budget."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import Problem, Result, arms, policies, report, theory
+from outlay.report.findings import finding, sentences
+from outlay.report.numbers.curves import bound_lines, ceiling_lines, floor_for, regret_chart
+from outlay.report.numbers.earnings import earnings
+from outlay.report.numbers.heat import heat_map
+from outlay.report.numbers.paths import path
+from outlay.report.numbers.shares import grouping, shares
+from outlay.report.page import arm_rows, settings
+from outlay.report.reproduce import python_call
+from outlay.results import storage
+from outlay.results.endings import axis_of, last_of
+
+COINS = Problem([arms.Bernoulli(0.1, 0.3), arms.Bernoulli(0.4, 0.6), arms.Bernoulli(0.9, 0.85)], names=["s", "m", "l"])
+FREE = Problem([arms.Bernoulli(0.4, 0.6), arms.Constant(0.0, 0.1), arms.Bernoulli(0.9, 0.7)])
+PLAYERS: dict[str, Any] = {"turns": policies.RoundRobin(), "middle": policies.Fixed(1)}
+
+
+@pytest.fixture(scope="module")
+def over_budgets() -> Result:
+    """One number of requests for several budgets."""
+    return outlay.simulate(COINS, PLAYERS, [25.0, 50.0, 90.0], requests=200, runs=20)
+
+
+@pytest.fixture(scope="module")
+def over_requests() -> Result:
+    """No limit to the money, and an arm that costs nothing."""
+    return outlay.simulate(FREE, PLAYERS, math.inf, requests=[20, 200], runs=5)
+
+
+def test_the_axis_is_what_grows(over_budgets: Result, over_requests: Result) -> None:
+    assert (axis_of(over_budgets)[0], axis_of(over_requests)[0]) == ("budget", "requests")
+    assert regret_chart(over_budgets).across == shares(over_budgets).axis == "budget"
+    chart = regret_chart(over_requests)
+    assert chart.across == shares(over_requests).axis == "requests"
+    assert chart.curves[0].budgets.tolist() == [20.0, 200.0]
+    mixed = outlay.simulate(COINS, policies.Fixed(1), [10.0, 20.0, math.inf], requests=50, runs=2)
+    assert regret_chart(mixed).curves[0].budgets.tolist() == [10.0, 20.0], "an infinite budget has no place there"
+
+
+def test_the_last_budget_in_words(over_budgets: Result, over_requests: Result) -> None:
+    assert last_of(over_budgets) == "budget 90 and 200 requests"
+    assert last_of(over_requests) == "200 requests"
+    assert repr(over_budgets) == "<Result: turns, middle on 3 arms; 20 runs, 3 budgets 25 … 90, 200 requests, seed 0>"
+    assert "Regret at budget 90 and 200 requests: 20 runs" in over_budgets._repr_html_()
+    assert ">best arms<" in over_budgets._repr_html_()
+    assert repr(over_requests) == "<Result: turns, middle on 3 arms; 5 runs, budget inf, 20 … 200 requests, seed 0>"
+
+
+def test_the_table_counts_pulls_of_the_mix_and_divides_by_the_bound(over_budgets: Result) -> None:
+    """At c = 0.45 the second and third arm are the edge."""
+    text = report.table(over_budgets)
+    assert "Regret at budget 90 and 200 requests, 20 runs, seed 0" in text
+    assert "best arms" in text
+    sharp = theory.lower_bound(COINS, budget=90.0, requests=200)
+    assert f"lower bound as B and N grow in proportion: {sharp:.4g} · ln N" in text
+    lines = report.table(over_budgets, "csv").splitlines()
+    assert lines[0] == "policy,budget,requests,regret,stderr,median,q10,q90,best_share,bound_ratio"
+    mean = over_budgets.regret()["mean"].iloc[2]
+    turns = lines[1].split(",")
+    assert turns[:3] == ["turns", "90.0", "200"]
+    assert float(turns[3]) == mean
+    assert float(turns[8]) == pytest.approx(2 / 3, abs=0.01)
+    assert float(turns[9]) == pytest.approx(mean / (sharp * math.log(200)))
+    assert r"\ln N" in report.table(over_budgets, "latex")
+
+
+def test_the_bound_is_drawn_where_budgets_and_requests_are_in_proportion(
+    over_budgets: Result, over_requests: Result
+) -> None:
+    assert bound_lines(over_budgets) == ceiling_lines(over_budgets) == []
+    together = outlay.simulate(COINS, PLAYERS, [30.0, 90.0], requests=[100, 300], runs=2)
+    for result, budget in ((together, 90.0), (over_requests, math.inf)):
+        [line] = bound_lines(result)
+        assert result.requests is not None
+        sharp = theory.lower_bound(result.problem, budget=budget, requests=int(result.requests[-1]))
+        assert line.values.tolist() == pytest.approx([sharp * math.log(n) for n in result.requests])
+    assert bound_lines(together)[0].budgets.tolist() == [30.0, 90.0]
+    assert bound_lines(over_requests)[0].budgets.tolist() == [20.0, 200.0]
+    assert floor_for(over_requests).sharp == theory.lower_bound(FREE, budget=math.inf, requests=200)
+
+
+def test_regret_is_a_part_of_what_can_be_earned(over_budgets: Result) -> None:
+    most = 200 * theory.fluid(COINS, 90.0, 200).value
+    assert over_budgets.attainable[-1] == pytest.approx(most)
+    found = finding(over_budgets)
+    assert found.order == ["turns"]
+    assert found.lost == pytest.approx(found.regret[0] / most)
+    assert " of what can be earned." in sentences(found, over_budgets)[0]
+    heat = heat_map({"coins": over_budgets})
+    assert heat.title == "Regret as a part of what can be earned"
+    assert heat.value[0, 0] == pytest.approx(found.lost)
+    shown = earnings(over_budgets)
+    assert shown.best == pytest.approx(most)
+    assert shown.line == "the most that can be earned"
+
+
+def test_arms_that_lose_least_come_first(over_budgets: Result, over_requests: Result) -> None:
+    assert grouping(over_budgets).labels == ["m", "l", "s"]
+    assert grouping(over_requests).labels == ["arm 2", "arm 0", "arm 1"]
+    free = arm_rows(over_requests)[1]
+    assert (free.mean_cost, free.rate, free.gap, free.best) == ("0", "–", "0.6", False)
+    assert [row.best for row in arm_rows(over_budgets)] == [False, True, True]
+
+
+def test_a_path_is_over_requests(over_budgets: Result) -> None:
+    found = path(over_budgets, "middle")
+    assert (found.across, found.best_rate) == ("requests served", theory.fluid(COINS, 90.0, 200).value)
+    assert found.rate.tolist() == pytest.approx((over_budgets.reward[1, 0] / over_budgets.pulls[1, 0].sum(-1)).tolist())
+
+
+def test_everything_is_drawn_and_written(over_budgets: Result, over_requests: Result, tmp_path: Path) -> None:
+    for name, result in (("money", over_budgets), ("served", over_requests)):
+        report.write_report(result, tmp_path / name)
+        page = (tmp_path / name / "report.html").read_text()
+        assert "what a pull of it loses" in page
+        assert "the share of pulls on the best arms;" in page
+        report.path_figure(result)
+    assert "a budget of 90 for 200 requests" in (tmp_path / "money" / "report.html").read_text()
+    assert settings(over_budgets)["requests"] == "200"
+    assert settings(over_requests)["requests"] == "20 to 200"
+
+
+def test_the_code_makes_the_result_again(over_budgets: Result, over_requests: Result) -> None:
+    hard = outlay.simulate(COINS, PLAYERS, [25.0], mode="hard", runs=3)
+    for result in (over_budgets, over_requests, hard):
+        space: dict[str, Any] = {}
+        exec(python_call(result), space)
+        assert space["result"] == result
+
+
+def test_files_keep_requests_and_mode(over_budgets: Result, over_requests: Result, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    hard = outlay.simulate(COINS, PLAYERS, [25.0], mode="hard", runs=3)
+    plain = outlay.simulate(COINS, PLAYERS, [25.0], runs=3)
+    for result, number in ((over_budgets, 2), (over_requests, 2), (hard, 2), (plain, 1)):
+        result.save(tmp_path / "x.parquet")
+        back = outlay.load(tmp_path / "x.parquet")
+        assert back == result
+        assert (back.mode, back.limits.keys()) == (result.mode, result.limits.keys())
+        table = pq.read_table(tmp_path / "x.parquet")
+        assert f'"format": {number}' in table.schema.metadata[storage._KEY].decode()
+        assert ("requests" in table.column_names) == (result.requests is not None)
+    assert hard != plain
+    with pytest.raises(outlay.errors.BadParameter, match="requests of Result must be an array of shape"):
+        Result(**{**vars(plain), "requests": np.array([1, 2])})
