@@ -102,7 +102,8 @@ def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     connection.execute("UPDATE campaign SET seq = 2")
     connection.commit()
     connection.close()
-    assert refused(f"sqlite:///{tmp_path}/a.db") == "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
+    why = "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
+    assert refused(f"sqlite:///{tmp_path}/a.db") == f"{tmp_path}/a.db: {why}"
 
 
 @pytest.mark.parametrize(

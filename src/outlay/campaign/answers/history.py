@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from outlay.campaign.answers.replies import when
+from outlay.campaign.answers.replies import arm_name, when
 from outlay.campaign.ledger.events import Added, Asked, Record
 from outlay.campaign.ledger.money import Unit
 
@@ -50,7 +50,7 @@ def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
         moment,
         kind,
         record.seq if isinstance(event, Asked) else more.pop("decision", None),
-        names[arm] if isinstance(arm, int) else arm,
+        arm_name(names, arm) if isinstance(arm, int) else arm,
         more.pop("cost", more.pop("charged", None)),
         more.pop("reward", None),
         more,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from outlay.campaign.answers.replies import when
+from outlay.campaign.answers.replies import arm_name, when
 from outlay.campaign.ledger.agreement import plain_key, spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.money import Unit
@@ -64,7 +64,7 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
     assert asked is not None  # noqa: S101 (every decision has its time)
     return PullStatus(
         decision=decision.number,
-        arm=names[decision.arm],
+        arm=arm_name(names, decision.arm),
         standing=said(decision.standing),
         asked=asked,
         expires=when(decision.expires),

@@ -30,9 +30,16 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
     """Write a campaign's events to a new file, or to one open in binary mode; return how many there are."""
     name = label("export_ledger", "name", name)
     with reading(store) as connection:
-        lines = (line[:3] for line in Stored(connection, name).lines())
+        lines = ((seq, at, _text(seq, body)) for seq, at, body, _ in Stored(connection, name).lines())
         with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
             return write(file, name, lines)
+
+
+def _text(seq: int, body: object) -> str:
+    """The text of an event: SQLite keeps anything in any column."""
+    if not isinstance(body, str):
+        raise StoreError(f"event {seq} cannot be read: it is damaged")
+    return body
 
 
 def import_ledger(

@@ -79,12 +79,17 @@ def is_sqlite(engine: Engine) -> bool:
     return engine.dialect.name == "sqlite"
 
 
+def refusals(engine: Engine) -> tuple[type[Exception], ...]:
+    """What a database raises; a damaged file's own words may be no text."""
+    return sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error, UnicodeError
+
+
 @contextmanager
 def in_plain_words(engine: Engine) -> Iterator[None]:
     """What the database refuses, as StoreError."""
     try:
         yield
-    except (sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error) as error:
+    except refusals(engine) as error:
         text = _plain(error)
         raise (StoreBusy if text.startswith("another process") else StoreError)(f"{where(engine)}: {text}") from error
 
@@ -180,7 +185,7 @@ def _revision(connection: Connection) -> str | None:
             raise StoreError(f"{where(connection.engine)} has tables of these names that are not outlay's")
         return None
     found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    if found is not None and not re.fullmatch(r"\d{4}", found):
+    if found is not None and not re.fullmatch(r"\d{4}", str(found)):
         raise StoreError(f"{where(connection.engine)} has tables of another program: give outlay a database of its own")
     if found is not None and found > REVISION:
         raise StoreError(f"{where(connection.engine)} was written by a newer outlay: upgrade outlay to open it")
@@ -202,7 +207,7 @@ def migrate(connection: Connection) -> None:
 def _plain(error: Exception) -> str:
     """What the database says, without the statement."""
     cause = getattr(error, "orig", None) or error
-    text = " ".join(str(cause).split())
+    text = "it is damaged" if isinstance(cause, UnicodeError) else " ".join(str(cause).split())
     if "database is locked" in text:
         return f"another process has held the file for {sqlite_file.BUSY:g} s: for many writers use PostgreSQL"
     if getattr(cause, "sqlstate", None) == "55P03":  # lock_timeout
