@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from outlay.campaign.answers.replies import arm_name, when
+from outlay.campaign.ledger.agreement import plain_key
 from outlay.campaign.ledger.events import Added, Asked, Record
 from outlay.campaign.ledger.money import Unit
 
@@ -61,6 +62,8 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
     """Money in the user's numbers, times as times; a policy's parameters and a user's metadata are what they are."""
     if name in _MONEY and isinstance(value, int):
         return unit.amount(value)
+    if name == "key" and isinstance(value, str):
+        return plain_key(value)
     if name == "ttl":
         return value / 1e6
     if name == "expires":

@@ -4,6 +4,7 @@ SQLite: write-ahead log, every commit flushed to the disk (synchronous=FULL), th
 transaction. What a database refuses is a `StoreError` of one sentence; no SQL and no password is in it.
 """
 
+import logging
 import os
 import re
 import sqlite3
@@ -28,9 +29,9 @@ _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are mad
 _ALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
 
 
-def connect(store: object, *, new: bool = True) -> Engine:
+def connect(store: object, *, new: bool = True, owner: str = "Campaign") -> Engine:
     """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
-    url = parsed(store)
+    url = parsed(store, owner)
     engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
     with _kept_if_well(engine), in_plain_words(engine):
         _bring_up_to_date(engine, new)
@@ -201,7 +202,13 @@ def migrate(connection: Connection) -> None:
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     settings.set_main_option("path_separator", "os")
     settings.attributes["connection"] = connection
-    command.upgrade(settings, "head")
+    its_log = logging.getLogger("alembic.runtime.migration")
+    level = its_log.level
+    its_log.setLevel(max(logging.WARNING, level))  # that tables are made is no news to users
+    try:
+        command.upgrade(settings, "head")
+    finally:
+        its_log.setLevel(level)
 
 
 def _plain(error: Exception) -> str:

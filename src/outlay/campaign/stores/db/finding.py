@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from outlay.campaign.answers.pulls import Found, Wanted
-from outlay.campaign.ledger.agreement import spellings
+from outlay.campaign.ledger.agreement import all_spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.state import Decision
 from outlay.campaign.stores.db import tables
@@ -25,7 +25,7 @@ def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tu
     if wanted.standing is not None:
         query = query.where(decision.c.standing == wanted.standing)
     if wanted.key is not None:
-        query = query.where(decision.c.key.in_(spellings(wanted.key)))
+        query = query.where(decision.c.key.in_(all_spellings(wanted.key)))
     if wanted.tag is not None:
         query = query.where(event.c.body.contains('"tags":["', autoescape=True))
     rows = connection.execute(query.order_by(decision.c.number).limit(most)).mappings().all()

@@ -56,7 +56,7 @@ os.register_at_fork(after_in_child=_begin_anew)
 def held(store: object, new: bool) -> "SharedStore":
     """The store of this address, for one campaign more; `new`, it may be made."""
     while True:
-        key = _key(store, new)
+        key = _key(store, new)  # which has checked the address
         with _registry:
             shared = _stores.get(key)
             if shared is not None:
@@ -73,7 +73,7 @@ def held(store: object, new: bool) -> "SharedStore":
 
 
 def _key(store: object, new: bool) -> Key:
-    url = parsed(store)
+    url = parsed(store, "Campaign" if new else "Campaign.open")
     if url.get_backend_name() != "sqlite":
         return os.getpid(), url.render_as_string(hide_password=False), None
     path = sqlite_file.checked_path(url, new)
