@@ -175,19 +175,22 @@ class Twin:
             return UNKNOWN
         if decision["standing"] != "told":
             return CONFLICT
-        if (decision["cost"], decision["reward"]) == (command.cost, command.reward):
+        cost = decision["cost"] if command.cost is None else command.cost
+        reward = decision["reward"] if command.reward is None else command.reward
+        if (decision["cost"], decision["reward"]) == (cost, reward):
             return DUPLICATE
-        if self._bad_cost(command.cost):
+        if self._bad_cost(cost):
             return BAD
-        more = command.cost - decision["cost"]
+        more = cost - decision["cost"]
         hard, promised = self.terms.mode == "hard", self.spent() + self.reserved()
-        above = self._above(decision, command.cost, decision["reserved"])
+        above = self._above(decision, cost, decision["reserved"])
         flagged = self.terms.format > 1 and more > 0 and (above or (hard and promised + more > self.budget))
-        decision["overrun"] = decision["overrun"] or flagged
+        still = decision["overrun"] and (above or self.terms.format < 3)
+        decision["overrun"] = flagged or still
         if flagged or not hard or self.terms.format == 1:
             self.excused += max(0, more)
         self._wrote(now)
-        self._count(decision, command.cost, command.reward)
+        self._count(decision, cost, reward)
         self._cross(now)
         return DONE
 
@@ -309,6 +312,8 @@ class Twin:
         return self._set_paused(True, now)
 
     def _resume(self, command: c.Resume, now: int, _: Any) -> str:
+        if self.ended == "closed" and (self.terms.format > 2 or not self.paused):
+            return CONFLICT
         return self._set_paused(False, now)
 
     def _set_paused(self, paused: bool, now: int) -> str:

@@ -120,8 +120,11 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
         ArmTerms(f"a{i}", most)
         for i, most in enumerate(draw(st.lists(st.sampled_from(MAX_COSTS), min_size=1, max_size=3)))
     )
+    budget, of_unknown = draw(BUDGETS), drawn["reservation"] or 0
+    if mode == "hard" and drawn["format"] > 2:  # so that some arm fits
+        budget = max(budget, min(of_unknown if arm.max_cost is None else arm.max_cost for arm in arms))
     requests = None if drawn["format"] < 3 else draw(st.sampled_from([None, None, 1, 3, 8]))
-    return c.Open("story", arms, draw(BUDGETS), Terms(unit="1", version="story", **(drawn | fixed)), requests)
+    return c.Open("story", arms, budget, Terms(unit="1", version="story", **(drawn | fixed)), requests)
 
 
 # What someone who writes a ledger by hand might put in place of what was agreed.
@@ -202,6 +205,8 @@ class Caller:
 
     def _amend(self, which: int, cost: int | None, reward: float) -> c.Amend:
         number, reserved = self._pull(which)
+        if which in (1, 2):  # one of them alone
+            return c.Amend(number, cost if which == 1 else None, None if which == 1 else reward, "why")
         return c.Amend(number, reserved if cost is None else cost, reward, "why")
 
     def _budget(self, budget: int) -> c.SetBudget:

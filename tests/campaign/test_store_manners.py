@@ -57,8 +57,8 @@ def refused(store: object) -> str:
         ("sqlite://", "None for a campaign in memory, or sqlite:///FILE; got 'sqlite://'"),
         ("sqlite://spend.db", "None for a campaign in memory, or sqlite:///FILE; "),
         ("sqlite:///:memory:", "None for a campaign in memory, or sqlite:///FILE; "),
-        ("sqlite://here/spend.db", "sqlite:///FILE and nothing else; "),
-        ("sqlite:///spend.db?mode=ro", "sqlite:///FILE and nothing else; "),
+        ("sqlite://here/spend.db", "sqlite:///FILE, with three slashes; "),
+        ("sqlite:///spend.db?mode=ro", "sqlite:///FILE, without options [(]mode[)]; "),
     ],
 )
 def test_addresses(store: object, allowed: str) -> None:
@@ -102,7 +102,8 @@ def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     connection.execute("UPDATE campaign SET seq = 2")
     connection.commit()
     connection.close()
-    assert refused(f"sqlite:///{tmp_path}/a.db") == "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
+    why = "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
+    assert refused(f"sqlite:///{tmp_path}/a.db") == f"{tmp_path}/a.db: {why}"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.cli.campaign_runs import NEW, Run, line, lines, refused
+from tests.cli.campaign_runs import NEW, Run, line, lines, misused, refused
 
 
 def test_from_beginning_to_end(outlay: Run) -> None:
@@ -212,3 +212,27 @@ def test_the_store_of_the_environment(outlay: Run, monkeypatch: pytest.MonkeyPat
     outlay(*NEW)
     assert Path("there.db").exists()
     assert line(outlay("status"))["phase"] == "open"
+
+
+def test_pulls_with_their_notes(outlay: Run) -> None:
+    outlay("new", "--arm", "a=1", "--budget", "50")
+    first = line(outlay("ask", "--tag", "nightly", "--tag", "eu", "--metadata", '{"user": 17}', "--key", "job"))
+    lines(outlay("ask", "--n", "2", "--tag", "nightly"))
+    assert [pull["tags"] for pull in lines(outlay("pulls"))] == [["nightly", "eu"], ["nightly"], ["nightly"]]
+    assert line(outlay("pulls", "--tag", "eu"))["metadata"] == {"user": 17}
+    assert line(outlay("pulls", "--key", "job"))["decision"] == first["decision"]
+    assert line(outlay("charge", first["decision"]))["spent"] == 1
+    assert [pull["decision"] for pull in lines(outlay("pulls", "--standing", "expired"))] == [first["decision"]]
+    assert len(lines(outlay("pulls", "--standing", "open", "--after", "3", "--limit", "1"))) == 1
+    assert lines(outlay("pulls", "--tag", "none")) == []
+    assert "--metadata must be a JSON object; got '{'" in misused(outlay("ask", "--metadata", "{"))
+    assert "metadata of ask must be a JSON object" in outlay("ask", "--metadata", "[1]").stderr
+
+
+def test_one_of_cost_and_reward_is_amended(outlay: Run) -> None:
+    outlay("new", "--arm", "a=1", "--budget", "50")
+    outlay("tell", line(outlay("ask"))["decision"], "--cost", "1", "--reward", "0.5")
+    outlay("amend", 2, "--cost", "0.25")
+    outlay("amend", 2, "--reward", "1")
+    pull = line(outlay("pulls"))
+    assert (pull["cost"], pull["reward"], pull["amended"]) == (0.25, 1, True)

@@ -89,7 +89,7 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         (("tell", "-", "--cost", "1", "--reward", "1"), "give DECISION with --cost and --reward"),
         (("tell", "two", "--cost", "1", "--reward", "1"), "DECISION must be a number, or - for lines on stdin"),
         (("tell", "2", "--cost", "0x1", "--reward", "1"), "'0x1' is not a finite decimal number"),
-        (("amend", "2", "--cost", "1"), "Missing option '--reward'"),
+        (("amend", "2"), "cost of amend must be given, or the reward, or both"),
         (("extend", "2"), "Missing option '--ttl'"),
         (("budget",), "Missing argument 'AMOUNT'"),
         (("history", "--format", "xml"), "'xml' is not one of 'json', 'csv'"),

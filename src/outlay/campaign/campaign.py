@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Self, cast
 
 from outlay.campaign import log
@@ -26,6 +26,7 @@ from outlay.campaign.terms import (
     requests_of,
 )
 from outlay.campaign.verbs.asking import Asking, answers
+from outlay.campaign.verbs.hand import Settling
 from outlay.campaign.verbs.hooks import Hooks
 from outlay.campaign.verbs.managing import Managing
 from outlay.campaign.verbs.news import news_of
@@ -45,7 +46,7 @@ class Campaign(Asking, Managing, Reading):
 
     Args:
         arms: names, or a mapping from name to the most that a pull can cost (None where that is not known).
-        budget: what may be spent, in whatever the costs are in.
+        budget: what may be spent, in whatever the costs are in; rounded down to the unit.
         policy: a policy, its name, or {"name": …, "parameters": {…}}; None for `policies.default()`, or for the policy
             that an existing campaign already runs.
         store: None keeps the ledger in memory; "sqlite:///spend.db" and "postgresql://…" keep it permanently.
@@ -110,6 +111,7 @@ class Campaign(Asking, Managing, Reading):
             if (rules := self._state.terms.format) != opening.terms.format:  # an older version opened it
                 opening = agreed(arms, limits, chosen(given, limits), name, settings, rules)
             check_same(self._state, opening, any_policy=given is None)
+            self._say_rounded("Campaign", budget, opening.budget)
         except BaseException:
             self._ledger.close()
             raise
@@ -134,6 +136,7 @@ class Campaign(Asking, Managing, Reading):
         units = positive(self._state.unit, "set_budget", "budget", budget)
         ended = self._ledger.state().ended
         answers(transact(self, [c.SetBudget(units)]))
+        self._say_rounded("set_budget", budget, units)
         if ended and not self._ledger.state().ended:
             log.reopened(self.name, self._state.unit.amount(units))
 
@@ -173,6 +176,7 @@ class Campaign(Asking, Managing, Reading):
         """Release the store; the campaign stays as it is, and can be opened again."""
         self._hooks.stop()
         self._ledger.close()
+        self._news.settled.announce()  # who waits for a pull looks again, and hears of it
 
     aset_budget, aset_requests, aexpect = later(set_budget), later(set_requests), later(expect)
     awarm_start = later(warm_start)
@@ -198,11 +202,29 @@ class Campaign(Asking, Managing, Reading):
         self._ledger.listen(self._news.hear)
         self._hooks = Hooks(self._ledger, name, self._news)
 
+    def _say_rounded(self, owner: str, given: Amount, units: int) -> None:
+        """A budget that is no whole number of units became less; whoever reads the log hears of it."""
+        unit = self._state.unit
+        if unit.measured(owner, "budget", given, up=False)[1]:
+            log.rounded(self._state.name, given, unit.amount(units), unit.size)
+
     def _begin(self, given: Policy | None) -> None:
         state = self._state = self._ledger.state()
         self._policy = stored_policy(state.terms) if given is None else given
         amount = state.unit.amount
         log.opened(state.name, state.terms.policy["name"], amount(state.spent), amount(state.budget))
+
+
+def _own(kind: type) -> None:
+    """Have the methods of a mix-in say whose they are to users: `Campaign.ask() got an unexpected keyword argument`."""
+    for name, method in vars(kind).items():
+        for function in (method, getattr(method, "__wrapped__", None)):
+            if isinstance(function, FunctionType):
+                function.__qualname__ = f"Campaign.{name}"
+
+
+for mixed_in in (Settling, Asking, Managing, Reading):
+    _own(mixed_in)
 
 
 def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:

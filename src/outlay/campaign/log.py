@@ -41,6 +41,11 @@ def refused(name: str, error: Exception) -> None:
     _say(logging.DEBUG if isinstance(error, NotNow) else logging.WARNING, name, "refused: %s", error)
 
 
+def rounded(name: str, given: object, budget: float, unit: object) -> None:
+    """A budget was no whole number of units."""
+    _say(logging.WARNING, name, "has a budget of %.15g: %s is no whole number of units of %s", budget, given, unit)
+
+
 def reopened(name: str, budget: float) -> None:
     """More budget was given to a campaign that was exhausted."""
     _say(logging.INFO, name, "reopened, with a budget of %g", budget)

@@ -18,7 +18,7 @@ from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
 from outlay.values import equal
-from outlay.words import listed
+from outlay.words import listed, one_of
 
 MICROS = 1_000_000
 ONLY_NOTED = ("version", "format")  # terms that nobody agreed to
@@ -88,11 +88,13 @@ def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
     parameters: Any = {}
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
         name, parameters = policy["name"], policy.get("parameters", {})
+    if isinstance(name, type):
+        raise BadParameter(OWNER, "policy", f"a policy, not its class: {name.__name__}(…)", name)
     if not isinstance(name, str):
         return cast("Policy", name)  # whether it is one is for `checked_policy` to say
     kind = policies.named(name)
     if kind is None:
-        raise BadParameter(OWNER, "policy", f"one of {', '.join(policies.BY_NAME)}", name)
+        raise BadParameter(OWNER, "policy", one_of(policies.BY_NAME, name), name)
     try:
         return cast("Policy", kind(**parameters))
     except TypeError as error:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from outlay.campaign.answers.replies import when
+from outlay.campaign.answers.replies import arm_name, when
+from outlay.campaign.ledger.agreement import plain_key
 from outlay.campaign.ledger.events import Added, Asked, Record
 from outlay.campaign.ledger.money import Unit
 
@@ -50,7 +51,7 @@ def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
         moment,
         kind,
         record.seq if isinstance(event, Asked) else more.pop("decision", None),
-        names[arm] if isinstance(arm, int) else arm,
+        arm_name(names, arm) if isinstance(arm, int) else arm,
         more.pop("cost", more.pop("charged", None)),
         more.pop("reward", None),
         more,
@@ -61,6 +62,8 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
     """Money in the user's numbers, times as times; a policy's parameters and a user's metadata are what they are."""
     if name in _MONEY and isinstance(value, int):
         return unit.amount(value)
+    if name == "key" and isinstance(value, str):
+        return plain_key(value)
     if name == "ttl":
         return value / 1e6
     if name == "expires":

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from outlay.campaign.answers.replies import when
-from outlay.campaign.ledger.agreement import plain_key, spellings
+from outlay.campaign.answers.replies import arm_name, when
+from outlay.campaign.ledger.agreement import SEPARATOR, plain_key, spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Decision, Said, Standing, said
@@ -29,9 +29,13 @@ class Wanted(NamedTuple):
         return (
             decision.number > self.after
             and self.standing in (None, decision.standing)
-            and (self.key is None or decision.key in spellings(self.key))
+            and (self.key is None or self._has_key(decision.key))
             and (self.tag is None or self.tag in asked.tags)
         )
+
+    def _has_key(self, key: str | None) -> bool:
+        """Whether that is the key, or the key of one of many that were asked for with it."""
+        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
 
 
 class PullStatus(NamedTuple):
@@ -64,7 +68,7 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
     assert asked is not None  # noqa: S101 (every decision has its time)
     return PullStatus(
         decision=decision.number,
-        arm=names[decision.arm],
+        arm=arm_name(names, decision.arm),
         standing=said(decision.standing),
         asked=asked,
         expires=when(decision.expires),

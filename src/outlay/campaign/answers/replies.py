@@ -1,5 +1,6 @@
 """What a campaign answers: plain records for its users, money as floats, times as datetimes."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -8,6 +9,7 @@ from outlay.campaign.answers.frames import frame_of
 from outlay.campaign.answers.outlook import Outlook, outlook_of
 from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode
+from outlay.errors import StoreError
 from outlay.markup import aligned, html_table
 
 if TYPE_CHECKING:
@@ -187,7 +189,17 @@ def status_of(state: State) -> Status:
 
 def when(micros: int | None) -> datetime | None:
     """A time of the ledger."""
-    return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)
+    try:
+        return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)
+    except (ValueError, OverflowError) as error:
+        raise StoreError(f"a time in the ledger is out of range, it is damaged: {error}") from error
+
+
+def arm_name(names: Sequence[str], arm: int) -> str:
+    """The name of an arm that a ledger names by its number."""
+    if not 0 <= arm < len(names):
+        raise StoreError(f"the ledger names arm {arm} of {len(names)}: it is damaged")
+    return names[arm]
 
 
 def _arm_status(state: State, arm: Arm) -> ArmStatus:

@@ -50,15 +50,8 @@ class Readable(Protocol):
     def history(self, after: int = 0) -> Rows[Entry]:
         """Its events."""
 
-    def pulls(
-        self,
-        standing: Said | None = None,
-        tag: str | None = None,
-        key: str | None = None,
-        after: int = 0,
-        limit: int | None = None,
-    ) -> Rows[PullStatus]:
-        """Its pulls."""
+    def pulls(self, standing: Said, *, limit: int) -> Rows[PullStatus]:
+        """Its pulls that stand so."""
 
 
 class Watch:

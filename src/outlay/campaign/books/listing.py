@@ -7,6 +7,6 @@ from outlay.campaign.stores.db.reading import reading
 
 def campaigns(store: str) -> list[Status]:
     """How every campaign of a store stands, by name."""
-    with reading(store) as connection:
+    with reading(store, "campaigns") as connection:
         states = [rows.state_of(connection, name) for name in rows.names(connection)]
     return [status_of(state) for state in states if state is not None]

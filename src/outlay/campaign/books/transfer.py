@@ -29,10 +29,17 @@ from outlay.files import reading as reading_file
 def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default") -> int:
     """Write a campaign's events to a new file, or to one open in binary mode; return how many there are."""
     name = label("export_ledger", "name", name)
-    with reading(store) as connection:
-        lines = (line[:3] for line in Stored(connection, name).lines())
+    with reading(store, "export_ledger") as connection:
+        lines = ((seq, at, _text(seq, body)) for seq, at, body, _ in Stored(connection, name).lines())
         with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
             return write(file, name, lines)
+
+
+def _text(seq: int, body: object) -> str:
+    """The text of an event: SQLite keeps anything in any column."""
+    if not isinstance(body, str):
+        raise StoreError(f"event {seq} cannot be read: it is damaged")
+    return body
 
 
 def import_ledger(
@@ -60,7 +67,7 @@ def import_ledger(
 def backup(store: str, path: str | Path) -> None:
     """Copy a SQLite database with all its campaigns to a new file, while it is in use."""
     to = checked_path("backup", path)
-    engine = connect(store, new=False)
+    engine = connect(store, new=False, owner="backup")
     try:
         if not is_sqlite(engine):
             raise StoreError("backup copies SQLite files: for PostgreSQL use pg_dump, or export each campaign")

@@ -61,7 +61,7 @@ def verify(
     Another version of outlay may have chosen other arms: where it did, a note says so.
     """
     name = label("verify", "name", name)
-    with reading(store) as connection:
+    with reading(store, "verify") as connection:
         given = None if policy is None else chosen(policy)
         check = _Check(Stored(connection, name), given, None if expected_head is None else _checked_head(expected_head))
         check.walk()

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from outlay.campaign.ledger.events import Opened
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.quick import UnderWay
-from outlay.campaign.ledger.state import Arm, State
+from outlay.campaign.ledger.state import Arm, State, unit_of
 from outlay.campaign.ledger.stream import Stream
-from outlay.errors import OutlayError
+from outlay.errors import BadParameter, OutlayError
 
 
 class Namer(Protocol):
@@ -61,6 +62,19 @@ def held_back(state: State) -> set[int]:
     if state.untold and (not state.dearest or state.terms.expiry == "release"):
         counts = {i: counts.get(i, 0) + state.untold.get(i, 0) for i in {**counts, **state.untold}}
     return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(state, arms[i])}
+
+
+def check_some_arm_fits(opening: Opened) -> None:
+    """Refuse to open, under a hard cap, a campaign none of whose arms the whole budget could pay for."""
+    terms, budget = opening.terms, opening.budget
+    if terms.mode != "hard" or terms.format < 3:
+        return
+    unknown = budget if terms.reservation is None else terms.reservation
+    least = min(unknown if arm.max_cost is None else arm.max_cost for arm in opening.arms)
+    if least > budget:
+        shown = unit_of(terms).shown
+        allowed = f"≥ {shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
+        raise BadParameter("Campaign", "budget", allowed, unit_of(terms).amount(budget))
 
 
 def affordable(state: State) -> Sequence[int]:

@@ -65,11 +65,11 @@ class Extend(NamedTuple):
 
 
 class Amend(NamedTuple):
-    """Correct what was told."""
+    """Correct what was told; None leaves the cost or the reward as it is."""
 
     decision: int
-    cost: int
-    reward: float
+    cost: int | None
+    reward: float | None
     reason: str = ""
     rounded: bool = False
 

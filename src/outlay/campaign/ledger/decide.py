@@ -10,7 +10,7 @@ import msgspec
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, learner_of
+from outlay.campaign.ledger.admission import Namer, check_some_arm_fits, learner_of
 from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening, check_requests
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
@@ -107,6 +107,7 @@ def _open(state: State | None, command: c.Open) -> Ruling:
         return [], None
     opening = e.Opened(command.name, command.arms, command.budget, command.terms, command.requests)
     check_opening(opening)
+    check_some_arm_fits(opening)
     return [opening], None
 
 
@@ -160,16 +161,18 @@ def _amend(state: State, command: c.Amend) -> Ruling:
     decision = found(state, command.decision)
     if decision.standing != "told":
         raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
-    if (decision.cost, decision.reward) == (command.cost, command.reward):
-        return [], True
-    check_cost(state, "amend", decision, command.cost)
-    check_reward("amend", command.reward)
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
-    more = command.cost - instead.cost
+    cost = instead.cost if command.cost is None else command.cost
+    reward = instead.reward if command.reward is None else command.reward
+    if (instead.cost, instead.reward) == (cost, reward):
+        return [], True
+    check_cost(state, "amend", decision, cost)
+    check_reward("amend", reward)
+    more = cost - instead.cost
     event = e.Amended(
-        *(command.decision, decision.arm, command.cost, command.reward, instead, command.reason),
-        overrun=state.terms.format > 1 and more > 0 and _passes(state, decision, command.cost, more),
+        *(command.decision, decision.arm, cost, reward, instead, command.reason),
+        overrun=_overruns_now(state, decision, cost, more),
         rounded=command.rounded,
     )
     return [event, *_crossing(state, more)], False
@@ -244,6 +247,8 @@ def _pause(state: State) -> Ruling:
 
 
 def _resume(state: State) -> Ruling:
+    if state.ended == "closed" and (state.terms.format > 2 or not state.paused):
+        raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
     return [e.Resumed()] if state.paused else [], None
 
 
@@ -277,6 +282,13 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
     """
     promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or state.terms.mode == "hard"
     return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
+
+
+def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> bool:
+    """Whether a pull is an overrun after a correction: for it, or still, in ledgers that take the word back."""
+    rules = state.terms.format
+    passes = rules > 1 and more > 0 and _passes(state, decision, cost, more)
+    return passes or (rules > 2 and decision.overrun and _overruns(state, decision, cost))
 
 
 def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:

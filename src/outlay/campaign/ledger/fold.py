@@ -112,7 +112,7 @@ def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     decision = state.decisions.get(event.decision)
     if decision is not None:
         decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
-        decision.overrun |= event.overrun
+        decision.overrun = event.overrun or (decision.overrun and state.terms.format < 3)
 
 
 def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:

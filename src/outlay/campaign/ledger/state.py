@@ -99,7 +99,7 @@ class State:
         # What follows from the arms, kept at hand: there may be many.
         self.spent = sum(arm.spent for arm in arms)
         self.reserved = sum(arm.reserved for arm in arms)  # for pulls under way
-        self.dearest = max(arm.dearest for arm in arms)
+        self.dearest = max((arm.dearest for arm in arms), default=0)
         self.disabled = sum(not arm.enabled for arm in arms)
         self.indices = {arm.name: i for i, arm in enumerate(arms)}
         self._deadlines: list[tuple[int, int]] = []  # a heap of (expires, decision); the first is always pending

@@ -28,7 +28,7 @@ class MemoryLedger:
 
     def __init__(self, opening: Open, policy: Policy | None = None, clock: Clock | None = None) -> None:
         self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._process, self._closed = os.getpid(), False
         self._listeners: list[Listener] = []
         self._clock, self._policy = clock or Clock(), policy
         done = run(None, [plain(opening)], self._clock.now(), policy)
@@ -56,6 +56,8 @@ class MemoryLedger:
         return done.replies
 
     def _done(self, commands: Sequence[Command]) -> Done:
+        if self._closed:
+            raise StoreError("the campaign was disconnected, and was in memory: it is gone")
         before = len(self._records)
         try:
             done = run(self._state, commands, self._clock.now(at_least=self._state.at))
@@ -105,7 +107,8 @@ class MemoryLedger:
         return islice(self._fitting(wanted, decisions), wanted.limit)
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Take no more commands; what happened can still be read."""
+        self._closed = True
 
     def _check_process(self) -> None:
         """Refuse a fork: the budget would be spent twice, and a thread that is gone may hold the lock."""

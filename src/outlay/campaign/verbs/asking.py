@@ -4,20 +4,22 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from outlay.campaign.answers.pulls import Wanted
 from outlay.campaign.answers.replies import Answer, Pull, Receipt, Reply
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.agreement import MOST_AT_ONCE
 from outlay.campaign.notes import metadata_of, tags_of
 from outlay.campaign.samples import triples
 from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label, micros
-from outlay.campaign.verbs.hand import OpenPull, Settling, settled
+from outlay.campaign.verbs.hand import AnyPull, OpenPull, Settling, forgotten, settled
 from outlay.campaign.verbs.news import News
 from outlay.campaign.verbs.steps import Steps, Until, later, once, seconds_of, verb
 from outlay.campaign.verbs.waiting import Line, Pauses
 from outlay.checks import whole
-from outlay.errors import BadParameter, NotNow, PullOver
+from outlay.errors import BadParameter, NotNow, PullOver, StoreBusy
 
-MOST_AT_ONCE = 10_000  # asks or tells in one call
+FORGOTTEN = 5.0  # seconds that a loop waits for a pull before it asks itself why
 AT_LEAST = 1.0  # seconds that a store has to answer, however soon a wait ends
 
 
@@ -88,8 +90,14 @@ class Asking(Settling):
         return pulls
 
     @verb
-    def tell_many(self, outcomes: Iterable[tuple[Pull | int, Amount, float]]) -> Steps[list[Receipt]]:
-        """Record many outcomes, each (pull, cost, reward); if one is refused, the others count, and it raises."""
+    def tell_many(self, outcomes: Iterable[tuple[AnyPull, Amount, float]]) -> Steps[list[Receipt]]:
+        """Record many outcomes, each (pull, cost, reward), in one transaction.
+
+        All are checked before any is told: for one that cannot be a tell, such as a cost that is no number,
+        BadParameter is raised, and none is told. Where the ledger refuses some (told before with another outcome, or no
+        decision of this campaign), the others are told, and the first refusal is raised. To tell all of them again is
+        harmless.
+        """
         rows = list(triples("tell_many", "outcomes", outcomes))
         tells = [self._tell(*row) for row in rows]
         whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
@@ -102,14 +110,40 @@ class Asking(Settling):
     aask, aask_many, atell_many = later(ask), later(ask_many), later(tell_many)
 
     def __iter__(self) -> Iterator[OpenPull]:
-        """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
-        while (pull := self.ask(wait=True)) is not None:
+        """Pull after pull, waiting where none can be named at the moment, until the campaign ends.
+
+        Where it waits for long, and pulls of this loop are still under way, a warning names them.
+        """
+        given: list[OpenPull] = []
+        while (pull := self._next(given)) is not None:
+            given = [*(each for each in given if not each._settled), pull]
             yield pull
 
     async def __aiter__(self) -> AsyncIterator[OpenPull]:
         """The same for asyncio."""
-        while (pull := await self.aask(wait=True)) is not None:
+        given: list[OpenPull] = []
+        while (pull := await self._anext(given)) is not None:
+            given = [*(each for each in given if not each._settled), pull]
             yield pull
+
+    @verb
+    def _next(self, given: list[OpenPull]) -> Steps[OpenPull | None]:
+        """The next pull of a loop that was given these."""
+        pull: Pull | None
+        try:
+            pull = yield from self._waiting(c.Ask(), FORGOTTEN)
+        except (NotNow, StoreBusy):
+            forgotten(self._state.name, self._open_ones(given))
+            pull = yield from self._waiting(c.Ask(), None)
+        return None if pull is None else OpenPull.of(pull, self)
+
+    _anext = later(_next)
+
+    def _open_ones(self, given: list[OpenPull]) -> list[OpenPull]:
+        """Those that nobody has settled, here or elsewhere."""
+        mine = [pull for pull in given if not pull._settled]
+        under_way = {found.number for found, _ in self._ledger.find(Wanted("pending"))} if mine else set()
+        return [pull for pull in mine if pull.decision in under_way]
 
     def _waiting(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
         """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.

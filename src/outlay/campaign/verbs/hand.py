@@ -1,10 +1,13 @@
 """How a pull ends: told, void, charged; by the campaign or by the pull in hand, whose `with` block leaves none open."""
 
 import asyncio
+import warnings
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from outlay.campaign import log
+from outlay.campaign.answers.pulls import PullStatus
 from outlay.campaign.answers.replies import Pull, Receipt
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import State
@@ -15,7 +18,9 @@ from outlay.campaign.terms import label, micros
 from outlay.campaign.verbs.steps import Steps, later, once, seconds_of, verb
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
+from outlay.words import listed
 
+AnyPull = Pull | PullStatus | int  # as `ask` or `pulls` give it, or the number of its decision
 OnError = Literal["charge", "void"]
 Failure = type[BaseException] | None
 
@@ -124,11 +129,11 @@ class Settling:
     _state: State  # as it was when the campaign was opened, for what never changes: its name, unit and terms
 
     @verb
-    def tell(self, pull: Pull | int, cost: Amount, reward: float, *, timeout: float | None = None) -> Steps[Receipt]:
+    def tell(self, pull: AnyPull, cost: Amount, reward: float, *, timeout: float | None = None) -> Steps[Receipt]:
         """Record what a pull cost and earned; a failed pull may have a cost, and has reward 0.
 
         Args:
-            pull: as `ask` returned it, or the number of its decision.
+            pull: as `ask` or `pulls` gave it, or the number of its decision.
             cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
             reward: what it earned; True counts as 1, False as 0.
             timeout: seconds to wait for the store, if others hold it; then StoreBusy, and it may be told again.
@@ -141,13 +146,13 @@ class Settling:
         return receipt
 
     @verb
-    def void(self, pull: Pull | int, reason: str = "") -> Steps[None]:
+    def void(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made: nothing is charged and nothing learned."""
         yield c.Void(self._number("void", pull), _note("void", reason))
         settled(pull)
 
     @verb
-    def charge(self, pull: Pull | int) -> Steps[None]:
+    def charge(self, pull: AnyPull) -> Steps[None]:
         """Give a pull up, and charge what was set aside for it until it is told after all.
 
         For calls that failed at an unknown cost: it stands as expired, as if its time were over.
@@ -156,31 +161,43 @@ class Settling:
         settled(pull)
 
     @verb
-    def extend(self, pull: Pull | int, ttl: float) -> Steps[None]:
+    def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now."""
         yield c.Extend(self._number("extend", pull), micros("extend", ttl))
 
     @verb
-    def amend(self, pull: Pull | int, cost: Amount, reward: float, reason: str = "") -> Steps[Receipt]:
-        """Correct what was told, on the record; the policy learns the correction if its memory can."""
-        units, rounded = self._state.unit.measured("amend", "cost", cost)
-        given = checked_reward("amend", reward)
+    def amend(
+        self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
+    ) -> Steps[Receipt]:
+        """Correct what was told, cost or reward or both, on the record; the policy learns it if its memory can."""
+        if cost is None and reward is None:
+            raise BadParameter("amend", "cost", "given, or the reward, or both", None)
+        units, rounded = (None, False) if cost is None else self._state.unit.measured("amend", "cost", cost)
+        given = None if reward is None else checked_reward("amend", reward)
         receipt: Receipt = yield c.Amend(self._number("amend", pull), units, given, _note("amend", reason), rounded)
         return receipt
 
     atell, avoid, acharge = later(tell), later(void), later(charge)
     aextend, aamend = later(extend), later(amend)
 
-    def _number(self, owner: str, pull: Pull | int) -> int:
+    def _number(self, owner: str, pull: AnyPull) -> int:
         """The decision's number; decisions of other campaigns have the same numbers, so their pulls are refused."""
         if isinstance(pull, OpenPull) and (theirs := pull._campaign._state.name) != (ours := self._state.name):
             raise BadParameter(owner, "pull", f"one of campaign {ours!r}", f"one of campaign {theirs!r}")
         return number_of(owner, pull)
 
-    def _tell(self, pull: Pull | int, cost: Amount, reward: float) -> c.Tell:
+    def _tell(self, pull: AnyPull, cost: Amount, reward: float) -> c.Tell:
         units, rounded = self._state.unit.measured("tell", "cost", cost)
-        arm = pull.arm if isinstance(pull, Pull) else None
+        arm = pull.arm if isinstance(pull, Pull | PullStatus) else None
         return c.Tell(self._number("tell", pull), units, checked_reward("tell", reward), arm, rounded)
+
+
+def forgotten(campaign: str, pulls: Sequence[Pull]) -> None:
+    """Warn of pulls that a loop was given and that nobody has settled, while it waits for the next."""
+    if pulls:
+        names = listed([f"decision {pull.decision} ({pull.arm})" for pull in pulls])
+        why = f"campaign {campaign!r} waits for a pull, and {names} of this loop was not told, voided or charged"
+        warnings.warn(f"{why}: was that forgotten?", UserWarning, stacklevel=2)
 
 
 def settled(pull: object) -> None:
@@ -191,7 +208,7 @@ def settled(pull: object) -> None:
 
 def number_of(owner: str, pull: object) -> int:
     """A decision's number, from its pull or from the number itself."""
-    if isinstance(pull, Pull):
+    if isinstance(pull, Pull | PullStatus):
         return pull.decision
     try:
         return whole(owner, "pull", pull, at_least=1, at_most=2**63 - 1)

@@ -1,7 +1,6 @@
 """How a campaign is read: what it is, how it stands, its events, its pulls, and hooks on what happens."""
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from outlay.campaign.answers.frames import Rows
 from outlay.campaign.answers.history import Entry, entries
@@ -12,7 +11,7 @@ from outlay.campaign.notes import tag_of
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label
 from outlay.campaign.verbs.hooks import Hook, Hooks
-from outlay.campaign.verbs.steps import later
+from outlay.campaign.verbs.steps import later, listed
 from outlay.checks import whole, word
 from outlay.errors import StoreError
 from outlay.policies.protocol import Policy
@@ -31,10 +30,14 @@ class Reading:
         return self._ledger.status()
 
     def history(self, after: int = 0) -> Rows[Entry]:
-        """The events in order, starting after event number `after`; `.frame()` makes them a DataFrame."""
+        """The events in order, starting after event number `after`; `.frame()` makes them a DataFrame.
+
+        What is returned can be looped over more than once, and has a length.
+        """
         after = whole("history", "after", after, at_least=0, at_most=2**63 - 1)
-        state = self._ledger.state()
-        return Rows(Entry, entries(self._ledger.records(after), state.unit, [arm.name for arm in state.arms]))
+        ledger, state = self._ledger, self._ledger.state()
+        names = [arm.name for arm in state.arms]
+        return Rows(Entry, lambda: entries(ledger.records(after), state.unit, [*names]))
 
     def pulls(
         self,
@@ -49,7 +52,7 @@ class Reading:
         Args:
             standing: only those that are "open", "told", "void" or "expired".
             tag: only those that were asked for with this tag.
-            key: only the one that was asked for with this key.
+            key: only the one that was asked for with this key, or those of the `ask_many` with this key.
             after: only those after the decision of this number.
             limit: at most so many.
 
@@ -66,9 +69,15 @@ class Reading:
             whole("pulls", "after", after, at_least=0, at_most=2**63 - 1),
             None if limit is None else whole("pulls", "limit", limit, at_least=0, at_most=2**63 - 1),
         )
-        found, state = self._ledger.find(wanted), self._ledger.state()
-        names = [arm.name for arm in state.arms]
-        return Rows(PullStatus, (pull_status(each, state.unit, names) for each in found))
+        ledger = self._ledger
+        ledger.state()  # a fork, or a file that cannot be read, is refused here and not in a loop
+
+        def read() -> Iterator[PullStatus]:
+            found, state = ledger.find(wanted), ledger.state()
+            names = [arm.name for arm in state.arms]
+            return (pull_status(each, state.unit, names) for each in found)
+
+        return Rows(PullStatus, read)
 
     def on(self, kind: str, hook: Hook) -> Callable[[], None]:
         """Have `hook(entry)` called with every event of this kind from now on; return what ends that.
@@ -80,22 +89,7 @@ class Reading:
         """
         return self._hooks.add(kind, hook)
 
-    async def ahistory(self, after: int = 0) -> list[Entry]:
-        """`history` for asyncio."""
-        return await asyncio.to_thread(lambda: list(self.history(after)))
-
-    async def apulls(
-        self,
-        standing: Said | None = None,
-        tag: str | None = None,
-        key: str | None = None,
-        after: int = 0,
-        limit: int | None = None,
-    ) -> list[PullStatus]:
-        """`pulls` for asyncio."""
-        return await asyncio.to_thread(lambda: list(self.pulls(standing, tag, key, after, limit)))
-
-    astatus = later(status)
+    ahistory, apulls, astatus = later(listed(history)), later(listed(pulls)), later(status)
 
     @property
     def name(self) -> str:

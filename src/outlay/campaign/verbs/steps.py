@@ -20,6 +20,7 @@ from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, get_args
 
 from outlay.campaign import log
+from outlay.campaign.answers.frames import Listed, Rows
 from outlay.campaign.answers.replies import Reply
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.state import State
@@ -29,6 +30,7 @@ from outlay.errors import StoreBusy
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R", bound=tuple[Any, ...])
 LONGEST_WAIT = 1e6  # seconds
 
 
@@ -87,6 +89,22 @@ def later(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
     awaited.__annotations__ = method.__annotations__
     awaited.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
     return awaited
+
+
+def listed(method: Callable[Concatenate[S, P], Rows[R]]) -> Callable[Concatenate[S, P], Listed[R]]:
+    """The method that reads all rows before it returns, for `later`."""
+
+    def all_of_them(self: S, /, *args: P.args, **named: P.kwargs) -> Listed[R]:
+        return method(self, *args, **named).listed()
+
+    written = inspect.signature(method)
+    all_of_them.__name__, all_of_them.__qualname__ = method.__name__, method.__qualname__
+    all_of_them.__module__, all_of_them.__doc__ = method.__module__, method.__doc__
+    all_of_them.__signature__ = written.replace(  # type: ignore[attr-defined]
+        return_annotation=Listed[get_args(written.return_annotation)[0]]  # type: ignore[misc]
+    )
+    all_of_them.__annotations__ = {**method.__annotations__, "return": Listed}
+    return all_of_them
 
 
 def once(command: Command, seconds: float | None) -> Steps[Any]:

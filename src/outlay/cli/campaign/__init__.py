@@ -6,9 +6,10 @@ import click
 
 from outlay.cli.campaign.keeping import backup, export, import_, verify
 from outlay.cli.campaign.managing import arm, budget, close, expect, pause, requests, resume, warm
-from outlay.cli.campaign.reading import history, list_, status
+from outlay.cli.campaign.reading import history, list_, pulls, status
+from outlay.cli.campaign.settling import amend, charge, extend, void
 from outlay.cli.campaign.shared import example
-from outlay.cli.campaign.spending import amend, ask, extend, new, tell, void
+from outlay.cli.campaign.spending import ask, new, tell
 from outlay.cli.campaign.watch import watch
 from outlay.cli.shared import listing
 from outlay.errors import NoCampaign
@@ -62,7 +63,7 @@ def campaign() -> None:
     """
 
 
-for verb in (new, ask, tell, status, watch, history, list_, void, extend, amend):
+for verb in (new, ask, tell, status, watch, pulls, history, list_, void, charge, extend, amend):
     campaign.add_command(verb)
 for verb in (budget, requests, expect, arm, warm, pause, resume, close):
     campaign.add_command(verb)

@@ -1,8 +1,9 @@
-"""`outlay campaign status | history | list`: how things stand, and how they came to."""
+"""`outlay campaign status | pulls | history | list`: how things stand, and how they came to."""
 
 import csv
 import json
 import sys
+from typing import Any
 
 import click
 
@@ -39,6 +40,22 @@ def history(store: str, name: str, after: int, kind: str) -> None:
                 table.writerow([*list(row.values())[:-1], json.dumps(row["more"], ensure_ascii=False)])
             else:
                 show(entry)
+
+
+@click.command(
+    epilog=example("outlay campaign pulls --standing open", "outlay campaign pulls --tag nightly | jq .decision")
+)
+@on_campaign
+@click.option("--standing", type=click.Choice(["open", "told", "void", "expired"]), help="Only those that stand so.")
+@click.option("--tag", help="Only those that were asked for with this tag.")
+@click.option("--key", help="Only those that were asked for with this key.")
+@click.option("--after", type=int, default=0, help="Only those after the decision of this number.")
+@click.option("--limit", type=int, help="At most so many.")
+def pulls(store: str, name: str, **wanted: Any) -> None:
+    """Print the pulls in order, one per line: how each stands, what it counts for, its key, tags and metadata."""
+    with opened(store, name) as campaign:
+        for pull in campaign.pulls(**wanted):
+            show(pull)
 
 
 @click.command("list", epilog=example("outlay campaign list --store sqlite:///spend.db"))

@@ -1,4 +1,4 @@
-"""`outlay campaign new | ask | tell | void | extend | amend`: the work itself."""
+"""`outlay campaign new | ask | tell`: the work itself."""
 
 import json
 import sys
@@ -12,7 +12,6 @@ from outlay.campaign.settings import DEFAULT, Expiry, Mode
 from outlay.cli.campaign.shared import (
     amount,
     complain,
-    do,
     example,
     object_of,
     on_campaign,
@@ -108,15 +107,26 @@ def new(
     epilog=example(
         "outlay campaign ask",
         'outlay campaign ask --key "job $JOB_ID" --ttl 600',
-        "outlay campaign ask --n 5",
+        "outlay campaign ask --n 5 --tag nightly",
     )
 )
 @on_campaign
 @click.option("--n", type=int, help="How many pulls, one per line; fewer if fewer can be named.")
 @click.option("--key", help="A name for this ask: with it, asking again gives the same pull.")
 @click.option("--ttl", type=float, metavar="SECONDS", help="When the pull expires, instead of the campaign's time.")
+@click.option("--tag", "tags", multiple=True, help="A word to find the pull by, see `pulls`; repeatable.")
+@click.option("--metadata", metavar="JSON", help="A small JSON object that is kept with the pull.")
 @click.pass_context
-def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | None, ttl: float | None) -> None:
+def ask(
+    ctx: click.Context,
+    store: str,
+    name: str,
+    n: int | None,
+    key: str | None,
+    ttl: float | None,
+    tags: tuple[str, ...],
+    metadata: str | None,
+) -> None:
     """Name the arm to use next, and set money aside for it.
 
     Prints {"decision", "arm", "reserved", "expires", "propensity", "standing"}. At the end it prints null and exits
@@ -124,9 +134,12 @@ def ask(ctx: click.Context, store: str, name: str, n: int | None, key: str | Non
     """
     from outlay.errors import NotNow
 
+    notes: dict[str, Any] = {"tags": tags, "metadata": None if metadata is None else _metadata(metadata)}
     try:
         with opened(store, name) as campaign:
-            pulls: list[Pull | None] = [campaign.ask(key, ttl)] if n is None else [*campaign.ask_many(n, key, ttl)]
+            pulls: list[Pull | None] = (
+                [campaign.ask(key, ttl, **notes)] if n is None else [*campaign.ask_many(n, key, ttl, **notes)]
+            )
     except NotNow as error:
         complain(error)
         show({"retry_after": error.retry_after})
@@ -164,35 +177,6 @@ def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal
             ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
 
 
-@click.command(epilog=example('outlay campaign void 17 --reason "the job was cancelled"'))
-@on_campaign
-@click.argument("decision", type=int)
-@click.option("--reason", default="", help="A note for the ledger.")
-def void(store: str, name: str, decision: int, reason: str) -> None:
-    """Say that the pull DECISION was never made: nothing is charged and nothing learned."""
-    do(store, name, lambda campaign: campaign.void(decision, reason))
-
-
-@click.command(epilog=example("outlay campaign extend 17 --ttl 7200"))
-@on_campaign
-@click.argument("decision", type=int)
-@click.option("--ttl", type=float, required=True, metavar="SECONDS", help="How long the pull may take, from now.")
-def extend(store: str, name: str, decision: int, ttl: float) -> None:
-    """Give the pull DECISION, which is under way, more time."""
-    do(store, name, lambda campaign: campaign.extend(decision, ttl))
-
-
-@click.command(epilog=example('outlay campaign amend 17 --cost 0.0040 --reward 1 --reason "the invoice says so"'))
-@on_campaign
-@click.argument("decision", type=int)
-@click.option("--cost", type=amount, required=True, help="What the pull cost.")
-@click.option("--reward", type=float, required=True, help="What it earned.")
-@click.option("--reason", default="", help="A note for the ledger.")
-def amend(store: str, name: str, decision: int, cost: Decimal, reward: float, reason: str) -> None:
-    """Correct what was told about the pull DECISION, on the record."""
-    do(store, name, lambda campaign: campaign.amend(decision, cost, reward, reason))
-
-
 def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
     """Tell what each line says; return the exit code."""
     from outlay.errors import BadParameter, OutlayError
@@ -210,6 +194,13 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
             bad = isinstance(error, BadParameter) or not isinstance(error, OutlayError)
             worst = max(worst, 2 if bad else 1)
     return worst
+
+
+def _metadata(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        raise click.UsageError(f"--metadata must be a JSON object; got {text!r}") from None
 
 
 def _number(decision: str) -> int:

@@ -17,7 +17,7 @@ from outlay.errors import CampaignConflict
 @contextmanager
 def adding(store: str, name: str) -> Iterator["Addition"]:
     """A campaign of this name to be written to a store, which is made if need be; it is kept where nothing raises."""
-    engine = connect(store)
+    engine = connect(store, owner="import_ledger")
     try:
         with in_plain_words(engine), engine.begin() as connection:
             yield Addition(connection, name)

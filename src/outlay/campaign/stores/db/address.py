@@ -16,24 +16,29 @@ _DRIVERS = {
 }
 
 
-def parsed(store: object) -> URL:
-    """The address of a store, or BadParameter, in which there is no password."""
+def parsed(store: object, owner: str = "Campaign") -> URL:
+    """The address of a store, or BadParameter, in which there is no password; `owner` is who was given it."""
     try:
         url = make_url(store) if isinstance(store, str) and store.isprintable() else None
     except (sa.exc.ArgumentError, ValueError):
         url = None
     driver = None if url is None else _DRIVERS.get(url.drivername)
     if url is None or driver is None or not _clean(url):
-        raise BadParameter("Campaign", "store", f"None or {_ALLOWED}", without_password(store))
+        allowed = f"None or {_ALLOWED}" if owner == "Campaign" else _ALLOWED
+        raise BadParameter(owner, "store", allowed, without_password(store))
     if driver != "sqlite":
         if "@" in (url.host or ""):
             allowed = "written with %40 for an @ in the password"
-            raise BadParameter("Campaign", "store", allowed, without_password(store))
+            raise BadParameter(owner, "store", allowed, without_password(store))
         return url.set(drivername=driver)
     if url.database in (None, "", ":memory:"):
-        raise BadParameter("Campaign", "store", "None for a campaign in memory, or sqlite:///FILE", store)
-    if url.host or url.query:
-        raise BadParameter("Campaign", "store", "sqlite:///FILE and nothing else", without_password(store))
+        allowed = "None for a campaign in memory, or sqlite:///FILE" if owner == "Campaign" else _ALLOWED
+        raise BadParameter(owner, "store", allowed, store)
+    if url.query:
+        allowed = f"sqlite:///FILE, without options ({', '.join(url.query)})"
+        raise BadParameter(owner, "store", allowed, without_password(store))
+    if url.host:
+        raise BadParameter(owner, "store", "sqlite:///FILE, with three slashes", without_password(store))
     return url.set(drivername=driver)
 
 

@@ -4,6 +4,7 @@ SQLite: write-ahead log, every commit flushed to the disk (synchronous=FULL), th
 transaction. What a database refuses is a `StoreError` of one sentence; no SQL and no password is in it.
 """
 
+import logging
 import os
 import re
 import sqlite3
@@ -28,9 +29,9 @@ _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are mad
 _ALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
 
 
-def connect(store: object, *, new: bool = True) -> Engine:
+def connect(store: object, *, new: bool = True, owner: str = "Campaign") -> Engine:
     """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
-    url = parsed(store)
+    url = parsed(store, owner)
     engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
     with _kept_if_well(engine), in_plain_words(engine):
         _bring_up_to_date(engine, new)
@@ -79,12 +80,17 @@ def is_sqlite(engine: Engine) -> bool:
     return engine.dialect.name == "sqlite"
 
 
+def refusals(engine: Engine) -> tuple[type[Exception], ...]:
+    """What a database raises; a damaged file's own words may be no text."""
+    return sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error, UnicodeError
+
+
 @contextmanager
 def in_plain_words(engine: Engine) -> Iterator[None]:
     """What the database refuses, as StoreError."""
     try:
         yield
-    except (sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error) as error:
+    except refusals(engine) as error:
         text = _plain(error)
         raise (StoreBusy if text.startswith("another process") else StoreError)(f"{where(engine)}: {text}") from error
 
@@ -180,7 +186,7 @@ def _revision(connection: Connection) -> str | None:
             raise StoreError(f"{where(connection.engine)} has tables of these names that are not outlay's")
         return None
     found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    if found is not None and not re.fullmatch(r"\d{4}", found):
+    if found is not None and not re.fullmatch(r"\d{4}", str(found)):
         raise StoreError(f"{where(connection.engine)} has tables of another program: give outlay a database of its own")
     if found is not None and found > REVISION:
         raise StoreError(f"{where(connection.engine)} was written by a newer outlay: upgrade outlay to open it")
@@ -196,13 +202,19 @@ def migrate(connection: Connection) -> None:
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     settings.set_main_option("path_separator", "os")
     settings.attributes["connection"] = connection
-    command.upgrade(settings, "head")
+    its_log = logging.getLogger("alembic.runtime.migration")
+    level = its_log.level
+    its_log.setLevel(max(logging.WARNING, level))  # that tables are made is no news to users
+    try:
+        command.upgrade(settings, "head")
+    finally:
+        its_log.setLevel(level)
 
 
 def _plain(error: Exception) -> str:
     """What the database says, without the statement."""
     cause = getattr(error, "orig", None) or error
-    text = " ".join(str(cause).split())
+    text = "it is damaged" if isinstance(cause, UnicodeError) else " ".join(str(cause).split())
     if "database is locked" in text:
         return f"another process has held the file for {sqlite_file.BUSY:g} s: for many writers use PostgreSQL"
     if getattr(cause, "sqlstate", None) == "55P03":  # lock_timeout

@@ -1,16 +1,14 @@
 """Which decisions a database holds that somebody wants to see, a page at a time."""
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from outlay.campaign.answers.pulls import Found, Wanted
-from outlay.campaign.ledger.agreement import spellings
-from outlay.campaign.ledger.events import Asked, from_json
+from outlay.campaign.ledger.agreement import all_spellings
+from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.state import Decision
 from outlay.campaign.stores.db import tables
-
-_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
+from outlay.campaign.stores.db.typed import damaged, record, typed
 
 
 def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tuple[list[Found], int | None]:
@@ -27,15 +25,16 @@ def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tu
     if wanted.standing is not None:
         query = query.where(decision.c.standing == wanted.standing)
     if wanted.key is not None:
-        query = query.where(decision.c.key.in_(spellings(wanted.key)))
+        query = query.where(decision.c.key.in_(all_spellings(wanted.key)))
     if wanted.tag is not None:
         query = query.where(event.c.body.contains('"tags":["', autoescape=True))
     rows = connection.execute(query.order_by(decision.c.number).limit(most)).mappings().all()
     found: list[Found] = []
     for row in rows:
-        asked = from_json(row["body"])
-        assert isinstance(asked, Asked)  # noqa: S101 (a decision has the number of the event that made it)
-        one = Decision(**{name: row[name] for name in _FIELDS})
+        asked = record(connection, row["number"], row["asked"], row["body"], None).event
+        one = typed(connection, Decision, row, "the row of a decision")
+        if not isinstance(asked, Asked):
+            raise damaged(connection, f"decision {one.number}", "the event of this number made none")
         if wanted.fits(one, asked):
             found.append((one, asked))
     return found, rows[-1]["number"] if len(rows) == most else None

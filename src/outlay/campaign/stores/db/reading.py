@@ -24,12 +24,12 @@ from outlay.errors import StoreError
 
 
 @contextmanager
-def reading(store: object) -> Iterator[Connection]:
+def reading(store: object, owner: str = "Campaign.open") -> Iterator[Connection]:
     """A connection that sees a store as it is at one moment, whatever is written meanwhile."""
-    url = parsed(store)
+    url = parsed(store, owner)
     path = sqlite_file.checked_path(url, new=False) if url.get_backend_name() == "sqlite" else None
     if path is None or (_writable(path) and _writable(path.parent)):
-        engine = connect(store, new=False)
+        engine = connect(store, new=False, owner=owner)
         try:
             with in_plain_words(engine), at_one_moment(engine) as connection:
                 yield connection

@@ -12,11 +12,11 @@ from sqlalchemy.ext.compiler import compiles
 
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
-from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
+from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores.db import tables
 from outlay.campaign.stores.db.driver import Talk, Values, talk
-from outlay.errors import StoreError
+from outlay.campaign.stores.db.typed import CampaignRow, damaged, opening, record, typed
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
 _DECISION_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
@@ -55,10 +55,12 @@ def lock(talking: Talk, wanted: Sequence[tuple[str, int | None]]) -> list[Found 
     found: list[Found | None] = []
     for (name, known), (locked, later) in zip(wanted, said, strict=True):
         row = next(iter(locked()), None)
+        if row is not None and not isinstance(row[1], int):
+            raise damaged(talking.connection, f"campaign {name!r}", "the number of its last event is none")
         if not at_once and row is not None and known is not None and row[1] > known:
             later = talking.say(_LATER, (name, known))
-        lines = later() if later else ()
-        found.append(None if row is None else Found(row[0], row[1], row[2], [_record(*line) for line in lines]))
+        lines = [record(talking.connection, *line) for line in (later() if later else ())]
+        found.append(None if row is None else Found(row[0], row[1], row[2], lines))
     return found
 
 
@@ -81,14 +83,14 @@ def write(talking: Talk, written: Sequence[Written]) -> None:
     astuple = msgspec.structs.astuple
     for number, state, records, by in written:
         touched, changed = set[int](), set[int]()
-        for record in records:
-            events.append((number, record.seq, record.at, to_json(record.event), by, record.before))
-            decision = record.about()
+        for each in records:
+            events.append((number, each.seq, each.at, to_json(each.event), by, each.before))
+            decision = each.about()
             if decision is not None:
                 touched.add(decision)
                 changed.add(state.decisions[decision].arm)
             else:
-                changed.update(_arms_of(state, record))
+                changed.update(_arms_of(state, each))
         decisions += [(number, *astuple(state.decisions[key])) for key in sorted(touched)]
         arms += [(number, i, *astuple(state.arms[i])) for i in sorted(changed)]
         campaigns.append((*_campaign(state).values(), number))
@@ -109,12 +111,12 @@ def write_now(connection: Connection, written: Written) -> None:
 def state_of(connection: Connection, name: str) -> State | None:
     """A campaign's state from its rows, without decisions and without what its policy knows; None if there is none."""
     table = tables.campaign
-    row = connection.execute(sa.select(table).where(table.c.name == name)).one_or_none()
-    if row is None:
+    there = connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
+    if there is None:
         return None
-    (first,) = events(connection, row.id, 0, 1)
-    assert isinstance(first.event, Opened)  # noqa: S101 (every ledger starts so)
-    state = State(first.event, list(arms(connection, row.id)), None)
+    row = typed(connection, CampaignRow, there, f"the row of campaign {name!r}")
+    opened, of_arms = opening(connection, name, list(events(connection, row.id, 0, 1))), arms(connection, row.id)
+    state = State(opened, list(of_arms), None)
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
     state.head = row.head or NOTHING
@@ -126,7 +128,7 @@ def arms(connection: Connection, number: int) -> Iterator[Arm]:
     table = tables.arm
     rows = connection.execute(sa.select(table).where(table.c.campaign == number).order_by(table.c.number))
     for row in rows.mappings():
-        yield Arm(**{name: row[name] for name in _ARM_FIELDS})
+        yield typed(connection, Arm, row, "the row of an arm")
 
 
 def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator[Decision]:
@@ -134,7 +136,7 @@ def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator
     table = tables.decision
     rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
     for row in rows.mappings():
-        yield Decision(**{name: row[name] for name in _DECISION_FIELDS})
+        yield typed(connection, Decision, row, "the row of a decision")
 
 
 def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
@@ -142,7 +144,7 @@ def events(connection: Connection, number: int, after: int, most: int | None = N
     table = tables.event
     wanted = sa.select(*_LINE).where(table.c.campaign == number, table.c.seq > after)
     for row in connection.execute(wanted.order_by(table.c.seq).limit(most)):
-        yield _record(*row)
+        yield record(connection, *row)
 
 
 def names(connection: Connection) -> list[str]:
@@ -153,7 +155,7 @@ def names(connection: Connection) -> list[str]:
 
 def recall(connection: Connection, number: int, state: State, records: Iterable[Record]) -> None:
     """Have the state hold the decisions again that it let go and that events name."""
-    named = {seq for record in records if (seq := record.about()) is not None and seq <= state.seq}
+    named = {seq for each in records if (seq := each.about()) is not None and seq <= state.seq}
     if gone := sorted(named - state.decisions.keys()):
         for decision in decisions(connection, number, tables.decision.c.number.in_(gone)):
             state.hold(decision)
@@ -180,16 +182,9 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
 
 
-def _record(seq: int, at: int, body: str, before: str | None) -> Record:
-    try:
-        return Record(seq, at, from_json(body), before)
-    except (msgspec.DecodeError, RecursionError):  # the second where brackets are nested by the thousand
-        raise StoreError(f"event {seq} cannot be read: a newer outlay wrote it, or it is damaged") from None
-
-
-def _arms_of(state: State, record: Record) -> Iterable[int]:
+def _arms_of(state: State, written: Record) -> Iterable[int]:
     """The arms whose rows an event changes that is about no decision."""
-    event = record.event
+    event = written.event
     if isinstance(event, Opened):
         return range(len(event.arms))
     if isinstance(event, Warmed):

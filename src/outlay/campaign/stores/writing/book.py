@@ -4,7 +4,7 @@ What is known is a cache: each transaction starts by folding in the events that 
 Where a transaction fails, what was known is dropped and read again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy.engine import Connection
 
@@ -20,7 +20,7 @@ from outlay.campaign.stores.db import rows, snapshots
 from outlay.campaign.stores.db.database import where
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
-from outlay.errors import NoCampaign
+from outlay.errors import NoCampaign, OutlayError, StoreError
 from outlay.policies.protocol import Policy
 
 KEPT = 10_000  # settled decisions at hand
@@ -65,11 +65,22 @@ class Book:
             self._recover(connection)
         elif found.records:
             self._news += found.records
-            for record in found.records:
-                self.state = apply(self.state, record, self._policy)
+            self._fold(found.records)
         if self.state is None or self.state.seq < found.seq:
-            for record in rows.events(connection, self.number, self.state.seq if self.state else 0):
+            self._fold(rows.events(connection, self.number, self.state.seq if self.state else 0))
+        if self.state is None or self.state.seq < found.seq:
+            raise StoreError(f"{where(connection.engine)}: events of campaign {self.name!r} are missing")
+
+    def _fold(self, records: Iterable[Record]) -> None:
+        for record in records:
+            try:
                 self.state = apply(self.state, record, self._policy)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                if isinstance(error, OutlayError):
+                    raise
+                title = f"event {record.seq} of campaign {self.name!r}"
+                why = f"it is damaged, or the policy fails at it ({type(error).__name__}: {error})"
+                raise StoreError(f"{title} cannot be folded: {why}") from error
 
     def decide(self, connection: Connection, commands: Sequence[Command]) -> Done:
         """What the commands come to."""

@@ -13,14 +13,22 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from outlay.campaign.ledger.commands import Command, Void
 from outlay.campaign.stores.batch import Done, settled_first
 from outlay.campaign.stores.db import rows, sqlite_file
 from outlay.campaign.stores.db.address import parsed
-from outlay.campaign.stores.db.database import connect, in_plain_words, is_rival, is_sqlite, lost, of_one_job, where
+from outlay.campaign.stores.db.database import (
+    connect,
+    in_plain_words,
+    is_rival,
+    is_sqlite,
+    lost,
+    of_one_job,
+    refusals,
+    where,
+)
 from outlay.campaign.stores.db.driver import Talk, talk
 from outlay.campaign.stores.db.turns import Turns
 from outlay.campaign.stores.writing.book import Book
@@ -48,7 +56,7 @@ os.register_at_fork(after_in_child=_begin_anew)
 def held(store: object, new: bool) -> "SharedStore":
     """The store of this address, for one campaign more; `new`, it may be made."""
     while True:
-        key = _key(store, new)
+        key = _key(store, new)  # which has checked the address
         with _registry:
             shared = _stores.get(key)
             if shared is not None:
@@ -65,7 +73,7 @@ def held(store: object, new: bool) -> "SharedStore":
 
 
 def _key(store: object, new: bool) -> Key:
-    url = parsed(store)
+    url = parsed(store, "Campaign" if new else "Campaign.open")
     if url.get_backend_name() != "sqlite":
         return os.getpid(), url.render_as_string(hide_password=False), None
     path = sqlite_file.checked_path(url, new)
@@ -184,7 +192,7 @@ class SharedStore:
             try:
                 self._transact(shares)
                 return
-            except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
+            except refusals(self.engine) as error:
                 self._forget(shares)
                 rivalled = opening and is_rival(error)  # somebody opened the campaign at the same moment
                 if is_sqlite(self.engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:

@@ -1,0 +1,268 @@
+"""What an engineer stumbles over: messages that name the right thing, results that can be used twice."""
+
+import asyncio
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlay import Campaign, policies
+from outlay.campaign import backup, campaigns, export_ledger, import_ledger, verify
+from outlay.campaign.verbs import asking
+from outlay.errors import BadParameter, CampaignConflict, NothingTold, StoreError
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
+
+
+@pytest.fixture
+def campaign(store: str | None) -> Iterator[Campaign]:
+    with Campaign({"a": 2, "b": None}, 100, store=store, first_pulls=None) as campaign:
+        yield campaign
+
+
+def test_history_and_pulls_can_be_read_again(campaign: Campaign) -> None:
+    campaign.ask_many(5, tags=["nightly"])
+    for rows, count in ((campaign.history(), 6), (campaign.pulls(), 5), (campaign.pulls(tag="none"), 0)):
+        assert len(rows) == len(list(rows)) == len(list(rows)) == len(rows.frame()) == count
+        assert bool(rows) == (count > 0)
+    shown = repr(campaign.pulls())
+    assert shown.startswith("<rows of PullStatus:\n  PullStatus(decision=2, ")
+    assert shown.endswith("\n  …>")
+    assert repr(campaign.pulls(tag="none")) == "<rows of PullStatus: none>"
+    rows = campaign.pulls()
+    campaign.ask()
+    assert len(list(rows)) == 6  # as it stands when it is read
+    assert [next(rows).decision, next(rows).decision] == [2, 3]
+
+
+def test_what_asyncio_gets_is_a_list_with_a_frame(campaign: Campaign) -> None:
+    campaign.ask_many(3)
+    pulls, history = asyncio.run(campaign.apulls("open", limit=2)), asyncio.run(campaign.ahistory(after=1))
+    assert [pull.decision for pull in pulls] == pulls.frame()["decision"].to_list() == [2, 3]
+    assert isinstance(pulls, list)
+    assert history.frame()["kind"].to_list() == ["asked"] * 3
+
+
+def test_the_key_of_many_finds_all_of_them(campaign: Campaign) -> None:
+    many = campaign.ask_many(3, key="job")
+    alone = campaign.ask(key="job")
+    other = campaign.ask_many(2, key="job/1")
+    assert alone is not None
+    found = [pull.decision for pull in campaign.pulls(key="job")]
+    assert found == [*(pull.decision for pull in many), alone.decision]
+    assert [(pull.decision, pull.key) for pull in campaign.pulls(key="job/1")] == [
+        (many[1].decision, "job/1"),
+        *((pull.decision, f"job/1/{i}") for i, pull in enumerate(other)),
+    ]
+    assert not campaign.pulls(key="jo")
+    assert "\u2063" not in str(list(campaign.history()))
+
+
+def test_what_pulls_lists_can_be_settled(campaign: Campaign) -> None:
+    campaign.ask_many(4)
+    told, void, charged, extended = campaign.pulls()
+    assert campaign.tell(told, 1, 1).decision == told.decision
+    campaign.void(void)
+    campaign.charge(charged)
+    campaign.extend(extended, 60)
+    assert campaign.amend(told, cost=0.5).cost == 0.5
+    assert [pull.standing for pull in campaign.pulls()] == ["told", "void", "expired", "open"]
+    with pytest.raises(CampaignConflict, match=r"is a pull of '[ab]', not of '[ab]'"):
+        campaign.tell(extended._replace(arm="b" if extended.arm == "a" else "a"), 1, 1)
+
+
+def test_a_cost_or_a_reward_is_amended_alone(campaign: Campaign) -> None:
+    pull = campaign.ask()
+    assert pull is not None
+    pull.tell(1, 0.5)
+    assert campaign.amend(pull, cost=2)[2:4] == (2, 0.5)
+    assert campaign.amend(pull, reward=0.25)[2:4] == (2, 0.25)
+    assert campaign.amend(pull, reward=0.25).duplicate
+    with pytest.raises(BadParameter, match="cost of amend must be given, or the reward, or both; got None"):
+        campaign.amend(pull)
+
+
+def test_a_slip_that_was_amended_is_no_overrun(campaign: Campaign) -> None:
+    pull = next(pull for pull in campaign.ask_many(4) if pull.arm == "a")
+    assert pull.tell(20, 1).overrun
+    assert campaign.amend(pull, cost=3).overrun  # still above its maximum
+    assert not campaign.amend(pull, cost=2).overrun
+    assert not next(iter(campaign.pulls(after=pull.decision - 1))).overrun
+    assert campaign.amend(pull, cost=4).overrun
+
+
+def test_of_many_tells_which_count(campaign: Campaign) -> None:
+    """One that cannot be a tell: none. One that the ledger refuses: all others."""
+    one, two, three = campaign.ask_many(3)
+    with pytest.raises(BadParameter, match="cost of tell must be a finite number"):
+        campaign.tell_many([(one, 1, 1), (two, float("nan"), 1), (three, 1, 1)])
+    assert campaign.status().pulls == 0
+    campaign.tell(two, 2, 0)
+    with pytest.raises(CampaignConflict, match=f"decision {two.decision} was told with cost 2"):
+        campaign.tell_many([(one, 1, 1), (two, 1, 1), (three, 1, 1)])
+    assert [pull.cost for pull in campaign.pulls()] == [1, 2, 1]
+    assert all(receipt.duplicate for receipt in campaign.tell_many([(one, 1, 1), (two, 2, 0), (three, 1, 1)]))
+
+
+def test_a_wrong_argument_is_one_of_campaign(campaign: Campaign) -> None:
+    wrong: Any = campaign
+    calls = [
+        (lambda: wrong.ask(kee=1), r"Campaign\.ask\(\) got an unexpected keyword argument 'kee'"),
+        (lambda: wrong.tell(1, 2), r"Campaign\.tell\(\) missing 1 required positional argument: 'reward'"),
+        (lambda: wrong.pause(1), r"Campaign\.pause\(\) takes 1 positional argument but 2 were given"),
+        (lambda: wrong.status(1), r"Campaign\.status\(\) takes 1 positional argument but 2 were given"),
+        (lambda: asyncio.run(wrong.aask(kee=1)), r"Campaign\.ask\(\) got an unexpected keyword argument 'kee'"),
+    ]
+    for call, message in calls:
+        with pytest.raises(TypeError, match=message):
+            call()  # type: ignore[no-untyped-call]
+
+
+def test_an_address_is_that_of_who_was_given_it(tmp_path: Path) -> None:
+    nothing: Any = None
+    calls: dict[str, Callable[[], object]] = {
+        "verify": lambda: verify(nothing),
+        "campaigns": lambda: campaigns(nothing),
+        "export_ledger": lambda: export_ledger(nothing, tmp_path / "x"),
+        "backup": lambda: backup(nothing, tmp_path / "x"),
+        "Campaign.open": lambda: Campaign.open(nothing),
+    }
+    for owner, call in calls.items():
+        with pytest.raises(BadParameter, match=f"^store of {owner} must be sqlite:///FILE or postgresql://"):
+            call()
+    with Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/a.db"):
+        export_ledger(f"sqlite:///{tmp_path}/a.db", tmp_path / "ledger")
+    with pytest.raises(BadParameter, match=r"^store of import_ledger must be sqlite:///FILE or postgresql://"):
+        import_ledger(nothing, tmp_path / "ledger")
+
+
+def test_an_address_with_options(tmp_path: Path) -> None:
+    why = r"must be sqlite:///FILE, without options \(mode\); got 'sqlite:///"
+    with pytest.raises(BadParameter, match=why):
+        Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/a.db?mode=ro")
+    with pytest.raises(BadParameter, match=why):
+        verify(f"sqlite:///{tmp_path}/a.db?mode=ro")
+
+
+def test_policies_that_are_none() -> None:
+    with pytest.raises(BadParameter, match=r"\(did you mean Frugal\?\); got 'Frugall'"):
+        Campaign(["a"], 1, "Frugall")
+    wrong: Any = policies.Frugal
+    with pytest.raises(BadParameter, match=r"must be a policy, not its class: Frugal\(…\)"):
+        Campaign(["a"], 1, wrong)
+
+
+def test_a_closed_campaign_does_not_resume(campaign: Campaign) -> None:
+    campaign.pause()
+    campaign.close()
+    for _ in range(2):
+        with pytest.raises(CampaignConflict, match="'default' is closed, for good"):
+            campaign.resume()
+
+
+def test_a_hard_cap_that_no_arm_fits(store: str | None) -> None:
+    with pytest.raises(BadParameter, match=r"budget of Campaign must be ≥ 50 in hard mode.* cheapest arm; got 5"):
+        Campaign({"a": 50, "b": 60}, 5, mode="hard", store=store)
+    with pytest.raises(BadParameter, match="budget of Campaign must be ≥ 7 in hard mode"):
+        Campaign(["a"], 5, mode="hard", reservation=7, store=store)
+    with Campaign({"a": 50, "b": None}, 5, mode="hard", store=store) as campaign:
+        assert campaign.ask().arm == "b"  # type: ignore[union-attr]
+
+
+def test_a_budget_that_is_rounded(store: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    with Campaign(["a"], 5.005, unit="0.01", store=store) as campaign:
+        assert campaign.budget == 5
+        campaign.set_budget(7.009)
+        assert campaign.budget == 7
+        campaign.set_budget(8.01)
+    said = [record.getMessage() for record in caplog.records if "whole number" in record.getMessage()]
+    assert [message.split(":")[0] for message in said] == [
+        "campaign 'default' has a budget of 5",
+        "campaign 'default' has a budget of 7",
+    ]
+
+
+def test_refunds_that_were_ruled_out_are_no_samples(store: str | None) -> None:
+    with Campaign(["a"], 5, store=store, negative_costs=False) as campaign:
+        with pytest.raises(BadParameter, match="cost of warm_start must be ≥ 0 in this campaign; got -1"):
+            campaign.warm_start([("a", 1, 1), ("a", -1, 1)])
+        assert campaign.status().events == 1
+    with Campaign(["b"], 5, negative_costs=True) as campaign:
+        assert campaign.warm_start([("b", -1, 1)]) == 1
+
+
+def test_after_disconnect_nothing_is_taken(campaign: Campaign) -> None:
+    first, *_ = campaign.ask_many(2)
+    campaign.disconnect()
+    for call in (lambda: campaign.tell(first, 1, 1), campaign.ask, campaign.pause):
+        with pytest.raises(StoreError, match="the campaign was disconnected"):
+            call()
+    assert campaign.status().in_flight == 2
+    campaign.disconnect()
+
+
+def test_who_waits_hears_of_the_end(store: str | None) -> None:
+    heard: list[Exception] = []
+    campaign = Campaign(["a"], 5, store=store)
+
+    def wait() -> None:
+        try:
+            campaign.ask(wait=True)
+        except StoreError as error:
+            heard.append(error)
+
+    campaign.ask()
+    threads = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(campaign._line) < 3:
+        threading.Event().wait(0.001)
+    campaign.disconnect()
+    for thread in threads:
+        thread.join(60)
+    assert len(heard) == 3
+
+
+def test_a_forgotten_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "FORGOTTEN", 0.01)
+    with Campaign(["a"], 5, ttl=1) as other, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(NothingTold):
+            list(other)
+    which = "decision 2 (a) of this loop was not told, voided or charged"
+    assert [str(each.message) for each in caught] == [
+        f"campaign 'default' waits for a pull, and {which}: was that forgotten?"
+    ]
+
+
+def test_a_loop_that_waits_for_others_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "FORGOTTEN", 0.01)
+    with Campaign(["a"], 1.5, max_in_flight=1) as campaign:
+        pull = campaign.ask()
+        assert pull is not None
+        threading.Timer(0.1, pull.tell, (1, 1)).start()
+        assert len([each.tell(1, 1) for each in campaign]) == 1
+
+
+def test_asyncio_names_forgotten_tells_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "FORGOTTEN", 0.01)
+
+    async def work() -> None:
+        async for _ in Campaign(["a"], 5, ttl=1):
+            pass
+
+    with pytest.warns(UserWarning, match="decision 2 "), pytest.raises(NothingTold):
+        asyncio.run(work())
+
+
+def test_making_tables_is_no_news(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/a.db").disconnect()
+    assert {record.name for record in caplog.records} == {"outlay.campaign"}
