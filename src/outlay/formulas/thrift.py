@@ -27,12 +27,17 @@ NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
 def fresh_within(budget: float, low: Lead, high: Lead) -> float:
     """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
     if budget < math.inf:
-        needed = COSTLY * low.usual_price * (low.opened + 1.0) * math.log(low.opened + 1.0)
+        needed = to_open(COSTLY, low.usual_price, low.opened)
         return math.inf if budget - low.spent < needed else -math.inf
     if not differ(low.rate, high.usual_rate):
         return -math.inf
     ratio = high.spent / (2.0 * low.usual_price)
     return rarity(low) - OPENING * math.log(ratio) if ratio > 0.0 else math.inf
+
+
+def to_open(costly: float, price: float, opened: float) -> float:
+    """What must be left for one more arm to be opened, where a pull has this price."""
+    return costly * price * (opened + 1.0) * math.log(opened + 1.0)
 
 
 def excess_within(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
