@@ -288,3 +288,7 @@ def test_every_policy_keeps_the_contract() -> None:
     }
     missing = set(policies.BUILT_IN.values()) - tested - {policies.Fixed}
     assert not missing, f"give each of these a class in this file: {missing}"
+
+
+class TestRation(PolicyContract):
+    policy = policies.Ration(budget=200.0, requests=150)

@@ -5,6 +5,7 @@ from outlay.beliefs.block_rates import block_rate
 from outlay.beliefs.blocks import BlockBelief, Blocks, block_medians
 from outlay.beliefs.moments import Moments
 from outlay.beliefs.opened import Opened
+from outlay.beliefs.points import Points
 from outlay.beliefs.pooled import Lead, Pooled, PooledBelief, price_of
 from outlay.beliefs.samples import SampleBelief, Samples
 
@@ -15,6 +16,7 @@ __all__ = [
     "Lead",
     "Moments",
     "Opened",
+    "Points",
     "Pooled",
     "PooledBelief",
     "Sample",

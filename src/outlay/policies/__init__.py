@@ -19,6 +19,7 @@ from outlay.policies.frugal import Frugal
 from outlay.policies.kl_rate import KLRate
 from outlay.policies.median_rate import MedianRate
 from outlay.policies.protocol import Chooser, Compared, Memory, Opening, Policy, Sampled, Scored
+from outlay.policies.ration import Ration
 from outlay.policies.recommend import Recommendation, default, recommend
 from outlay.policies.round_robin import RoundRobin
 from outlay.policies.thrifty import Thrifty, Wary
@@ -31,7 +32,7 @@ BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
     for policy in (
         *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
-        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal, Thrifty, Wary),
+        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal, Thrifty, Wary, Ration),
     )
 }
 
@@ -88,6 +89,7 @@ __all__ = [
     "Now",
     "Opening",
     "Policy",
+    "Ration",
     "Recommendation",
     "RoundRobin",
     "Sampled",

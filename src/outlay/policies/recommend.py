@@ -1,7 +1,7 @@
 """Which policy to run, from what is known: docs/choose-a-policy.md in code."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from outlay.beliefs import Belief
 from outlay.checks import real, word
@@ -10,6 +10,7 @@ from outlay.policies.bernstein_rate import BernsteinRate
 from outlay.policies.catoni_rate import CatoniRate
 from outlay.policies.fieller_known import FiellerKnown
 from outlay.policies.frugal import Frugal
+from outlay.policies.ration import Ration
 from outlay.policies.thrifty import Thrifty
 
 Tails = Literal["light", "heavy"]
@@ -24,15 +25,24 @@ class Recommendation(NamedTuple):
     reason: str
 
 
-def default() -> Thrifty:
+@overload
+def default(requests: None = None) -> Thrifty: ...
+@overload
+def default(requests: float) -> Ration: ...
+def default(requests: float | None = None) -> Thrifty | Ration:
     """The policy to run when nothing is known: it has no parameter that must be chosen.
 
     `simulate`, campaigns and `advise` tell it the budget.
 
+    Args:
+        requests: how many pulls may be made, where that is limited as well as the budget.
+
     >>> default()
     Thrifty(slope=0.33, horizon='told', budget=None)
+    >>> default(requests=10_000)
+    Ration(costs=None, reward_bound=None, budget=None, requests=10000.0)
     """
-    return Thrifty()
+    return Thrifty() if requests is None else Ration(requests=requests)
 
 
 def recommend(

@@ -1,0 +1,130 @@
+"""What `Thrifty` weighs, where `budget` is what may be spent in all, or ∞: shrunken evidence, and when to open an arm.
+
+These functions run in the interpreter and compiled.
+"""
+
+import math
+
+from outlay.beliefs import Belief, Lead, price_of
+from outlay.formulas.between_leads import (
+    are_one,
+    largest_seen,
+    least_own_spread,
+    own_spread,
+    seen_between,
+    unpaid,
+    usual_spread,
+)
+from outlay.formulas.evidence import closed_evidence, gaussian_evidence
+
+RARE = 10.0  # arms among which one as good as the leader is looked for at first
+COSTLY = 2.0  # mean costs that opening one more arm must leave for each arm and each unit of the logarithm of them
+OPENING = 0.45  # the slope at which arms are opened where the budget is not known
+GROWTH, SHORT = 0.04, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
+NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
+
+
+def fresh_within(budget: float, low: Lead, high: Lead) -> float:
+    """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
+    if budget < math.inf:
+        needed = to_open(COSTLY, low.usual_price, low.opened)
+        return math.inf if budget - low.spent < needed else -math.inf
+    if not differ(low.rate, high.usual_rate):
+        return -math.inf
+    ratio = high.spent / (2.0 * low.usual_price)
+    return rarity(low) - OPENING * math.log(ratio) if ratio > 0.0 else math.inf
+
+
+def to_open(costly: float, price: float, opened: float) -> float:
+    """What must be left for one more arm to be opened, where a pull has this price."""
+    return costly * price * (opened + 1.0) * math.log(opened + 1.0)
+
+
+def excess_within(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
+    """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
+    pulls = belief.pulls
+    price = price_of(belief, low.cost_min, low.cost_max)
+    ratio = min(high.spend, budget - low.spent) / (pulls * price)
+    if price > low.price:
+        dearer = price / low.price
+        ratio *= math.sqrt(dearer * math.sqrt(dearer))
+    if not ratio > 1.0:
+        return math.inf
+    horizon = budget if budget < math.inf else high.spent
+    enough = slope_at(slope, horizon, low) * math.log(ratio)
+    shortfall = low.rate * price - belief.mean_reward
+    if not shortfall > 0.0:
+        return -enough
+    bound = largest_seen(low.reward_max, low, high)
+    if not bound > 0.0 and not are_one(low, high):
+        return -math.inf  # it may be positive for some of the leads: nothing is certain
+    variance = own_spread(belief, low, high) + doubt(belief, low, high, bound) / pulls
+    evidence = gaussian_evidence(shortfall, variance)
+    if bound > 0.0:
+        evidence = max(evidence, closed_evidence(shortfall, variance, bound))
+    if evidence == math.inf:
+        return evidence if pulls > 1 else -enough  # one sample is not proof
+    least = variance
+    if not are_one(low, high):
+        least_bound, _ = seen_between(low.reward_max, low, high)
+        least = least_own_spread(belief, low, high) + doubt(belief, high, low, least_bound) / pulls
+    return shrunken(pulls * evidence, pulls * price * price, least, variance, low, high) - enough
+
+
+def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
+    """2s² + u·M²: what two samples more might add; the most of all leads between two, or with those swapped the least.
+
+    s² is the usual variance in proportion to the size of the arm's rewards, and u is 1 for an arm that has paid nothing
+    so far, as in `Frugal`.
+    """
+    return 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
+
+
+def slope_at(least: float, horizon: float, low: Lead) -> float:
+    """How much evidence is enough for each unit of l, where so much is spent in all."""
+    ratio = horizon / low.usual_price
+    if low.opened > RARE:
+        ratio /= math.sqrt(low.opened / RARE)
+    return min(1.0, least + GROWTH * max(0.0, math.log(ratio) - SHORT)) if ratio > 1.0 else least
+
+
+def rarity(lead: Lead) -> float:
+    """E₀: the evidence against an arm of which nothing is known."""
+    return math.log1p(lead.opened / RARE)
+
+
+def differ(rate: float, usual: float) -> bool:
+    """Whether the leader's rate is above the usual one by more than rounding."""
+    return rate - usual > NEGLIGIBLE * max(abs(rate), abs(usual))
+
+
+def shrunken(evidence: float, precision: float, least: float, most: float, low: Lead, high: Lead) -> float:
+    """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q = `precision`/v, v from `least` to `most`.
+
+    The root is concave in w, so between two weights it is least at one of them.
+    """
+    if not differ(high.rate, low.usual_rate):
+        return evidence
+    unknown = rarity(low)
+    lightest = weight(unknown, high.rate - low.usual_rate, precision, least)
+    heaviest = lightest
+    if not are_one(low, high):
+        if differ(low.rate, high.usual_rate):
+            heaviest = weight(rarity(high), low.rate - high.usual_rate, precision, most)
+        else:
+            lightest, heaviest = 0.0, 1.0
+    root = min(mixed(lightest, unknown, evidence), mixed(heaviest, unknown, evidence))
+    return root * root
+
+
+def weight(unknown: float, gap: float, precision: float, variance: float) -> float:
+    """The weight w = p/(p + q) with p = 2E₀/gap² and q = precision/variance."""
+    prior = 2.0 * unknown * variance
+    if not prior > 0.0:
+        return 0.0
+    return prior / (prior + precision * gap * gap) if prior < math.inf else 1.0
+
+
+def mixed(weight: float, unknown: float, evidence: float) -> float:
+    """√(w·E₀) + √((1 − w)·T·D)."""
+    return math.sqrt(weight * unknown) + math.sqrt((1.0 - weight) * evidence)

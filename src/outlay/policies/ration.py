@@ -1,0 +1,139 @@
+"""Ration: the policy to run with a budget and a number of requests; `Thrifty` where requests have no limit."""
+
+import math
+
+import numpy as np
+
+from outlay.beliefs import Lead, Points, price_of
+from outlay.checks import Vector
+from outlay.errors import BadParameter
+from outlay.formulas.choose import AT_ONCE, Now, leader_of, leads
+from outlay.formulas.choose import number as comparable
+from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
+from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
+from outlay.formulas.prices import Prices
+from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, to_open
+from outlay.parameters import Array, Parameters, array, derived, number
+from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
+
+SLOPE = 0.33  # Thrifty's
+
+
+class Ration(Parameters):
+    """Serve N requests with a budget B: pull an arm of the edge in use, unless another may be better or a new one pays.
+
+    With b money and n requests left, the hull of the points (mean cost, mean reward) so far has an edge over b/n, with
+    the price of money λ and the worth of a request ν (`formulas.prices`). A pull is due λX + ν. That is the currency in
+    which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
+    costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
+
+    - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much is kept for
+      exploring yet to come: λ and ν are those of (b − 3E)/(n − 3F), where that is less than b/n.
+    - **Opening.** `Thrifty` wants to have left what buys 2(m + 1)·ln(m + 1) pulls at the usual price. Here the 2 is
+      1 + (1 − b/(n·x))⁺, x the least mean cost so far: where a request can be paid for, a cheap arm makes money plenty.
+    - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
+      whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
+
+    Without a limit to requests (None) it chooses as `Thrifty` does, and with N = 10¹² too, as long as every arm tried
+    has cost something; without a budget it is a policy for the classical bandit. There is no guarantee. Scaling all
+    costs together with the budget changes no choice, nor does scaling all rewards together with `reward_bound`.
+
+    Args:
+        costs: the mean cost of each arm, where known, as price lists give it: arms are then opened cheapest first, and
+            none whose dues would be as much as the largest reward.
+        reward_bound: the largest possible reward, where known; a larger one that is seen replaces it.
+        budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
+        requests: N, the pulls that may be made in all, likewise.
+
+    >>> policy = Ration(budget=20.0, requests=100)
+    >>> memory, rng = policy.memory(arms=2), np.random.default_rng(0)
+    >>> for _ in range(10):
+    ...     memory.observe(0, cost=0.1, reward=0.3)
+    ...     memory.observe(1, cost=0.4, reward=0.6)
+    >>> policy.choose(memory, Now(pulls=20, log_n=2.996, spent=5.0), rng)  # 0.19 for each request: more of arm 0
+    0
+
+    Reference: docs/requests.md.
+    """
+
+    costs: Array = array(default=None)
+    reward_bound: float | None = number(default=None, above=0)
+    budget: float | None = number(default=None, above=0)
+    requests: float | None = number(default=None, above=0)
+
+    known_costs: Vector = derived(lambda given: np.zeros(0) if given.costs is None else given.costs)
+    known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
+    known_budget: float = derived(budget_or_infinity)
+    known_requests: float = derived(requests_or_infinity)
+
+    def check(self, arms: int) -> None:
+        """Refuse a list of costs that is not one for each arm."""
+        if len(self.known_costs) not in (0, arms):
+            raise BadParameter("Ration", "costs", f"one for each of {arms} arms", self.costs)
+
+    def memory(self, arms: int) -> Points:
+        """The arms' points, and the order in which those that are not open will be."""
+        return Points.empty(arms, self.known_costs)
+
+    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+        """Open an arm, pull one that may be better, or one of the edge."""
+        if memory.opened() < len(memory.pulls):
+            memory.shuffle(rng)
+        fresh, opened = memory.unopened(), memory.opened()
+        if opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh])):
+            return fresh
+        money, left = max(0.0, self.known_budget - now.spent), max(1.0, self.known_requests - now.pulls)
+        c = per_request(money, left)
+        best, _ = leader_of(memory, memory.pulls)
+        leader = memory.lead(best)
+        edge = edge_in_use(memory, c, best, leader.usual_price)
+        later = after_exploring(memory, edge, money, left)
+        ahead = edge_in_use(memory, later, best, leader.usual_price)
+        price = price_of(memory.belief(best), leader.cost_min, leader.cost_max)
+        currency = dues(ahead, memory.rewards[best] / price)
+        lead = lead_in_dues(memory, leader, ahead, currency, now)
+        total = due(currency, self.known_budget, self.known_requests)
+        wanted = math.inf
+        if fresh < len(memory.pulls):
+            wanted = fresh_excess(memory, fresh, total, currency, lead, c)
+            if not math.isnan(memory.told[fresh]):  # what it would leave, with the reserve that it would need
+                rest = per_request(max(0.0, money - RESERVE * memory.told[fresh]), max(1.0, left - RESERVE))
+                then = edge_in_use(memory, rest, best, leader.usual_price)
+                if then.price * memory.told[fresh] + then.worth >= max(self.known_bound, leader.reward_max) > 0.0:
+                    wanted = math.inf
+        if wanted == -math.inf:
+            return fresh
+        arm, excess = least_in_dues(memory, edge, ahead, total, currency, lead)
+        if wanted <= 0.0 and wanted <= excess:
+            return fresh
+        return arm if excess <= 0.0 else on_edge(memory, edge, c, left)
+
+
+def fresh_excess(memory: Points, fresh: int, total: float, currency: Dues, lead: Lead, per_request: float) -> float:
+    """The excess of the arm to be opened next, where `total` is all that may be used; −∞ comes before everything."""
+    if total == math.inf:
+        return fresh_within(total, lead, lead)
+    told = memory.told[fresh]
+    price = lead.usual_price if math.isnan(told) else currency.money * told + currency.request
+    cheapest = math.inf
+    for arm in range(len(memory.pulls)):
+        if memory.pulls[arm] > 0:
+            cheapest = min(cheapest, float(memory.costs[arm]))
+    costly = COSTLY - (min(1.0, per_request / cheapest) if cheapest > 0.0 else 1.0)
+    return math.inf if total - lead.spent < to_open(costly, price, lead.opened) else -math.inf
+
+
+def least_in_dues(
+    memory: Points, edge: Prices, ahead: Prices, total: float, currency: Dues, lead: Lead
+) -> tuple[int, float]:
+    """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
+    best, least, spend = 0, math.inf, math.inf
+    for arm in range(len(memory.pulls)):
+        if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
+            continue
+        belief = in_dues(memory.belief(arm), currency)
+        excess = -comparable(-excess_within(total, SLOPE, belief, lead, lead))
+        mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
+        if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
+            best, least, spend = arm, excess, mine
+    return best, least
