@@ -101,7 +101,7 @@ def named(
     policy: Comparing, memory: Leading, pulls: Counts, lead: Lead, leader: int, best: int, least: float
 ) -> tuple[int, int]:
     """The arm to pull, by the least excess of all, and who leads then: NOBODY, where an arm is opened."""
-    wanted = excess_of_fresh(policy, memory, pulls, lead, lead)
+    wanted = -number(-excess_of_fresh(policy, memory, pulls, lead, lead))
     if wanted == -math.inf or (wanted <= 0.0 and wanted <= least):
         return next_to_open(memory), NOBODY
     return best if least <= 0.0 else leader, leader
@@ -150,7 +150,7 @@ def at_once_of_opened(policy: Opening, memory: Opens, pulls: Counts, n: int, rng
 
 def excess_of_fresh(policy: Opening, memory: Opens, pulls: Counts, low: Lead, high: Lead) -> float:
     """The excess of the arm to be opened next, or ∞ if there is none; at most that of any lead between two."""
-    return -number(-policy.fresh(low, high)) if memory.unopened() < len(pulls) else math.inf
+    return policy.fresh(low, high) if memory.unopened() < len(pulls) else math.inf
 
 
 def next_to_open(memory: Opens) -> int:
