@@ -15,7 +15,7 @@ from outlay.engine import simulate
 from outlay.engine.lazy import MARGIN, lazy_best
 from outlay.engine.loop import Scratch, forget
 from outlay.errors import BadParameter, InterpretedWarning
-from outlay.formulas import asking
+from outlay.formulas import asking, certificate
 from outlay.formulas.boxes import box_around
 from outlay.formulas.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
 from outlay.policies.protocol import MemoryTuple, Policy, Way, checked_policy, memory_of, way_of
