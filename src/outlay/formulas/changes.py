@@ -8,6 +8,7 @@ here runs in the interpreter and compiled.
 
 from collections.abc import Collection
 
+from outlay.formulas.asking import Memory
 from outlay.formulas.boxes import DUE, join, leave
 from outlay.formulas.certificate import (
     FREE,
@@ -16,7 +17,6 @@ from outlay.formulas.certificate import (
     RATE,
     RUNNER_UP,
     Certificate,
-    Memory,
     change_leader,
     forget_certificate,
 )

@@ -15,7 +15,7 @@ from outlay.engine import simulate
 from outlay.engine.lazy import MARGIN, lazy_best
 from outlay.engine.loop import Scratch, forget
 from outlay.errors import BadParameter, InterpretedWarning
-from outlay.formulas import certificate
+from outlay.formulas import asking, certificate
 from outlay.formulas.boxes import box_around
 from outlay.formulas.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
 from outlay.policies.protocol import MemoryTuple, Policy, Way, checked_policy, memory_of, way_of
@@ -97,7 +97,7 @@ class PolicyContract:
 
     def _is_bounded(self, low: Lead, high: Lead, lead: Lead, excess: Callable[[Lead, Lead], float]) -> None:
         bound, value = excess(low, high), excess(lead, lead)
-        if not bound <= value + certificate.MARGIN:
+        if not bound <= value + asking.MARGIN:
             between = f"{lead!r}, which is between {low!r} and {high!r}"
             raise AssertionError(f"the excess of {self.policy!r} is {value!r}, below {bound!r}, for {between}")
 

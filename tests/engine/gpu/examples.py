@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.beliefs import Belief, Moments
+from outlay.beliefs import Belief, Lead, Moments, Pooled
+from outlay.beliefs.sums import take_in
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.loop import Passages
 from outlay.engine.task import Task
@@ -83,6 +84,25 @@ class Remembering(NamedTuple):
         return belief.mean_reward + self.x
 
 
+class Counted(Pooled):
+    """A memory that differs from one of outlay's in what it makes of a sample."""
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        take_in(self.stats, arm, cost, reward)
+
+
+class Counting(NamedTuple):
+    """A policy with such a memory that compares arms with the leader."""
+
+    slope: float
+
+    def memory(self, arms: int) -> Counted:
+        return Counted(*Pooled.empty(arms))
+
+    def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
+        return low.rate - belief.mean_reward - self.slope
+
+
 class Toll(NamedTuple):
     """A user's law."""
 
@@ -139,6 +159,9 @@ BUILT_IN = {
     "UCBB2": policies.UCBB2(1.5, 1.5),
     "UCBB2C": policies.UCBB2C(1.5, 1.5, 1.0),
     "Frugal": policies.Frugal(),
+    "KLRate": policies.KLRate(),
+    "Thrifty": policies.Thrifty(horizon="unknown"),
+    "Thrifty, told": policies.Thrifty(budget=500.0),
     "Fixed": policies.Fixed(1),
     "RoundRobin": policies.RoundRobin(),
 }

@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 
 import outlay
-from outlay.beliefs import Moments
+from outlay import arms
+from outlay.beliefs import Moments, Opened
 from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu import chunk as chunks
 from outlay.engine.gpu import contest as contests
+from outlay.engine.gpu import hand
+from outlay.engine.gpu import look as looks
 from outlay.engine.gpu import memory as held
-from outlay.engine.gpu.decide import decide_by_score
-from outlay.engine.gpu.plan import Plan, each
+from outlay.engine.gpu.decide import DECIDE
+from outlay.engine.gpu.plan import Plan, compares, each
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
+from outlay.policies.protocol import way_of
 from tests.engine.gpu.examples import (
     BUILT_IN,
     Greedy,
@@ -32,6 +36,17 @@ from tests.engine.gpu.examples import (
 )
 
 
+def part_of(memories: Any, run: int) -> Any:
+    return each(lambda array: array[..., run], memories)
+
+
+def of_hand(memory: Any, mine: hand.Hand, leader: int) -> Any:
+    """A memory of the leader alone, as the compiler makes it."""
+    if isinstance(memory, Opened):
+        return memory._replace(stats=mine.rows, extremes=mine.extremes, usual=mine.usual)
+    return memory._replace(stats=mine.rows, extremes=mine.extremes, pairs=memory.pairs[leader : leader + 1])
+
+
 class Warp:
     """Four threads that go through the loop together, in the interpreter."""
 
@@ -39,6 +54,7 @@ class Warp:
 
     def __init__(self, monkeypatch: Any) -> None:
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
+        self.compare: Any = imported("outlay.engine.gpu.compare")
         self.local, self.lock = threading.local(), threading.Lock()
         self.barrier, self.votes = threading.Barrier(self.LANES, timeout=20), [False] * self.LANES
         self.monkeypatch = monkeypatch
@@ -47,16 +63,20 @@ class Warp:
             local=SimpleNamespace(
                 array=lambda shape, kind: np.full(shape, 123, np.uint64 if kind is np.uint64 else float)
             ),
+            shared=SimpleNamespace(array=lambda shape, kind: np.full(shape, 123.0)),  # to each lane its own
+            threadIdx=SimpleNamespace(x=0),
             any_sync=lambda _, vote: any(self.exchange(vote)),
             ballot_sync=lambda _, vote: sum(voted << i for i, voted in enumerate(self.exchange(vote))),
             popc=int.bit_count,
             atomic=SimpleNamespace(add=self.add),
         )
         for module, name, value in (
-            (self.kernel, "cuda", stub),
-            (self.kernel, "uint64", np.uint64),
-            (self.kernel, "of_run", lambda memories, run: each(lambda array: array[..., run], memories)),
-            (self.kernel, "decide", decide_by_score),
+            *((module, "cuda", stub) for module in (self.kernel, self.compare)),
+            *((module, "uint64", np.uint64) for module in (self.kernel, self.compare)),
+            *((module, "of_run", part_of) for module in (self.kernel, self.compare)),
+            (self.kernel, "decide", lambda policy, *rest: DECIDE[way_of(type(policy)).name](policy, *rest)),
+            (looks, "at_once", lambda policy, *rest: looks.AT_ONCE_OF[way_of(type(policy)).name](policy, *rest)),
+            (hand, "of_hand", of_hand),
             (held, "of_row", lambda memory, row: type(memory)(row)),
             (held, "of_arm", lambda belief, arm: belief._replace(arm=int(arm))),
         ):
@@ -97,7 +117,12 @@ class Warp:
                         patch.setattr(module, name, held.leave)
                     patch.setattr(module, "known_of", held.known_of_there)
                 patch.setattr(self.kernel, "take_in", held.take_in_there)
-            kernel = self.kernel.play_lazily if lazy else self.kernel.play_plainly
+            if not isinstance(chunk.memories, Opened):
+                patch.setattr(hand, "take_usual", hand.nothing_usual)
+                patch.setattr(hand, "put_back_usual", hand.nothing_usual)
+                patch.setattr(looks, "excess_of_fresh", looks.none_is_fresh)
+            lazily = self.compare.play_comparing if compares(task.policy) else self.kernel.play_lazily
+            kernel = lazily if lazy else self.kernel.play_plainly
             chunk.plan.world = Laws(tuple(task.problem.arms))
             chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
             chunk.play(lambda share: None)
@@ -115,6 +140,13 @@ class TestWarp:
             (17, "UCBB1", 13, 50.0),
             (4, "UCBB2", 30, 80.0),
             (2, "UCBM1", 50, 420.0),  # whose memory grows
+            (1, "Frugal", 7, 50.0),
+            (3, "Frugal", 1, 50.0),
+            (3, "Frugal", 1000, 700.0),
+            (20, "Frugal", 100, 500.0),
+            (3, "KLRate", 100, 500.0),
+            (20, "Thrifty", 100, 500.0),
+            (20, "Thrifty, told", 1000, 500.0),
         ],
     )
     def test_lazy_and_plain_play_give_the_same_numbers(self, monkeypatch, arms, policy, limit, budget):
@@ -124,6 +156,15 @@ class TestWarp:
         warp.play(plain, False, 10**6)
         assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
         assert (lazy.passages.cost > budgets).all()
+
+    @pytest.mark.parametrize("policy", ["Frugal", "Thrifty, told"])
+    def test_a_leader_that_refunds_and_one_that_is_free_are_left_as_in_plain_play(self, monkeypatch, policy):
+        warp, refunds = Warp(monkeypatch), arms.Gaussian(0.2, 0.3, 0.8, 0.3)
+        problem = outlay.Problem([refunds, arms.Constant(0.0, 0.1), arms.Gaussian(1.0, 1.2, 0.5, 0.6), refunds])
+        lazy, plain = (task_of(problem, BUILT_IN[policy], [40.0, 120.0], runs=3) for _ in range(2))
+        warp.play(lazy, True, 50)
+        warp.play(plain, False, 10**6)
+        assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
 
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(

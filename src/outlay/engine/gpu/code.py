@@ -18,13 +18,13 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.beliefs import Moments
+from outlay.beliefs import Moments, Opened, Pooled
 from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
 from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import decide, kernel, memory
+from outlay.engine.gpu import compare, decide, hand, kernel, look, memory
 from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.parameters import is_record
 from outlay.policies.protocol import way_of
@@ -61,8 +61,10 @@ def _made_for(arguments: tuple[object, ...], lazy: bool, reach: Reach) -> Kernel
     copies = StandIns(reach)
     for function in copies.functions:
         learn(function)
-    play = kernel.play_lazily if lazy else kernel.play_plainly
-    registers = REGISTERS if lazy and has_moments(type(arguments[2])) else None
+    play: Function = kernel.play_plainly
+    if lazy:
+        play = compare.play_comparing if way_of(type(arguments[1])).name in look.AT_ONCE_OF else kernel.play_lazily
+    registers = REGISTERS if lazy and memory.is_like(type(arguments[2]), Moments, Pooled, Opened) else None
     return _compile(play, signature(arguments, copies.of), registers)
 
 
@@ -196,15 +198,27 @@ def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
 
 
-def has_moments(cls: type) -> bool:
-    """Whether a memory is `Moments`, or something that differs from it in name alone."""
-    ours = [getattr(Moments, name).__code__ for name in ("observe", "belief", "full")]
-    theirs = [getattr(getattr(cls, name, None), "__code__", None) for name in ("observe", "belief", "full")]
-    return ours == theirs and issubclass(cls, Moments)
+def _of_hand(memory: NumbaType, hand: NumbaType, leader: NumbaType) -> Found:  # noqa: ARG001
+    fields = "hand.rows, hand.extremes, memory.pairs[leader : leader + 1]"
+    if hasattr(memory.instance_class, "unopened"):
+        fields = "hand.rows, hand.extremes, hand.usual, memory.order, memory.place, memory.marks"
+    return _made(f"rebuilt(memory, ({fields}))", "memory, hand, leader")
 
 
-def _by_memory(held: Function, there: Function) -> Callable[..., Function]:
-    return lambda memory, *_: held if has_moments(memory.instance_class) else there
+def _by_memory(held: Function, there: Function, ours: type) -> Callable[..., Function]:
+    return lambda mine, *_: held if memory.is_like(mine.instance_class, ours) else there
+
+
+def _at_once(policy: NumbaType, memory: NumbaType, pulls: NumbaType, n: NumbaType, rng: NumbaType) -> Found:  # noqa: ARG001
+    return look.AT_ONCE_OF[way_of(policy.instance_class).name]
+
+
+def _excess_of_fresh(policy: NumbaType, *_: NumbaType) -> Found:
+    return look.excess_of_fresh if hasattr(policy.instance_class, "fresh") else look.none_is_fresh
+
+
+def _next_to_open(memory: NumbaType) -> Found:
+    return look.next_to_open if hasattr(memory.instance_class, "unopened") else look.none_to_open
 
 
 def _turns(half_turns: NumbaType) -> Found:  # noqa: ARG001
@@ -228,16 +242,24 @@ overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
 overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
 overload(memory.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
 overload(turn, strict=False, jit_options=OPTIONS)(_turns)
-for _held, _there in (
-    (memory.pick_up, memory.leave),
-    (memory.put_down, memory.leave),
-    (memory.take_in, memory.take_in_there),
-    (memory.known_of, memory.known_of_there),
+overload(hand.of_hand, strict=False, jit_options=OPTIONS)(_of_hand)
+overload(look.at_once, strict=False, jit_options=OPTIONS)(_at_once)
+overload(look.excess_of_fresh, strict=False, jit_options=OPTIONS)(_excess_of_fresh)
+overload(look.next_to_open, strict=False, jit_options=OPTIONS)(_next_to_open)
+for _held, _there, _ours in (
+    (memory.pick_up, memory.leave, Moments),
+    (memory.put_down, memory.leave, Moments),
+    (memory.take_in, memory.take_in_there, Moments),
+    (memory.known_of, memory.known_of_there, Moments),
+    (hand.take_usual, hand.nothing_usual, Opened),
+    (hand.put_back_usual, hand.nothing_usual, Opened),
 ):
-    overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there))
+    overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, _ours))
     _learnt.add(_held)
-_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, turn}
+_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn}
+_learnt |= {look.at_once, look.excess_of_fresh, look.next_to_open}
 for _function in Reach(
-    kernel.play_plainly, kernel.play_lazily, *decide.DECIDE.values(), Philox.standard_normal, Philox.random
-).functions:
+    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, *decide.DECIDE.values(),
+    *look.AT_ONCE_OF.values(), Philox.standard_normal, Philox.random,
+).functions:  # fmt: skip
     learn(_function)

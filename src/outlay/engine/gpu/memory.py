@@ -9,6 +9,15 @@ from outlay.engine.loop import Floats
 from outlay.policies.protocol import Belief, Memory, MemoryTuple
 
 
+def is_like(cls: type, *ours: type) -> bool:
+    """Whether a memory is one of these, or something that differs from one in name alone."""
+
+    def code(cls: type) -> list[object]:
+        return [getattr(getattr(cls, name, None), "__code__", None) for name in ("observe", "belief", "lead", "full")]
+
+    return any(code(cls) == code(our) and issubclass(cls, our) for our in ours)
+
+
 def of_run(memories: MemoryTuple, run: int) -> MemoryTuple:
     """A run's part of the memories of all runs; the compiler's version is made from their type in `gpu.code`."""
     raise NotImplementedError("only compiled code holds the memories of many runs in one")

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from outlay.beliefs import Opened, Pooled
 from outlay.compiler.records import coerced
 from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.contest import group_size
+from outlay.engine.gpu.look import AT_ONCE_OF
+from outlay.engine.gpu.memory import is_like
 from outlay.engine.gpu.random import key_of
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
-from outlay.policies.protocol import Grows, Policy, way_of
+from outlay.policies.protocol import Grows, Policy, memory_of, way_of
 
 ROOM_TO_GROW = 4  # memories that grow are planned with this part of the free memory
 MOST_LAZY_PULLS = 2**31 - 2  # beyond which the pulls of a bound do not fit into its 32 bits
@@ -44,10 +47,10 @@ class Plan:
 
     @property
     def bounds(self) -> int:
-        """How many bounds a run keeps: one per arm and one per group, if it is played lazily."""
+        """How many bounds a run keeps: one per arm, and one per group of scores, if it is played lazily."""
         arms = len(self.task.problem)
         groups = math.ceil(arms / int(group_size(arms)))
-        return (arms + groups if groups > 1 else arms) if self.lazy else 1
+        return (arms + groups if groups > 1 and not compares(self.task.policy) else arms) if self.lazy else 1
 
     @property
     def bytes_per_run(self) -> int:
@@ -85,8 +88,13 @@ class Plan:
 
 
 def may_be_lazy(policy: Policy) -> bool:
-    """Whether there is a kernel that need not score every arm for it."""
-    return way_of(type(policy)).name == "lazy score"
+    """Whether there is a kernel that need not ask about every arm for it, given room for what that keeps."""
+    return way_of(type(policy)).name == "lazy score" or compares(policy)
+
+
+def compares(policy: Policy) -> bool:
+    """Whether it compares arms with the leader, by a memory that can be held in hand."""
+    return way_of(type(policy)).name in AT_ONCE_OF and is_like(type(memory_of(policy, 1)), Pooled, Opened)
 
 
 def refusal(label: str, reason: str) -> str:
