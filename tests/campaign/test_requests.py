@@ -122,9 +122,9 @@ def test_the_outlook_is_that_of_the_hull() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"requests": 0}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 0"),
     ({"requests": 2.5}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 2.5"),
-    ({"costs": {"c": 1.0}}, "costs of Campaign must be a mapping from names of arms"),
-    ({"costs": [1.0]}, "costs of Campaign must be a mapping from names of arms"),
-    ({"costs": {"a": float("nan")}}, "cost of Campaign must be"),
+    ({"costs": {"c": 1.0}}, "costs of Campaign must be a mapping from every arm"),
+    ({"costs": [1.0]}, "costs of Campaign must be a mapping from every arm"),
+    ({"costs": {"a": float("nan"), "b": 1.0}}, "cost of Campaign must be"),
 ]
 
 

@@ -52,8 +52,8 @@ class Campaign(Asking, Managing, Reading):
         store: None keeps the ledger in memory; "sqlite:///spend.db" and "postgresql://…" keep it permanently.
         name: several campaigns can share a store.
         requests: how many pulls may be made in all; None for any number. With it the policy shares the budget out among
-            them: None then stands for `policies.default(requests=True)`.
-        costs: from names of arms to what they cost on average, where that is known, as from a price list.
+            them: None then stands for `policies.Ration`.
+        costs: from each arm to what it costs on average, where that is known of all, as from a price list.
         mode: "until_exceeded": ask until the budget is crossed, as in the paper; "hard": never cross it, as long as no
             pull costs more than was set aside for it.
         unit: the smallest amount, a decimal number; costs are rounded up to it.

@@ -83,7 +83,7 @@ def _first_pulls(given: int | None, as_in: int) -> int | None:
 def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
     """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
     if policy is None:
-        return policies.default()
+        return policies.Ration() if limits is not None and limits.requests is not None else policies.default()
     name: object = policy
     parameters: Any = {}
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
@@ -114,8 +114,8 @@ def arm_terms(unit: Unit, arms: Arms, costs: Costs) -> tuple[ArmTerms, ...]:
     )
     if len(most) < len(arms):
         raise BadParameter(OWNER, "arms", "different names", list(arms))
-    if not hasattr(costs, "keys") or not set(costs) <= set(most):
-        raise BadParameter(OWNER, "costs", f"a mapping from names of arms ({listed(list(most))}) to mean costs", costs)
+    if not hasattr(costs, "keys") or (costs and set(costs) != set(most)):
+        raise BadParameter(OWNER, "costs", f"a mapping from every arm ({listed(list(most))}) to its mean cost", costs)
     return tuple(arm_term(unit, OWNER, name, max_cost, costs.get(name)) for name, max_cost in most.items())
 
 

@@ -118,3 +118,11 @@ class Bares(Protocol):
 
     def bare(self) -> MemoryTuple:
         """The same without such answers: what it holds then depends on the samples alone."""
+
+
+@runtime_checkable
+class KnowsCosts(Protocol):
+    """A memory that can be told what an arm costs on average."""
+
+    def know_cost(self, arm: int, cost: float, /) -> None:
+        """Take it for the arm's mean cost, whatever its samples say."""

@@ -7,7 +7,7 @@ affair; what memories can do is in `memory_protocol`, and can be imported from h
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
@@ -21,6 +21,7 @@ from outlay.policies.memory_protocol import Belief as Belief
 from outlay.policies.memory_protocol import Deals as Deals
 from outlay.policies.memory_protocol import Grows as Grows
 from outlay.policies.memory_protocol import Imagines as Imagines
+from outlay.policies.memory_protocol import KnowsCosts as KnowsCosts
 from outlay.policies.memory_protocol import Leads as Leads
 from outlay.policies.memory_protocol import Memory as Memory
 from outlay.policies.memory_protocol import MemoryTuple as MemoryTuple
@@ -244,6 +245,13 @@ def with_limits(policy: Policy, budget: float, requests: float | None = None) ->
     limits = {"budget": float(budget), "requests": math.inf if requests is None else float(requests)}
     told = {name: limit for name, limit in limits.items() if limit < math.inf and _asks_for(policy, name)}
     return cast("Policy", cast("Any", policy)._replace(**told)) if told else policy
+
+
+def with_costs(policy: Policy, costs: Sequence[float] | None) -> Policy:
+    """The policy, told what each arm costs on average, where it asks for that and it is known."""
+    if costs is None or parameters_of(policy).get("costs", costs) is not None:
+        return policy
+    return cast("Policy", cast("Any", policy)._replace(costs=np.array(costs)))
 
 
 def _asks_for(policy: Policy, limit: str) -> bool:

@@ -1,15 +1,14 @@
 """What is to be expected of a campaign whose requests are counted: the prices it plans with, and how it may end."""
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.prices import NOTHING, prices
-
-if TYPE_CHECKING:
-    from outlay.campaign.ledger.state import State
 
 NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
 
@@ -20,7 +19,7 @@ class Outlook(NamedTuple):
     `price` is what one more unit of money would bring, `worth` what one more request would. What is left is best spent
     on `low` and `high`, with the `share` of the requests that are left for `high`: None for an arm stands for serving
     nothing, or for the end of the hull. `reward` is expected at the end, in all, and `reward_low` to `reward_high` is a
-    95 % interval by the normal law; None where the policy keeps no variances, or an arm of the mix has one sample.
+    95 % interval by the normal law; None where an arm of the mix has one sample, or an older version opened the ledger.
     """
 
     price: float
@@ -33,7 +32,7 @@ class Outlook(NamedTuple):
     reward_high: float | None
 
 
-def outlook_of(state: "State") -> Outlook | None:
+def outlook_of(state: State) -> Outlook | None:
     """The outlook, once an arm has been paid for; None where requests are neither limited nor forecast."""
     horizon = state.horizon
     known = [arm.pulls > 0 for arm in state.arms]
@@ -49,7 +48,7 @@ def outlook_of(state: "State") -> Outlook | None:
     flying = sum(arm.in_flight * rewards[i] for i, arm in enumerate(state.arms) if arm.in_flight and known[i])
     ahead = left * sum(part * rewards[arm] for arm, part in mix.items())
     expected = float(state.reward + flying + ahead)
-    spread = _spread(state, mix, left)
+    spread = _spread(state.arms, mix, left)
     name = [arm.name for arm in state.arms]
     return Outlook(
         found.price,
@@ -76,14 +75,12 @@ def _mix(costs: Vector, low: int, high: int, per_request: float) -> dict[int, fl
     return {high: share} if low == NOTHING else {low: 1.0 - share, high: share}
 
 
-def _spread(state: "State", mix: dict[int, float], left: int) -> float | None:
+def _spread(arms: Sequence[Arm], mix: dict[int, float], left: int) -> float | None:
     """The standard deviation of what the rest brings: of its outcomes, and of the means that are not known better."""
-    memory, variance = getattr(state.learner, "memory", None), 0.0
-    for arm, part in mix.items():
-        belief: Any = None if memory is None else memory.belief(arm)
-        pulls = getattr(belief, "pulls", 0)
-        if pulls < 2 or not hasattr(belief, "var_reward"):
+    variance = 0.0
+    for arm, part in ((arms[k], part) for k, part in mix.items()):
+        if arm.pulls < 2 or arm.squares is None:
             return None
-        one = float(belief.var_reward) * pulls / (pulls - 1)
-        variance += left * part * one + (left * part) ** 2 * one / pulls
+        one = max(0.0, arm.squares - arm.reward * arm.reward / arm.pulls) / (arm.pulls - 1)
+        variance += left * part * one + (left * part) ** 2 * one / arm.pulls
     return math.sqrt(variance)

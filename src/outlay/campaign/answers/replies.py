@@ -91,9 +91,9 @@ class Status(NamedTuple):
     """How a campaign stands; spent + reserved + left = budget.
 
     `phase` is "open", "paused", "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or
-    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of `requests`, if there
-    is a limit to them, `used` are those of pulls that were asked for and not voided; `expected` is how many are to be
-    used in all, as far as somebody said (`expect`), and `outlook` what that comes to.
+    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of the
+    `requests`, if limited, those of pulls that were asked for and not voided are `used`; `expected` is how many
+    are to be used in all, as far as somebody said (`expect`), and `outlook` what that comes to.
     """
 
     name: str

@@ -11,7 +11,7 @@ from outlay.campaign.ledger.agreement import LONGEST, check_opening
 from outlay.campaign.ledger.chain import link
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.state import Arm, Decision, State
+from outlay.campaign.ledger.state import Arm, Decision, State, mean_costs
 from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.errors import StoreError
 from outlay.policies import named
@@ -49,9 +49,9 @@ def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
 
 def _opened(event: e.Opened, policy: Policy | None) -> State:
     policy = checked_policy(event, policy)
-    arms = [Arm(terms.name, terms.max_cost, terms.mean_cost) for terms in event.arms]
+    arms = [Arm.agreed(terms, event.terms.format) for terms in event.arms]
     budget = Unit.named(event.terms.unit).amount(event.budget)
-    learner = None if policy is None else Learner(policy, len(arms), budget, event.requests)
+    learner = None if policy is None else Learner(policy, len(arms), budget, event.requests, mean_costs(arms))
     if learner:
         learner.shuffle(Stream(event.terms.seed, ORDER))
     return State(event, arms, learner)
@@ -142,8 +142,8 @@ def _reopen(state: State, more: bool) -> None:
 
 def _added(state: State, event: e.Added, record: e.Record) -> None:
     if state.learner:
-        state.learner.widen(Stream(state.terms.seed, record.seq))
-    state.add(Arm(event.arm.name, event.arm.max_cost, event.arm.mean_cost))
+        state.learner.widen(Stream(state.terms.seed, record.seq), event.arm.mean_cost)
+    state.add(Arm.agreed(event.arm, state.terms.format))
 
 
 def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
@@ -205,7 +205,10 @@ def _count(
     more = cost - (instead.cost if instead else 0)
     arm.spent += more
     state.spent += more
-    arm.reward += reward - (instead.reward if instead else 0.0)
+    before = instead.reward if instead else 0.0
+    arm.reward += reward - before
+    if arm.squares is not None:
+        arm.squares += reward * reward - before * before
     return place
 
 

@@ -28,6 +28,7 @@ from outlay.policies.protocol import (
     Deals,
     Grows,
     Imagines,
+    KnowsCosts,
     Memory,
     Narrows,
     Opens,
@@ -39,21 +40,25 @@ from outlay.policies.protocol import (
     checked_policy,
     wants_requests,
     way_of,
+    with_costs,
     with_limits,
 )
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 
 
+Costs = Sequence[float]  # the mean cost of each arm
 Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
 
 
 class Learner:
     """A policy and its memory; `arms` are indices, money is a float."""
 
-    def __init__(self, policy: Policy, arms: int, budget: float, requests: int | None = None) -> None:
+    def __init__(
+        self, policy: Policy, arms: int, budget: float, requests: int | None = None, costs: Costs | None = None
+    ) -> None:
         self.given = checked_policy("Campaign", "policy", policy, arms)
-        self.memory = checked_memory("Campaign", policy, arms)
+        self.memory = checked_memory("Campaign", with_costs(policy, costs), arms)
         way = way_of(type(policy))
         self._kind, self._opening = way.kind, way.name == "opening"
         if self._opening and not isinstance(self.memory, Narrows):
@@ -68,8 +73,8 @@ class Learner:
 
     def shuffle(self, stream: Stream) -> None:
         """Draw the order in which arms are opened, where the policy opens them one by one."""
-        if self._opening:
-            cast("Opens", self.memory).shuffle(cast("np.random.Generator", stream))
+        if isinstance(self.memory, Opens):
+            self.memory.shuffle(cast("np.random.Generator", stream))
 
     def observe(self, arm: int, cost: float, reward: float, stream: Stream) -> None:
         """Learn one sample."""
@@ -116,9 +121,11 @@ class Learner:
         if not isinstance(self.memory, Widens):
             raise BadParameter("add_arm", "policy", "one whose memory has a method widened", self.given)
 
-    def widen(self, stream: Stream) -> None:
-        """Make room for another arm, which takes a random place among those that are not open."""
+    def widen(self, stream: Stream, cost: float | None = None) -> None:
+        """Make room for another arm of this mean cost, if it is known; its place among those not open is random."""
         self.memory = self.memory.widened()
+        if cost is not None and isinstance(self.memory, KnowsCosts):
+            self.memory.know_cost(len(self.pulls), cost)
         if isinstance(self.memory, Deals):
             self.memory.deal_in(cast("np.random.Generator", stream))
         self.pulls = np.append(self.pulls, 0)

@@ -4,6 +4,8 @@ MessagePack keeps floats bit for bit, and nothing is pickled. A snapshot is neve
 that cannot be read, or was written by another version, is passed over and the events are folded from the start.
 """
 
+from collections.abc import Iterator
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -13,7 +15,8 @@ from outlay._version import __version__
 from outlay.campaign.ledger.events import Opened
 from outlay.campaign.ledger.fold import checked_policy
 from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.state import Arm, Decision, Ending, State
+from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_costs
+from outlay.parameters import is_record
 from outlay.policies.protocol import Bares, Policy
 
 SUM = 4  # bytes of a checksum, before the snapshot
@@ -58,10 +61,13 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
 def dump(state: State) -> bytes | None:
     """The state as bytes; None where it has no learner, or one whose memory is not made of arrays of numbers."""
     learner = state.learner
-    if learner is None or not all(map(_is_plain, learner.memory)):
+    if learner is None:
         return None
     known = learner.memory.bare() if isinstance(learner.memory, Bares) else learner.memory
-    memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in known]
+    fields = list(_fields(known))
+    if not all(map(_is_plain, fields)):
+        return None
+    memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in fields]
     body = msgspec.msgpack.encode(
         _Snapshot(
             *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
@@ -107,14 +113,29 @@ def version_of(body: bytes) -> str | None:
 def _learner(policy: Policy, kept: _Snapshot, state: State) -> Learner:
     known = kept.knowledge
     budget = state.unit.amount(kept.budget)
-    learner = Learner(policy, len(kept.arms), budget, state.horizon)
+    learner = Learner(policy, len(kept.arms), budget, state.horizon, mean_costs(kept.arms))
     arrays = (np.frombuffer(array.data, array.dtype).reshape(array.shape).copy() for array in known.memory)
-    learner.memory = tuple.__new__(type(learner.memory), arrays)
+    learner.memory = _filled(learner.memory, iter(arrays))
     learner.pulls = np.array(known.pulls, np.int64)
     learner.totals = np.array(known.totals).reshape(-1, 2)
     learner.elsewhere = known.elsewhere
     learner.set_limits(budget, state.horizon)
     return learner
+
+
+def _fields(memory: Any) -> Iterator[Any]:
+    """What a memory is made of, and what memories in it are made of."""
+    for field in memory:
+        if is_record(field):
+            yield from _fields(field)
+        else:
+            yield field
+
+
+def _filled(memory: Any, arrays: Iterator[Any]) -> Any:
+    """The same kind of memory, made of these arrays."""
+    fields = [_filled(field, arrays) if is_record(field) else next(arrays) for field in memory]
+    return tuple.__new__(type(memory), fields)
 
 
 def _is_plain(field: object) -> bool:

@@ -1,5 +1,6 @@
 """Where a campaign stands: the fold of its events."""
 
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import Literal
 
@@ -63,11 +64,23 @@ class Arm(msgspec.Struct):
     samples: int = 0  # that were learned from, here or elsewhere
     heard: int = 0  # costs that somebody told, here or elsewhere, corrections included
     dearest: int = 0  # the largest of them
+    squares: float | None = None  # the sum of the squares of rewards; None in ledgers of the second format and before
+
+    @classmethod
+    def agreed(cls, terms: ArmTerms, rules: int) -> "Arm":
+        """The arm before its first pull, in a ledger of this format."""
+        return cls(terms.name, terms.max_cost, terms.mean_cost, squares=0.0 if rules > 2 else None)
 
     @property
     def terms(self) -> ArmTerms:
         """What was agreed about it."""
         return ArmTerms(self.name, self.max_cost, self.mean_cost)
+
+
+def mean_costs(arms: Sequence[Arm]) -> list[float] | None:
+    """What each arm costs on average, where that was said of all."""
+    known = [arm.mean_cost for arm in arms if arm.mean_cost is not None]
+    return known if len(known) == len(arms) else None
 
 
 class State:

@@ -16,18 +16,19 @@ from outlay.engine.gpu.kernel import WARP, Standings, added, close_stream, count
 from outlay.engine.gpu.look import FEWEST, FIRST_SPAN, NOBODY, Look, look
 from outlay.engine.gpu.memory import of_run
 from outlay.engine.gpu.random import Philox
-from outlay.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Counts, Floats, Passages
+from outlay.engine.limits import Counts, Limits
+from outlay.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Passages
 from outlay.policies.protocol import Compared, MemoryTuple
 
 PATIENCE = 64  # missed pulls in a warp that are worth a look (measured)
 
 
 def play_comparing(
-    world: Arms, policy: Compared, memories: MemoryTuple, state: Standings, passages: Passages, budgets: Floats,
+    world: Arms, policy: Compared, memories: MemoryTuple, state: Standings, passages: Passages, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls, comparing arms only where that may change the choice."""
-    run = cuda.grid(1)
+    run, budgets, requests = cuda.grid(1), limits.budgets, limits.requests
     words, normals = cuda.local.array(5, uint64), cuda.local.array(2, float64)
     rows, extremes, usual = (
         cuda.local.array((2, 8), float64),
@@ -44,7 +45,7 @@ def play_comparing(
     earned, earned_low = state.totals[EARNED, run], state.totals[EARNED_LOW, run]
     stop = min(n + limit, cap)
     going = passed < len(budgets) and n < stop and not memory.full()
-    budget = budgets[min(passed, len(budgets) - 1)]
+    budget, request = budgets[min(passed, len(budgets) - 1)], requests[min(passed, len(budgets) - 1)]
     # ready: the arm is to be pulled; held: it is the leader, in hand, and may be for some time.
     arm, count, ready, held = 0, pulls[0], False, False
     leader, runner_up, doubtful, reach, span = NOBODY, 0.0, 0, FEWEST, FIRST_SPAN
@@ -73,12 +74,13 @@ def play_comparing(
                 n += 1
                 spent, spent_low = added(spent, spent_low, cost)
                 earned, earned_low = added(earned, earned_low, reward)
-                if spent > budget or not ready:
+                if spent > budget or n >= request or not ready:
                     pulls[arm] = count
-                while passed < len(budgets) and spent > budgets[passed]:
+                while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed]):
                     note(passages, run, passed, pulls, spent, earned)
                     passed += 1
-                    budget = budgets[min(passed, len(budgets) - 1)]
+                    last_one = min(passed, len(budgets) - 1)
+                    budget, request = budgets[last_one], requests[last_one]
                 going = passed < len(budgets) and n < stop and not memory.full()
             if not cuda.any_sync(WARP, going and ready):
                 break
@@ -91,4 +93,5 @@ def play_comparing(
     state.totals[EARNED, run], state.totals[EARNED_LOW, run] = earned, earned_low
     close_stream(rng, state, run)
     troubled = n >= cap or memory.full()
-    count_in(tally, passed == len(budgets), troubled, spent, earned, budgets[len(budgets) - 1])
+    used = max(spent / budgets[len(budgets) - 1], n / requests[len(budgets) - 1])
+    count_in(tally, passed == len(budgets), troubled, spent, earned, used)

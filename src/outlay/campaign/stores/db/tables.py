@@ -62,6 +62,7 @@ arm = Table(
     Column("samples", _Big, nullable=False),
     Column("heard", _Big, nullable=False),
     Column("dearest", _Big, nullable=False),
+    Column("squares", Float(53)),  # NULL in ledgers of the second format and before
     sqlite_with_rowid=False,
 )
 

@@ -24,6 +24,9 @@ class CampaignRow(msgspec.Struct):
     budget: int
     paused: bool
     ended: Ending | None
+    requests: int | None
+    used: int
+    forecast: int | None
     head: str | None
 
 

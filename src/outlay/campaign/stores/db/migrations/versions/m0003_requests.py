@@ -1,4 +1,4 @@
-"""Requests beside money: how many there are, how many are used and expected, and what an arm costs on average."""
+"""Requests beside money: how many there are, used and expected; what an arm costs on average, how its rewards vary."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,6 +13,7 @@ def upgrade() -> None:
     op.add_column("campaign", sa.Column("used", sa.BigInteger(), nullable=False, server_default="0"))
     op.add_column("campaign", sa.Column("forecast", sa.BigInteger()))
     op.add_column("arm", sa.Column("mean_cost", sa.Float(53)))
+    op.add_column("arm", sa.Column("squares", sa.Float(53)))
     event, campaign = (
         sa.table("event", sa.column("campaign"), sa.column("body")),
         sa.table("campaign", sa.column("id"), sa.column("used")),
