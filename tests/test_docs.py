@@ -5,11 +5,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from outlay.compiler.dispatch import CannotCompile
+from outlay.errors import InterpretedWarning
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+POLICIES = "add-a-policy.md"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -17,8 +22,26 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
 
 
+def refuse(*_: Any) -> None:
+    raise CannotCompile("it takes seconds for each policy of the page")
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.name == POLICIES:
+        monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
+        with pytest.warns(InterpretedWarning):
+            run_examples(page, tmp_path, monkeypatch)
+    else:
+        run_examples(page, tmp_path, monkeypatch)
+
+
+@pytest.mark.soak
+def test_the_policies_of_the_guide_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_examples(ROOT / "docs" / POLICIES, tmp_path, monkeypatch)
+
+
+def run_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {"__name__": "__main__"}
     for number, block in enumerate(blocks(page, "python")):

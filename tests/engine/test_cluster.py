@@ -162,6 +162,7 @@ def test_mistakes_are_told_as_threads_tell_them(client: Any, name: str) -> None:
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.soak  # it waits for six workers to start
 def test_a_chunk_that_kills_every_worker_is_given_up(client: Any) -> None:
     """And what runs interpreted is said here, once."""
     given_up = r"the dask cluster gave up a chunk of runs \(KilledWorker\): see its logs; .*"
@@ -220,6 +221,7 @@ def test_without_a_cluster_one_is_made_and_closed(fresh_python: Callable[..., Co
     assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "nothing")).stdout == "equal\n"
 
 
+@pytest.mark.soak  # it waits until the workers play
 def test_ctrl_c_ends_the_workers_and_returns(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
     assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "interrupt")).stdout == "interrupted\n"
 

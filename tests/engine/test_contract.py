@@ -209,11 +209,11 @@ class TestFrugalWithABound(PolicyContract):
     policy = policies.Frugal(reward_bound=4.0)
 
 
-class TestKLRate(PolicyContract):
+class TestKLRate(CompiledInSoak):
     policy = policies.KLRate()
 
 
-class TestKLRateOfSamples(PolicyContract):
+class TestKLRateOfSamples(CompiledInSoak):
     policy = policies.KLRate("half", "sample")
 
 

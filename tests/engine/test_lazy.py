@@ -133,7 +133,7 @@ INVERTED = [fieller, catoni_rate, fieller_known, bernstein_rate, median_rate, om
 RARELY = [ucb_b2, ucb_b2c, *INVERTED[1:]]
 
 
-@pytest.mark.parametrize("runs", [500, pytest.param(3_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("runs", [200, pytest.param(3_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     "make", [ucb_b1, ucb_m1, steps, fieller, *(pytest.param(make, marks=pytest.mark.soak) for make in RARELY)]
 )

@@ -49,7 +49,7 @@ class Thompson(NamedTuple):
 
 
 # Every class of policies is a compilation for MIX, of seconds: these are scored, or choose, as the others do.
-RARELY = ("B2", "B2C", "uniform")
+RARELY = ("M1", "M1 certain costs", "B2", "B2C", "uniform")
 
 
 def everyone(problem: Problem, soak: bool = False) -> dict[str, Any]:

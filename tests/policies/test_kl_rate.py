@@ -91,7 +91,7 @@ def edge_belief(rng: np.random.Generator) -> PooledBelief:
     return PooledBelief(0, pulls, edge(rng), edge(rng), edge(rng, False), edge(rng, False), edge(rng), pairs)
 
 
-@pytest.mark.parametrize("kind", [KLRate, Frugal])
+@pytest.mark.parametrize("kind", [pytest.param(KLRate, marks=pytest.mark.soak), Frugal])
 def test_compiled_equals_interpreted_and_never_nan(kind: Any) -> None:
     """For beliefs and leads of every size and sign, whether samples could give them or not; one lead, or a box."""
     rng, excess, finite = np.random.default_rng(7), compiled(kind.excess), 0

@@ -105,11 +105,11 @@ class PolicyContract:
         """At every pull of some runs, the arm that the engine finds is that of a full scan."""
         if not self._way.lazy:
             return
-        for seed in range(12):
+        for seed in range(len(_SCALES)):
             rng = np.random.default_rng(seed)
             memory, pulls, scratch = self._memory(), np.zeros(self.arms, np.int64), Scratch.start(self.arms)
             forget(scratch)
-            means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed % len(_SCALES)]
+            means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed]
             for n in range(400):
                 if self._way.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)

@@ -117,7 +117,7 @@ def compiled_for(monkeypatch: pytest.MonkeyPatch) -> Any:
     return compiled_for
 
 
-EVERY_DAY = ("UCBB1", "Frugal")  # lazily, by comparisons; below by choice and by chance. PTX takes seconds each
+EVERY_DAY = ("UCBB1",)  # lazily; below by choice. PTX takes seconds each
 RARELY = tuple(name for name in BUILT_IN if name not in EVERY_DAY)
 
 
@@ -129,7 +129,7 @@ class TestCompiled:
             *(pytest.param(gaussians(3), BUILT_IN[name], id=name) for name in EVERY_DAY),
             *(pytest.param(gaussians(3), BUILT_IN[name], id=name, marks=pytest.mark.soak) for name in RARELY),
             pytest.param(MIXED, policies.RoundRobin(), id="every law"),
-            pytest.param(gaussians(2), Thompson(0.5), id="randomised"),
+            pytest.param(gaussians(2), Thompson(0.5), id="randomised", marks=pytest.mark.soak),
             pytest.param(outlay.Problem([Toll(1.0, 1.0)]), Discounted(0.5, 1, 2), id="user's own, names of verbs"),
             pytest.param(gaussians(2), Remembering(0.5), id="nested memory"),
         ],

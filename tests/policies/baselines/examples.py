@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from outlay.policies import baselines as b
 
 SCORED: list[Any] = [
@@ -45,3 +47,8 @@ CHOOSING: list[Any] = [
     b.PDBwK(2.0, 3.0, factor=0.5, budget=500.0),
 ]
 ALL = [*SCORED, *WITH_MEMORY, *SAMPLED, *CHOOSING]
+
+
+def some(policies: list[Any]) -> list[Any]:
+    """Every third of them, and the rest in `make soak`: for tests that compile each."""
+    return [pytest.param(policy, marks=() if i % 3 == 0 else pytest.mark.soak) for i, policy in enumerate(policies)]

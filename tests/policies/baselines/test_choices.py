@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 from tests.policies.baselines import slow
-from tests.policies.baselines.examples import CHOOSING
+from tests.policies.baselines.examples import CHOOSING, some
 
 import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay.beliefs import Belief, Moments
@@ -47,7 +47,7 @@ def tables(seed: int, pulls: int = 300, arms: int = 4) -> list[NDArray[np.float6
     return [(inside > 0.4).astype(float), inside, 0.8 + rng.standard_normal((pulls, arms, 2))]
 
 
-@pytest.mark.parametrize("policy", CHOOSING, ids=repr)
+@pytest.mark.parametrize("policy", some(CHOOSING), ids=repr)
 def test_compiled_runs_equal_interpreted_ones(policy: Any) -> None:
     fast = compiled_play(policy)
     for seed, table in enumerate([*tables(0), *tables(1)]):

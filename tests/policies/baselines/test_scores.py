@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 from tests.policies.baselines import slow
-from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY
+from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY, some
 from tests.policies.test_scores import beliefs, moments_of
 
 from outlay.beliefs import Belief
@@ -94,7 +94,7 @@ def test_robust_scores_equal_the_slow_twins(seed: int) -> None:
     assert finite > 50
 
 
-@pytest.mark.parametrize("policy", SCORED, ids=repr)
+@pytest.mark.parametrize("policy", some(SCORED), ids=repr)
 def test_compiled_equals_interpreted_and_never_nan(policy: Any) -> None:
     score = compiled(type(policy).score)
     for belief, log_n in beliefs(np.random.default_rng(7), 2000):
