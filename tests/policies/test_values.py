@@ -40,6 +40,12 @@ GIVEN: dict[str, dict[str, Any]] = {
     "BTS": BOUNDS,
     "CUCB": {"alpha": 1.0, **BOUNDS},
     "IUCB": {"alpha": 1.0, **BOUNDS},
+    "Ration": {"costs": [1.0, 2.0], "reward_bound": 3.0, "budget": 50.0, "requests": 100.0},
+    "LPGreedy": {"budget": 50.0, "requests": 100.0},
+    "LPEpsilonFirst": {"budget": 50.0, "requests": 100.0, "epsilon": 0.2},
+    "LPUCB": {"budget": 50.0, "requests": 100.0, "alpha": 0.5},
+    "LPThompson": {"budget": 50.0, "requests": 100.0, "scale": 0.5},
+    "PDBwKRequests": {"budget": 50.0, "requests": 100.0, **BOUNDS},
     "KUBE": {"reward_bound": 3.0, "budget": 50.0},
     "MUCB": {"alpha": 1.0, **BOUNDS},
     "UCBAIR": {"beta": 0.5, "explore": 0.25, "bound": 3.0},
@@ -200,8 +206,10 @@ def test_a_named_tuple_of_a_user_is_a_policy() -> None:
 
 def test_a_budget_is_asked_for_by_name() -> None:
     asking = {name for name in policies.BY_NAME if wants_budget(made(name))}
-    assert asking == {"EpsilonFirst", "KUBE", "PDBwK"}
+    two = {"Ration", "LPGreedy", "LPEpsilonFirst", "LPUCB", "LPThompson", "PDBwKRequests"}
+    assert asking == {"EpsilonFirst", "KUBE", "PDBwK"} | two
     for name in asking:
-        assert made(name)._replace(budget=9).arguments() == {**GIVEN[name], "budget": 9.0}
+        told = made(name)._replace(budget=9).arguments()
+        assert {key: plain(value) for key, value in told.items()} == {**GIVEN[name], "budget": 9.0}
         with pytest.raises(BadParameter, match=f"^budget of {name} must be > 0; got 0"):
             made(name)._replace(budget=0)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from outlay.beliefs import Lead, Points, price_of
 from outlay.checks import Vector
@@ -13,7 +14,7 @@ from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
 from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
 from outlay.formulas.prices import Prices
 from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, to_open
-from outlay.parameters import Array, Parameters, array, derived, number
+from outlay.parameters import Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 SLOPE = 0.33  # Thrifty's
@@ -56,7 +57,7 @@ class Ration(Parameters):
     Reference: docs/requests.md.
     """
 
-    costs: Array = array(default=None)
+    costs: ArrayLike | None = array(default=None)
     reward_bound: float | None = number(default=None, above=0)
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)

@@ -15,10 +15,15 @@ from outlay.policies.baselines.gaussian_thompson import GaussianThompson
 from outlay.policies.baselines.greedy import Greedy
 from outlay.policies.baselines.i_ucb import IUCB
 from outlay.policies.baselines.kube import KUBE
+from outlay.policies.baselines.lp_epsilon_first import LPEpsilonFirst
+from outlay.policies.baselines.lp_greedy import LPGreedy
+from outlay.policies.baselines.lp_thompson import LPThompson
+from outlay.policies.baselines.lp_ucb import LPUCB
 from outlay.policies.baselines.m_ucb import MUCB
 from outlay.policies.baselines.omega_star_ucb import OmegaStarUCB
 from outlay.policies.baselines.omega_ucb import OmegaUCB
 from outlay.policies.baselines.pd_bwk import PDBwK
+from outlay.policies.baselines.pd_bwk_requests import PDBwKRequests
 from outlay.policies.baselines.robust_median import RobustUCBMedian
 from outlay.policies.baselines.robust_truncated import RobustUCBTruncated
 from outlay.policies.baselines.root_greedy import RootGreedy
@@ -33,6 +38,7 @@ __all__ = [
     "CUCB",
     "IUCB",
     "KUBE",
+    "LPUCB",
     "MUCB",
     "UCBAIR",
     "UCBBV1",
@@ -43,9 +49,13 @@ __all__ = [
     "FractionalKUBE",
     "GaussianThompson",
     "Greedy",
+    "LPEpsilonFirst",
+    "LPGreedy",
+    "LPThompson",
     "OmegaStarUCB",
     "OmegaUCB",
     "PDBwK",
+    "PDBwKRequests",
     "RobustUCBMedian",
     "RobustUCBTruncated",
     "RootGreedy",

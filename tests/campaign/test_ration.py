@@ -1,0 +1,45 @@
+"""Ration in a campaign's learner: with the fields filled in, pulls under way imagined, the choices of a plain run."""
+
+import numpy as np
+
+from outlay.beliefs import Points
+from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.stream import Stream
+from outlay.formulas.choose import Now, log_of
+from outlay.policies import Ration
+
+ARMS = [(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)]
+
+
+def test_the_choices_of_a_plain_run() -> None:
+    """Costs are told, so that nothing is drawn; the learner keeps the books that the policy is asked with."""
+    policy = Ration(costs=[cost for cost, _ in ARMS], requests=300)
+    learner, stream = Learner(policy, 3, 75.0), Stream(0, 0)
+    told, memory = policy._replace(budget=75.0), policy.memory(3)
+    rng, spent = np.random.default_rng(0), 0.0
+    for n in range(300):
+        arm = learner.choose([0, 1, 2], {}, spent, stream)
+        assert arm == told.choose(memory, Now(n, log_of(n), spent), np.random.default_rng(0)), n
+        cost, reward = ARMS[arm][0], float(rng.random() < ARMS[arm][1])
+        learner.observe(arm, cost, reward, stream)
+        memory.observe(arm, cost, reward)
+        spent += cost
+    assert 70.0 < spent <= 76.0
+
+
+def test_pulls_under_way_count_as_made() -> None:
+    """A hundred asks at once are mixed as a hundred pulls would be, and nothing of that is learned."""
+    learner, stream, under_way = Learner(Ration(requests=400), 3, 100.0), Stream(1, 0), dict[int, int]()
+    for arm, (cost, reward) in enumerate(ARMS):
+        for _ in range(20):
+            learner.observe(arm, cost, reward, stream)
+    spent = 20 * sum(cost for cost, _ in ARMS)
+    before = learner.memory.costs.copy(), learner.memory.pulls.copy()
+    for _ in range(100):
+        arm = learner.choose([0, 1, 2], under_way, spent, stream)
+        under_way[arm] = under_way.get(arm, 0) + 1
+        spent += ARMS[arm][0]
+    assert isinstance(learner.memory, Points)
+    assert all(np.array_equal(one, other) for one, other in zip(before, learner.memory[2:0:-1], strict=True))
+    assert under_way.get(0, 0) > 20
+    assert under_way.get(1, 0) > 20
