@@ -312,7 +312,7 @@ class Twin:
         return self._set_paused(True, now)
 
     def _resume(self, command: c.Resume, now: int, _: Any) -> str:
-        if self.ended == "closed" and (self.terms.format > 2 or not self.paused):
+        if self.ended == "closed" and self.terms.format > 2:
             return CONFLICT
         return self._set_paused(False, now)
 

@@ -17,14 +17,17 @@ from outlay.engine import loop
 from outlay.engine.limits import Limits
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
-from outlay.policies.protocol import Opens, checked_policy, memory_of, wants_budget, with_limits
+from outlay.policies.protocol import Opens, checked_policy, memory_of, wants_budget, wants_requests, with_limits
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
 ARMS = 4
 ROWS = 64
 BUDGETS = {"narrow": 240.0, "wide": 120.0, "refunds": 60.0}
-BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"}
+REQUESTS = 260
+BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"} | {
+    name for name in policies.BY_NAME if name.startswith("LP")
+}
 UNMOVED = {"Fixed", "RoundRobin", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
 NARROW = 1 / 512  # variances as small as this let the paper's policies judge after a few hundred pulls
 CANDIDATES = [
@@ -44,6 +47,8 @@ CANDIDATES = [
     policies.Thrifty(),
     policies.Thrifty(slope=1.0, horizon="unknown"),
     policies.Wary(),
+    policies.Ration(),
+    b.PDBwKRequests(),
     b.BKLUCB([0.5, 0.75, 1.0, 1.5]),
 ]
 
@@ -105,12 +110,18 @@ def outcomes(kind: str) -> NDArray[np.float64]:
     return np.round(pairs * 512) / 512
 
 
+def requests_for(policy: Any) -> int | None:
+    return REQUESTS if wants_requests(policy) else None
+
+
 def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
-    policy, memory, run = with_limits(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    requests = requests_for(policy)
+    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.Standing.start(ARMS)
     if isinstance(memory, Opens):
         memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
-    out, limits = (np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)), Limits.of(np.array([budget]), None)
+    out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
+    limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
     while not run.marks[loop.PASSED]:
         loop.advance(
             rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, limits.budgets, limits.requests,
@@ -122,7 +133,8 @@ def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
 
 def played(policy: Any, tape: Tape, budget: float, order: Any = None) -> None:
     """The same through a campaign, which may be given the order in which arms are opened."""
-    campaign = Campaign(arms=[str(arm) for arm in range(ARMS)], budget=budget, policy=policy, propensity_draws=0)
+    names, requests = [str(arm) for arm in range(ARMS)], requests_for(policy)
+    campaign = Campaign(names, budget, policy, propensity_draws=0, requests=requests)
     if order is not None:
         memory = cast("Any", campaign)._ledger.state().learner.memory
         memory.order[:], memory.place[:] = order, np.argsort(order)

@@ -247,7 +247,7 @@ def _pause(state: State) -> Ruling:
 
 
 def _resume(state: State) -> Ruling:
-    if state.ended == "closed" and (state.terms.format > 2 or not state.paused):
+    if state.ended == "closed" and state.terms.format > 2:
         raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
     return [e.Resumed()] if state.paused else [], None
 

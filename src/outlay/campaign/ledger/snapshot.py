@@ -52,8 +52,8 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     arms: list[Arm]
     pending: list[Decision]
     knowledge: _Knowledge
+    used: int  # without a default: snapshots of before have not counted it, and are passed over
     requests: int | None = None
-    used: int = 0
     forecast: int | None = None
     untold: dict[int, int] = {}  # not written where it is empty, as in snapshots of the second format
 
@@ -73,7 +73,7 @@ def dump(state: State) -> bytes | None:
             *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
             *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
             _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
-            *(state.requests, state.used, state.forecast, state.untold),
+            *(state.used, state.requests, state.forecast, state.untold),
         )
     )
     return _sum(body) + body

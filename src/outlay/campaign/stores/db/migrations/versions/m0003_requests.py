@@ -5,13 +5,14 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
+BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
     """Make room for them. Pulls of before count as requests, too, where they were not voided."""
-    op.add_column("campaign", sa.Column("requests", sa.BigInteger()))
-    op.add_column("campaign", sa.Column("used", sa.BigInteger(), nullable=False, server_default="0"))
-    op.add_column("campaign", sa.Column("forecast", sa.BigInteger()))
+    op.add_column("campaign", sa.Column("requests", BIG))
+    op.add_column("campaign", sa.Column("used", BIG, nullable=False, server_default="0"))
+    op.add_column("campaign", sa.Column("forecast", BIG))
     op.add_column("arm", sa.Column("mean_cost", sa.Float(53)))
     op.add_column("arm", sa.Column("squares", sa.Float(53)))
     event, campaign = (
