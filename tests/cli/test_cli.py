@@ -39,7 +39,8 @@ QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
 def stand_in(monkeypatch):
     """In place of the simulator and of the report: results of the right shape at once, and a page."""
 
-    def simulate(problem, policies, *, budget, runs, seed, workers):
+    def simulate(problem, policies, *, budget, requests, mode, runs, seed, workers):
+        assert (requests, mode) == (None, "until_exceeded"), "as nothing else was asked for"
         shape = (len(policies), runs, 2)
         pulls = np.ones((*shape, len(problem)), np.int64)
         ones = np.ones(shape)

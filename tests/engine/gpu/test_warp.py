@@ -166,6 +166,20 @@ class TestWarp:
         warp.play(plain, False, 10**6)
         assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
 
+    @pytest.mark.parametrize("policy", ["UCBB1", "Frugal"])
+    def test_runs_end_with_their_requests(self, monkeypatch, policy):
+        """The first pair by its requests, the second by its budget, the third by requests without a budget."""
+        warp, budgets, requests = Warp(monkeypatch), [50.0, 60.0, np.inf], np.array([9, 1000, 1000])
+        lazy, plain = (task_of(gaussians(3), BUILT_IN[policy], budgets, runs=3, requests=requests) for _ in range(2))
+        warp.play(lazy, True, 13)
+        warp.play(plain, False, 10**6)
+        assert all((mine == theirs).all() for mine, theirs in zip(lazy.passages, plain.passages, strict=True))
+        made = lazy.passages.pulls.sum(axis=2)
+        assert (made[:, 0] == 9).all()
+        assert (made[:, 2] == 1000).all()
+        assert (lazy.passages.cost[:, 1] > 60.0).all()
+        assert (made[:, 1] < 1000).all()
+
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(
             OutlayError, match=r"^a run of Raising raised an exception on the GPU; backend='threads' says which$"
