@@ -188,7 +188,11 @@ class Market:
         ahead = math.log(left / (T * p)) + 0.75 * max(0.0, math.log(p / self.lead_price)) if left > 0 else 0.0
         if ahead <= 0:
             return math.inf
-        g = ahead * slow_thrifty.enough_per_unit(SLOPE, self.usual, None if self.total == math.inf else self.total)
+        slope = SLOPE
+        if self.edge.worth > 0:
+            length = math.log(self.total / self.usual.price) - 0.5 * max(0, math.log(self.usual.opened / 10))
+            slope = min(1, SLOPE + 0.04 * max(0, length - 6))
+        g = ahead * slow_thrifty.enough_per_unit(slope, self.usual, None if self.total == math.inf else self.total)
         m = self.rate * p - mean_reward(pairs)
         if m <= 0:
             return -g

@@ -27,6 +27,7 @@ LIMITS: list[dict[str, Any]] = [
     {"budget": 100.0, "requests": 80},
     {"budget": 60.0, "requests": 150},
     {"requests": 120},
+    {"budget": 5000.0, "requests": 6000},
     {"budget": 60.0},
     {},
     {"budget": 90.0, "requests": 100, "costs": [1.0, 1.2, 1.4, 1.6], "reward_bound": 1.0},

@@ -51,7 +51,7 @@ def excess_within(budget: float, slope: float, belief: Belief, low: Lead, high: 
     if not ratio > 1.0:
         return math.inf
     horizon = budget if budget < math.inf else high.spent
-    enough = slope_at(slope, horizon, low) * math.log(ratio)
+    enough = slope_at(slope, horizon, low, GROWTH) * math.log(ratio)
     shortfall = low.rate * price - belief.mean_reward
     if not shortfall > 0.0:
         return -enough
@@ -80,12 +80,12 @@ def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
     return 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
 
 
-def slope_at(least: float, horizon: float, low: Lead) -> float:
+def slope_at(least: float, horizon: float, low: Lead, growth: float) -> float:
     """How much evidence is enough for each unit of l, where so much is spent in all."""
     ratio = horizon / low.usual_price
     if low.opened > RARE:
         ratio /= math.sqrt(low.opened / RARE)
-    return min(1.0, least + GROWTH * max(0.0, math.log(ratio) - SHORT)) if ratio > 1.0 else least
+    return min(1.0, least + growth * max(0.0, math.log(ratio) - SHORT)) if ratio > 1.0 else least
 
 
 def rarity(lead: Lead) -> float:

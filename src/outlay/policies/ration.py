@@ -13,11 +13,12 @@ from outlay.formulas.choose import number as comparable
 from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
 from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
 from outlay.formulas.prices import Prices
-from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, to_open
+from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
 from outlay.parameters import Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 SLOPE = 0.33  # Thrifty's
+STEEPER = 0.04  # by which the slope grows more than Thrifty's where a request is worth something
 
 
 class Ration(Parameters):
@@ -32,6 +33,8 @@ class Ration(Parameters):
       exploring yet to come: λ and ν are those of (b − 3E)/(n − 3F), where that is less than b/n.
     - **Opening.** `Thrifty` wants to have left what buys 2(m + 1)·ln(m + 1) pulls at the usual price. Here the 2 is
       1 + (1 − b/(n·x))⁺, x the least mean cost so far: where a request can be paid for, a cheap arm makes money plenty.
+    - **Horizon.** Where a request is worth something, the slope grows by 0.08 where `Thrifty`'s grows by 0.04: with
+      skewed rewards a good arm is else left for long.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
 
@@ -129,11 +132,12 @@ def least_in_dues(
 ) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
+    slope = slope_at(SLOPE, total, lead, STEEPER) if currency.worth > 0.0 else SLOPE
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
         belief = in_dues(memory.belief(arm), currency)
-        excess = -comparable(-excess_within(total, SLOPE, belief, lead, lead))
+        excess = -comparable(-excess_within(total, slope, belief, lead, lead))
         mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
             best, least, spend = arm, excess, mine
