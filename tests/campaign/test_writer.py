@@ -18,9 +18,10 @@ from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events
 from outlay.campaign.ledger.events import ArmTerms, Asked, Record, Told
 from outlay.campaign.stores.db import rows
+from outlay.campaign.stores.writing import writer
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.job import Job
-from outlay.campaign.stores.writing.writer import LARGEST, _fair
+from outlay.campaign.stores.writing.writer import LARGEST, MOMENT, Writer, _fair
 from outlay.errors import BadParameter, StoreError
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
@@ -199,3 +200,27 @@ def test_those_who_listen_hear_of_what_is_kept(store: str, caplog: pytest.LogCap
         assert [record.seq for record in heard] == list(range(2, 19))
         assert heard == list(campaign._ledger.records())[1:18]
     assert "a listener of campaign 'default' failed" in caplog.text
+
+
+@pytest.mark.parametrize(("answered", "arriving", "taken"), [(4, [1, 1, 1], 4), (4, [1, 0, 9], 2), (1, [9], 1)])
+def test_who_was_answered_is_given_a_moment_to_come_back(
+    monkeypatch: pytest.MonkeyPatch, answered: int, arriving: list[int], taken: int
+) -> None:
+    """As long as one comes after the other; who is alone is not made to wait."""
+    batches: list[int] = []
+    moments = iter(arriving)
+    book = Book("default", None, None, None)
+    mine = Writer(lambda jobs: batches.append(len(jobs)), lambda book: True, "a test")
+
+    def come(seconds: float) -> None:
+        assert seconds == MOMENT
+        mine._waiting.extend(Job(book, ()) for _ in range(next(moments, 0)))
+
+    class Clock:
+        sleep, monotonic = staticmethod(come), staticmethod(time.monotonic)
+
+    monkeypatch.setattr(writer, "time", Clock)
+    mine._answered = answered
+    mine.call(book, ())
+    assert batches[0] == taken
+    mine.close(book)

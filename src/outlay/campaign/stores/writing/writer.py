@@ -1,8 +1,8 @@
 """Group commit: one thread writes, and takes all that has come in while it wrote as its next transaction.
 
-One writer serves all campaigns of a store. There is no timer: a single caller is served at once; under load a batch
-forms while the disk is busy with the last. What a caller gave up waiting for is not done, or is undone: pulls that
-nobody received are voided with the next batch.
+One writer serves all campaigns of a store. A single caller is served at once; under load a batch forms while the disk
+is busy with the last, and those who were just answered are given a moment to come back. What a caller gave up waiting
+for is not done, or is undone: pulls that nobody received are voided with the next batch.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from outlay.errors import NotNow, StoreBusy, StoreError
 
 MOST_WAITING = 10_000  # jobs that may wait; more are refused, and may be tried again
 LARGEST = 256  # commands in one transaction, a last job that is larger aside
+MOMENT = 5e-5  # seconds: little beside a transaction, and enough for a thread that was woken to ask again
 
 
 class Writer:
@@ -40,6 +41,7 @@ class Writer:
         self._gate = Gate()  # where those wait who will be in the next batch
         self._bell = Bell()  # where the writer waits
         self._idle = False
+        self._answered = 0  # callers, at the end of the last batch
         self._dropped: deque[Book] = deque()  # campaigns that nobody holds any more
         threading.Thread(target=self._work, name=f"outlay {name}", daemon=True).start()
 
@@ -153,6 +155,7 @@ class Writer:
             self._idle = not self._waiting and not self._dropped
         if self._idle:
             self._bell.wait()
+        self._gather()
         with self._mutex:
             self._idle = False
             jobs, rest = _fair(self._waiting)
@@ -161,8 +164,20 @@ class Writer:
                 job.gate = self._gate if job.gate is gate else job.gate
         return gate, jobs
 
+    def _gather(self) -> None:
+        """While those who were answered last come back, one after another, wait for the others.
+
+        Otherwise who is first has a transaction to himself, and all others have to wait for it: of eight threads on a
+        server, one and seven would take turns, and each would be served at half the pace.
+        """
+        seen = 0
+        while seen < len(self._waiting) < self._answered:
+            seen = len(self._waiting)
+            time.sleep(MOMENT)
+
     def _answer(self, gate: Gate, jobs: list[Job]) -> None:
         """Wake the callers: one for all who wait at the gate, one for each event loop."""
+        self._answered = len(jobs)
         loops: dict[asyncio.AbstractEventLoop, list[Job]] = {}
         lost: list[Job] = []
         for job in jobs:
