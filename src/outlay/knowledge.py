@@ -11,6 +11,7 @@ from outlay.arms.coupled import is_gaussian
 from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.parameters import signature_of
+from outlay.policies.baselines import LPUCB, LPGreedy, LPThompson
 from outlay.theory import rates
 from outlay.words import key_of, one_of
 
@@ -18,13 +19,17 @@ BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attri
 Known = dict[str, Any]  # arguments of a policy's constructor, by name
 
 
-def usual_policies(problem: Problem) -> dict[str, BuiltIn]:
+def usual_policies(problem: Problem, requests: bool = False) -> dict[str, BuiltIn]:
     """What is played where no policy is named: the paper's that `problem` admits, the default, and RoundRobin.
 
-    The default is played as people run it, told the budget: a run for each budget.
+    Where `requests` are limited, too, those that share them out. The default is played as people run it, told the
+    limits: a run for each.
     """
-    chosen = policies.default()
-    return paper_policies(problem) | {type(chosen).__name__: chosen, "RoundRobin": policies.RoundRobin()}
+    if requests:
+        chosen = (policies.Ration(), LPUCB(), LPThompson(), LPGreedy(), policies.RoundRobin())
+        return {type(policy).__name__: policy for policy in chosen}
+    default = policies.default()
+    return paper_policies(problem) | {type(default).__name__: default, "RoundRobin": policies.RoundRobin()}
 
 
 def paper_policies(problem: Problem) -> dict[str, BuiltIn]:

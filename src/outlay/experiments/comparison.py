@@ -33,7 +33,7 @@ def compare(
     """
     require("compare", "matplotlib", "jinja2", "pandas", "scipy")
     arms = catalogue.find(problem)
-    chosen = named_policies(arms, names) if names else usual_policies(arms)
+    chosen = named_policies(arms, names) if names else usual_policies(arms, requests is not None)
     with made(out):
         for path in (*report_files(out), *([save] if save else [])):
             check_writable(path)

@@ -53,6 +53,7 @@ class Warp:
     LANES = 4
 
     def __init__(self, monkeypatch: Any) -> None:
+        imported("outlay.engine.gpu.code")  # what it tells numba about is not to be what stands in below
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
         self.compare: Any = imported("outlay.engine.gpu.compare")
         self.local, self.lock = threading.local(), threading.Lock()

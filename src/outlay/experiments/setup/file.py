@@ -99,7 +99,7 @@ def experiment_of(content: Table, source: Path) -> Experiment:
         source=source,
         title=title,
         problem=problem,
-        players=_players(content, problem),
+        players=_players(content, problem, requests is not None),
         budgets=budgets,
         runs=whole("[experiment]", "runs", table.get("runs", 100), at_least=1),
         seed=whole("[experiment]", "seed", table.get("seed", 0), at_least=0),
@@ -132,10 +132,10 @@ def _problem(content: Table, folder: Path) -> Problem:
     return find(name if name in catalogue.names() else str(folder / name), "[experiment]")
 
 
-def _players(content: Table, problem: Problem) -> tuple[Player, ...]:
+def _players(content: Table, problem: Problem, requests: bool) -> tuple[Player, ...]:
     """The policies of the file, or those that `outlay compare` plays by default."""
     if "policies" not in content:
-        return tuple(Player(name, name, {}) for name in usual_policies(problem))
+        return tuple(Player(name, name, {}) for name in usual_policies(problem, requests))
     players = tuple(player(table, i) for i, table in enumerate(_tables("policies", content["policies"]), start=1))
     _all_different("policy", "label", [one.label for one in players])
     return players
