@@ -111,6 +111,17 @@ def test_what_is_enough() -> None:
         assert left.excess(belief, lead, lead) == pytest.approx(-math.log(2.0), rel=1e-6)
 
 
+@pytest.mark.parametrize(("opened", "price"), [(2, 1.0), (7, 0.5), (300, 3.0)])
+def test_an_arm_is_opened_while_what_is_left_pays_for_it(opened: int, price: float) -> None:
+    """Told the budget: 2·(m + 1)·ln(m + 1) pulls at the usual price must be left."""
+    memory = Opened.empty(2)
+    memory.observe(0, 1.0, 1.0)
+    lead = memory.lead(0)._replace(opened=float(opened), usual_price=price, spent=50.0)
+    needed = 2.0 * price * (opened + 1) * math.log(opened + 1)
+    assert Thrifty(budget=50.0 + 1.001 * needed).fresh(lead, lead) == -math.inf
+    assert Thrifty(budget=50.0 + 0.999 * needed).fresh(lead, lead) == math.inf
+
+
 def test_one_sample_is_not_proof() -> None:
     """Where nothing varies at all, two samples that fall short are."""
     memory = Opened.empty(2)
