@@ -14,7 +14,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     status = line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1"))
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
-        *("events", "policy", "mode", "unit", "arms", "exact"),
+        *("events", "policy", "mode", "unit", "arms", "exact", "requests", "used", "expected", "outlook"),
     ]
     assert status["exact"] == {
         "budget": "1.000000000",
