@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import Belief, Lead, Opened, Pooled, price_of
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choose import best_by_excess, best_of_opened
+from outlay.formulas.certificate import (
+    FREE,
+    LEADER,
+    OPEN_UNTIL,
+    RATE,
+    RUNNER_UP,
+    Certificate,
+    forget_certificate,
+    lazy_against,
+    lazy_among,
+)
+from outlay.formulas.choose import best_by_excess, best_of_opened, leader_of
 
 
 class Coarse(NamedTuple):
@@ -22,7 +32,7 @@ class Coarse(NamedTuple):
         return float(evidence - math.floor(math.log2(1.0 + high.spend / (belief.pulls * price))) + 1)
 
     def fresh(self, low: Lead, high: Lead) -> float:
-        return float(math.floor(low.opened) - math.floor(math.log2(1.0 + max(0.0, high.spent))))
+        return float(math.floor(low.opened + 2.0 * low.rate) - math.floor(math.log2(1.0 + max(0.0, high.spent))))
 
 
 def outcomes(rng: np.random.Generator, arms: int) -> Any:
@@ -42,14 +52,23 @@ def test_choices_are_those_of_the_full_comparison_where_many_arms_tie(opening: b
         pulls, known = np.zeros(arms, np.int64), Certificate.start(arms)
         if opening:
             memory.shuffle(rng)
+        known.marks[:], known.levels[OPEN_UNTIL] = arms, 1e9  # what an earlier run may have left
         forget_certificate(known)
+        last = -1
         for n in range(150):
             full = best_of_opened(policy, memory, pulls) if opening else best_by_excess(policy, memory, pulls)
             choose: Any = lazy_among if opening else lazy_against
             assert choose(policy, memory, pulls, known) == full, (seed, n)
+            if known.marks[LEADER] >= 0 and known.marks[FREE] < 0:
+                leader, second = leader_of(memory, pulls)
+                assert known.marks[LEADER] == leader
+                assert second <= known.levels[RUNNER_UP]
+                if last == leader:  # whose rate is its own rival's at no time
+                    assert known.levels[RUNNER_UP] < known.levels[RATE] or second == known.levels[RATE]
             met = counted(met, policy, memory, pulls)
             memory.observe(full, *draw(full))
             pulls[full] += 1
+            last = full
     assert min(met.values()) > 300, met
 
 
