@@ -158,7 +158,9 @@ class Twin:
             return BAD
         held = 0 if decision["standing"] == "voided" else decision["reserved"]
         decision["late"] = decision["standing"] != "pending"
-        decision["overrun"] = self._above(decision, command.cost, held)
+        in_use = self.served() + len(self.pending())
+        beyond = decision["standing"] == "voided" and self.requests is not None and in_use >= self.requests
+        decision["overrun"] = beyond or self._above(decision, command.cost, held)
         if decision["overrun"] or self.terms.mode != "hard":
             released = decision["standing"] == "expired" and decision["cost"] is None
             self.excused += max(0, command.cost - (0 if released else held))

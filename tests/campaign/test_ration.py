@@ -18,7 +18,7 @@ def test_the_choices_of_a_plain_run() -> None:
     told, memory = policy._replace(budget=75.0), policy.memory(3)
     rng, spent = np.random.default_rng(0), 0.0
     for n in range(300):
-        arm = learner.choose([0, 1, 2], {}, spent, stream)
+        arm = learner.choose([0, 1, 2], {}, spent, stream, n)
         assert arm == told.choose(memory, Now(n, log_of(n), spent), np.random.default_rng(0)), n
         cost, reward = ARMS[arm][0], float(rng.random() < ARMS[arm][1])
         learner.observe(arm, cost, reward, stream)
@@ -35,10 +35,9 @@ def test_pulls_under_way_count_as_made() -> None:
             learner.observe(arm, cost, reward, stream)
     spent = 20 * sum(cost for cost, _ in ARMS)
     before = learner.memory.costs.copy(), learner.memory.pulls.copy()
-    for _ in range(100):
-        arm = learner.choose([0, 1, 2], under_way, spent, stream)
+    for n in range(60, 160):
+        arm = learner.choose([0, 1, 2], under_way, spent, stream, n)
         under_way[arm] = under_way.get(arm, 0) + 1
-        spent += ARMS[arm][0]
     assert isinstance(learner.memory, Points)
     assert all(np.array_equal(one, other) for one, other in zip(before, learner.memory[2:0:-1], strict=True))
     assert under_way.get(0, 0) > 20

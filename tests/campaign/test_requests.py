@@ -46,7 +46,7 @@ def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store:
     assert campaign.ask() is None
     campaign.tell(second, 1, 1)
     assert campaign.status().used == 2
-    campaign.tell(first, 1, 1)  # it was made after all
+    assert campaign.tell(first, 1, 1).overrun  # it was made after all
     assert campaign.status().used == 3
 
 
@@ -119,12 +119,40 @@ def test_the_outlook_is_that_of_the_hull() -> None:
     assert ahead.reward == pytest.approx(status.reward + 80 * (ahead.worth + ahead.price * per_request))
 
 
+def test_a_forecast_that_was_exceeded_is_the_same_after_reopening(tmp_path: Path) -> None:
+    """Whoever opens the campaign again must choose as those who had it open."""
+    store, rng = f"sqlite:///{tmp_path}/a.db", random.Random(1)
+    for pulls in (1100, 60):
+        with Campaign(["a", "b", "c"], 1000, "PDBwKRequests", store) as campaign:
+            if pulls > 1000:
+                campaign.expect(10)
+            for _ in range(pulls // 20):
+                pulled = campaign.ask_many(20)
+                campaign.tell_many([(pull, 0.1, float(rng.random() < 0.5)) for pull in pulled])
+    assert checked(store)
+
+
+def test_what_older_formats_cannot_hold_is_refused(tmp_path: Path) -> None:
+    from outlay.campaign.ledger.agreement import check_opening
+    from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
+
+    terms = Terms(unit="1", mode="hard", seed=0, policy={"name": "RoundRobin", "parameters": {}}, version="0", format=2)
+    for opening in (
+        Opened("old", (ArmTerms("a"),), 10, terms, 4),
+        Opened("old", (ArmTerms("a", None, 1.0),), 10, terms),
+    ):
+        with pytest.raises(BadParameter, match="format of Campaign must be at least 3 with requests or mean costs"):
+            check_opening(opening)
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"requests": 0}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 0"),
     ({"requests": 2.5}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 2.5"),
     ({"costs": {"c": 1.0}}, "costs of Campaign must be a mapping from every arm"),
     ({"costs": [1.0]}, "costs of Campaign must be a mapping from every arm"),
     ({"costs": {"a": float("nan"), "b": 1.0}}, "cost of Campaign must be"),
+    ({"costs": {"a": None, "b": 1.0}}, "costs of Campaign must be a mapping from every arm"),
+    ({"costs": {"a": 5e-324, "b": 1.0}}, "cost of Campaign must be 0, or at least 1e-100 in size"),
 ]
 
 

@@ -35,7 +35,7 @@ LIMITS: list[dict[str, Any]] = [
 
 
 def told(policy: Ration) -> slow.Told:
-    costs = policy.known_costs.tolist() or None
+    costs = None if policy.costs is None else policy.known_costs.tolist()
     return slow.Told(policy.known_budget, policy.known_requests, costs, policy.known_bound)
 
 

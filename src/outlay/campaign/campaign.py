@@ -134,15 +134,12 @@ class Campaign(Asking, Managing, Reading):
     def set_budget(self, budget: Amount) -> None:
         """Change the budget; a larger one reopens a campaign that was exhausted."""
         units = positive(self._state.unit, "set_budget", "budget", budget)
-        ended = self._ledger.state().ended
-        answers(transact(self, [c.SetBudget(units)]))
+        self._limit(c.SetBudget(units))
         self._say_rounded("set_budget", budget, units)
-        if ended and not self._ledger.state().ended:
-            log.reopened(self.name, self._state.unit.amount(units))
 
     def set_requests(self, requests: int) -> None:
         """Change how many pulls may be made in all; a larger number reopens a campaign that was exhausted."""
-        answers(transact(self, [c.SetRequests(requests_of("set_requests", requests))]))
+        self._limit(c.SetRequests(requests_of("set_requests", requests)))
 
     def expect(self, requests: int) -> None:
         """Say how many requests are still to come, as far as anybody knows: it may be said again at any time.
@@ -195,6 +192,14 @@ class Campaign(Asking, Managing, Reading):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.adisconnect()
+
+    def _limit(self, command: c.Command) -> None:
+        """Change a limit, and log where that reopens the campaign."""
+        ended = self._ledger.state().ended
+        answers(transact(self, [command]))
+        state = self._ledger.state()
+        if ended and not state.ended:
+            log.reopened(self.name, state.unit.amount(state.budget), state.requests)
 
     def _connect(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
         self._line, self._news = Line(), news_of(store, name)

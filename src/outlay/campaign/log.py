@@ -28,7 +28,11 @@ def written(name: str, records: Iterable[Record]) -> None:
         if isinstance(event, Told):
             _say(logging.WARNING, name, "decision %d cost more than was set aside for it (overrun)", event.decision)
         elif isinstance(event, Exhausted):
-            _say(logging.INFO, name, "exhausted: the budget is spent, or no arm fits what is left of it")
+            _say(
+                logging.INFO,
+                name,
+                "exhausted: the budget is spent, no arm fits what is left of it, or every request is served",
+            )
         elif isinstance(event, Closed):
             _say(logging.INFO, name, "closed")
         elif isinstance(event, Expired):
@@ -46,9 +50,10 @@ def rounded(name: str, given: object, budget: float, unit: object) -> None:
     _say(logging.WARNING, name, "has a budget of %.15g: %s is no whole number of units of %s", budget, given, unit)
 
 
-def reopened(name: str, budget: float) -> None:
-    """More budget was given to a campaign that was exhausted."""
-    _say(logging.INFO, name, "reopened, with a budget of %g", budget)
+def reopened(name: str, budget: float, requests: int | None) -> None:
+    """More budget, or more requests, were given to a campaign that was exhausted."""
+    served = "" if requests is None else f" and {requests:,} requests"
+    _say(logging.INFO, name, "reopened, with a budget of %g%s", budget, served)
 
 
 def untold(name: str, decision: int) -> None:

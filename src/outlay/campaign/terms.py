@@ -114,7 +114,7 @@ def arm_terms(unit: Unit, arms: Arms, costs: Costs) -> tuple[ArmTerms, ...]:
     )
     if len(most) < len(arms):
         raise BadParameter(OWNER, "arms", "different names", list(arms))
-    if not hasattr(costs, "keys") or (costs and set(costs) != set(most)):
+    if not hasattr(costs, "keys") or (costs and set(costs) != set(most)) or None in costs.values():
         raise BadParameter(OWNER, "costs", f"a mapping from every arm ({listed(list(most))}) to its mean cost", costs)
     return tuple(arm_term(unit, OWNER, name, max_cost, costs.get(name)) for name, max_cost in most.items())
 
@@ -122,7 +122,7 @@ def arm_terms(unit: Unit, arms: Arms, costs: Costs) -> tuple[ArmTerms, ...]:
 def arm_term(unit: Unit, owner: str, name: object, max_cost: object, mean_cost: object = None) -> ArmTerms:
     """One arm."""
     most = None if max_cost is None else not_negative(unit, owner, "max_cost", max_cost)
-    mean = None if mean_cost is None else real(owner, "cost", mean_cost)
+    mean = None if mean_cost is None else real(owner, "cost", mean_cost) + 0.0
     return ArmTerms(label(owner, "arm", name), most, mean)
 
 

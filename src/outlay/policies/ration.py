@@ -17,6 +17,7 @@ from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at
 from outlay.parameters import Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
+UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
 SLOPE = 0.33  # Thrifty's
 STEEPER = 0.04  # by which the slope grows more than Thrifty's where a request is worth something
 
@@ -65,19 +66,19 @@ class Ration(Parameters):
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)
 
-    known_costs: Vector = derived(lambda given: np.zeros(0) if given.costs is None else given.costs)
+    known_costs: Vector = derived(lambda given: UNKNOWN if given.costs is None else given.costs)
     known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
     known_budget: float = derived(budget_or_infinity)
     known_requests: float = derived(requests_or_infinity)
 
     def check(self, arms: int) -> None:
         """Refuse a list of costs that is not one for each arm."""
-        if len(self.known_costs) not in (0, arms):
+        if self.costs is not None and len(self.known_costs) != arms:
             raise BadParameter("Ration", "costs", f"one for each of {arms} arms", self.costs)
 
     def memory(self, arms: int) -> Points:
         """The arms' points, and the order in which those that are not open will be."""
-        return Points.empty(arms, self.known_costs)
+        return Points.empty(arms, () if self.costs is None else self.known_costs)
 
     def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""

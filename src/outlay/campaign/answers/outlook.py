@@ -41,7 +41,7 @@ def outlook_of(state: State) -> Outlook | None:
     amount = state.unit.amount
     costs = np.array([_mean_cost(arm.mean_cost, amount(arm.spent), arm.pulls) for arm in state.arms])
     rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in state.arms])
-    left = max(0, horizon - state.used)
+    left = max(horizon - state.used, 0 if state.ended else 1)  # one more, where more came than was expected
     money = max(0.0, amount(state.budget - state.spent - state.reserved))
     found = prices(costs, rewards, money / left if left else 0.0)
     mix = _mix(costs, found.low, found.high, money / left if left else 0.0)

@@ -31,7 +31,7 @@ LONGEST_NOTE = 300  # of what is made of them: the key of a part, a policy with 
 MOST_ARMS = 100_000
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 MOST_REQUESTS = 10**15
-MOST_MEAN = 1e15  # of an arm's mean cost
+LEAST_MEAN, MOST_MEAN = 1e-100, 1e15  # the size of an arm's mean cost
 MOST_MICROS = 10**15  # of a time span: 1e9 seconds
 LATEST = 253_402_300_799 * 10**6  # a time: the end of the year 9999
 MOST_NOTED, MOST_BYTES = 100, 10_000  # tags of a pull, bytes of its metadata: no ledger holds more
@@ -46,6 +46,9 @@ def check_opening(opening: Opened) -> None:
     _check_range(OWNER, "budget in units", opening.budget, 1, MOST)
     if opening.requests is not None:
         check_requests(OWNER, opening.requests)
+    newer = opening.requests is not None or any(arm.mean_cost is not None for arm in opening.arms)
+    if newer and opening.terms.format < 3:
+        raise BadParameter(OWNER, "format", "at least 3 with requests or mean costs", opening.terms.format)
     if not 1 <= len(opening.arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", f"1 to {MOST_ARMS} names", len(opening.arms))
     for arm in opening.arms:
@@ -62,6 +65,8 @@ def check_arm(owner: str, arm: ArmTerms) -> None:
         _check_range(owner, "max_cost in units", arm.max_cost, 0, MOST)
     if arm.mean_cost is not None:
         real(owner, "cost", arm.mean_cost, at_least=-MOST_MEAN, at_most=MOST_MEAN)
+        if repr(arm.mean_cost) == "-0.0" or 0.0 < abs(arm.mean_cost) < LEAST_MEAN:
+            raise BadParameter(owner, "cost", f"0, or at least {LEAST_MEAN:g} in size", arm.mean_cost)
 
 
 def check_requests(owner: str, requests: int, least: int = 1) -> None:

@@ -127,7 +127,7 @@ def _tell(state: State, command: c.Tell) -> Ruling:
     event = e.Told(
         *(command.decision, decision.arm, command.cost, command.reward),
         late=decision.standing != "pending",
-        overrun=_overruns(state, decision, command.cost),
+        overrun=_overruns(state, decision, command.cost) or _beyond(state, decision),
         instead=_counted(decision),
         rounded=command.rounded,
         unvoided=state.terms.format > 2 and decision.standing == "voided",
@@ -215,8 +215,11 @@ def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
     if index is not None:
         if state.arms[index].terms == command.arm:
             return [], None
-        most = [state.unit.shown(cost) for cost in (state.arms[index].max_cost, command.arm.max_cost)]
-        raise CampaignConflict(f"arm {command.arm.name!r} is there already, with max_cost {most[0]}, not {most[1]}")
+        there, given = state.arms[index].terms, command.arm
+        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
+        if pair[0] == pair[1]:
+            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
+        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
     if len(state.arms) >= MOST_ARMS:
         raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
     (by or learner_of(state)).check_wider()
@@ -289,6 +292,11 @@ def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> boo
     rules = state.terms.format
     passes = rules > 1 and more > 0 and _passes(state, decision, cost, more)
     return passes or (rules > 2 and decision.overrun and _overruns(state, decision, cost))
+
+
+def _beyond(state: State, decision: Decision) -> bool:
+    """Whether a pull that was voided and is told after all takes a request more than there are."""
+    return decision.standing == "voided" and state.requests is not None and state.used >= state.requests
 
 
 def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:

@@ -189,7 +189,7 @@ class Resumed(Event, frozen=True):
 
 
 class Exhausted(Event, frozen=True):
-    """The budget is spent, or no arm fits what is left of it."""
+    """The budget is spent, no arm fits what is left of it, or every request is served."""
 
 
 class Closed(Event, frozen=True):

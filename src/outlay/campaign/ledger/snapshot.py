@@ -19,6 +19,7 @@ from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_cost
 from outlay.parameters import is_record
 from outlay.policies.protocol import Bares, Policy
 
+WRITER = f"{__version__}/3"  # with the number of the layout, which may change before a version is out
 SUM = 4  # bytes of a checksum, before the snapshot
 
 
@@ -70,7 +71,7 @@ def dump(state: State) -> bytes | None:
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in fields]
     body = msgspec.msgpack.encode(
         _Snapshot(
-            *(__version__, state.seq, state.at, state.head, state.budget, state.paused),
+            *(WRITER, state.seq, state.at, state.head, state.budget, state.paused),
             *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
             _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
             *(state.used, state.requests, state.forecast, state.untold),
@@ -87,7 +88,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         kept = msgspec.msgpack.decode(body[SUM:], type=_Snapshot)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return None
-    if kept.version != __version__:
+    if kept.version != WRITER:
         return None
     policy = checked_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)

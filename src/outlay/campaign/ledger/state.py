@@ -130,10 +130,8 @@ class State:
     @property
     def horizon(self) -> int | None:
         """How many requests the policy is to reckon with in all: as many as there are, or are expected."""
-        if self.forecast is None:
-            return self.requests
-        expected = max(self.forecast, self.used + 1)
-        return expected if self.requests is None else min(expected, self.requests)
+        known = [number for number in (self.requests, self.forecast) if number is not None]
+        return max(1, min(known)) if known else None
 
     @property
     def over(self) -> bool:

@@ -31,7 +31,7 @@ ENDED, NOT_NOW = 3, 4  # exit codes
     epilog=example(
         "outlay campaign new --arm small --arm large=0.5 --budget 50",
         "outlay campaign new --arm a --arm b --budget 1000 --mode hard --reservation 2",
-        "outlay campaign new --arm small --arm large --budget 500 --requests 10000 --cost small=0.01",
+        "outlay campaign new --arm small --arm large --budget 500 --requests 10000 --cost small=0.01 --cost large=0.2",
         "outlay campaign new --arm a --arm b --budget 9 --policy UCBB2 --param cost_bound=1 --param reward_bound=1",
     )
 )
@@ -39,7 +39,13 @@ ENDED, NOT_NOW = 3, 4  # exit codes
 @click.option("--arm", "arms", multiple=True, required=True, metavar="NAME[=MAX]", help="An arm; repeatable.")
 @click.option("--budget", type=amount, required=True, help="What may be spent.")
 @click.option("--requests", type=int, help="How many pulls may be made in all.")
-@click.option("--cost", "costs", multiple=True, metavar="NAME=MEAN", help="What an arm costs on average; repeatable.")
+@click.option(
+    "--cost",
+    "costs",
+    multiple=True,
+    metavar="NAME=MEAN",
+    help="What an arm costs on average: of every arm, or of none.",
+)
 @click.option(
     "--policy",
     metavar="NAME",
@@ -98,8 +104,10 @@ def new(
     named = [_arm(text) for text in arms]
     if len(dict(named)) < len(named):
         raise click.UsageError("two arms have the same name")
-    means = dict(map(_mean, costs)) or None
-    with Campaign(dict(named), policy=chosen, store=store, name=name, costs=means, **terms) as campaign:
+    means = dict(map(_mean, costs))
+    if len(means) < len(costs):
+        raise click.UsageError("--cost says twice what an arm costs")
+    with Campaign(dict(named), policy=chosen, store=store, name=name, costs=means or None, **terms) as campaign:
         show(campaign.status())
 
 
