@@ -73,6 +73,10 @@ def test_a_sweep_over_the_budget_per_request(write: Any, tmp_path: Path) -> None
     assert (tmp_path / "sweep.csv").read_text().splitlines()[0].endswith(",lower_bound,requests")
     sharp = theory.lower_bound(experiment.problem, budget=8.0, requests=40)
     assert outcome.rows[0].lower_bound == pytest.approx(sharp * math.log(40))
+    page = (tmp_path / "sweep.html").read_text()
+    assert "budget_per_request times the requests" in page
+    assert "Those of the mix of arms" in page
+    assert "not pulling the best arm every time" not in page
     again = run(experiment, tmp_path)
     assert (again.played, again.reused) == (0, 2)
     for point, result in results(experiment, tmp_path):
