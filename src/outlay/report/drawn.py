@@ -113,7 +113,7 @@ _SERVED = {  # where requests are limited beside the budget
     ),
     "reward": (
         "What each arm earned",
-        "Pulls of an arm times its mean reward, at the last budget and number of requests. The dashed line is the most that can be earned on "
-        "average: the distance to it is the regret.",
+        "Pulls of an arm times its mean reward, at the last budget and number of requests. The dashed line is the most "
+        "that can be earned on average: the distance to it is the regret.",
     ),
 }
