@@ -10,9 +10,11 @@ from click.testing import CliRunner
 
 import outlay
 from outlay import theory
+from outlay.arms import catalogue
 from outlay.cli import commands
 from outlay.errors import BadFile
 from outlay.experiments import estimate, load, points_of, results, run
+from outlay.knowledge import usual_policies
 
 ARMS = """
 [[arms]]
@@ -89,6 +91,21 @@ def test_a_sweep_over_the_budget_per_request(write: Any, tmp_path: Path) -> None
         assert result == outlay.simulate(experiment.problem, players, [budget], requests=40, runs=3)
 
 
+PER_REQUEST = '[[sweep]]\nover = "budget_per_request"\nvalues = [0.5, 0.7]\n'
+
+
+@pytest.mark.parametrize(
+    ("limits", "sweep"), [("requests = 40", ""), ("", '[[sweep]]\nover = "requests"\nvalues=[40]\n')]
+)
+def test_a_sweep_over_the_budget_per_request_needs_no_budget(write: Any, limits: str, sweep: str) -> None:
+    for budget in ("", "budget = 3\n"):
+        points = points_of(load(write(text_of(budget + limits, sweep + PER_REQUEST))))
+        found = [(cell.budgets, cell.requests) for point in points for cell in point.cells.values()]
+        assert found == [((20.0,), (40,)), ((28.0,), (40,))]
+    with pytest.raises(BadFile, match="requests of a sweep over budget_per_request must be in"):
+        points_of(load(write(text_of("", PER_REQUEST))))
+
+
 def test_a_sweep_over_requests(write: Any, tmp_path: Path) -> None:
     sweep = '[[sweep]]\nover = "requests"\nvalues = [10, 30]'
     outcome = run(load(write(text_of("budgets = [5]", sweep))), tmp_path)
@@ -119,6 +136,12 @@ def test_hard_mode_is_kept(write: Any, tmp_path: Path) -> None:
     assert "<td>hard</td>" in (tmp_path / "report.html").read_text().replace("<dd>hard</dd>", "<td>hard</td>")
 
 
+def test_the_help_names_the_policies_that_are_played_with_requests() -> None:
+    said = " ".join(CliRunner().invoke(commands, ["compare", "--help"]).output.split())
+    *others, last = usual_policies(catalogue.load("H"), requests=True)
+    assert f"{', '.join(others)} and {last}." in said
+
+
 def test_the_command_takes_requests(tmp_path: Path) -> None:
     run_it = ["compare", "H", "--policy", "RoundRobin", "--runs", "2", "--out", str(tmp_path)]
     shown = CliRunner().invoke(commands, [*run_it, "--budget", "50", "--requests", "100"])
@@ -127,7 +150,16 @@ def test_the_command_takes_requests(tmp_path: Path) -> None:
     told = CliRunner().invoke(commands, [*run_it, "--budget", "inf", "--requests", "100", "--json"])
     [row] = json.loads(told.output)["rows"]
     assert (row["budget"], row["requests"]) == (None, 100)
-    hard = CliRunner().invoke(commands, [*run_it, "--budget", "20", "--mode", "hard"])
+    hard = CliRunner().invoke(commands, [*run_it, "--budget", "20", "--mode", "hard", "--requests", "1e2"])
     assert hard.exit_code == 0, hard.output
+    assert "Regret at budget 20 and 100 requests, hard mode, 2 runs" in hard.output
+    for count, sentence in {
+        "0": "≥ 1, or None; got 0\n",
+        "2.5": "got 2.5",
+        "inf": "got inf",
+        "x": "'x' is not",
+    }.items():
+        refused = CliRunner().invoke(commands, [*run_it, "--requests", count])
+        assert (refused.exit_code, sentence in refused.output) == (2, True), refused.output
     wrong = CliRunner().invoke(commands, [*run_it, "--budget", "inf"])
     assert (wrong.exit_code, "budget of simulate must be a finite number" in wrong.output) == (2, True)

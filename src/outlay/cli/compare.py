@@ -30,6 +30,11 @@ CODES = listing(
 _ONLY_FOR_PROBLEMS = ("budget", "requests", "mode", "runs", "seed", "names", "save")
 
 
+def as_count(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
+    """A whole number, also written as 1e3, as an int; what is none is left to whoever knows what is allowed."""
+    return int(value) if value is not None and value.is_integer() else value
+
+
 def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list["CompletionItem"]:  # noqa: ARG001
     """Names of the catalogue, and files."""
     from click.shell_completion import CompletionItem
@@ -50,7 +55,13 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
 @click.command(epilog=f"{EXAMPLES}\n\n{CODES}")
 @click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The largest budget; 25 are reported.")
-@click.option("--requests", type=int, metavar="N", help="End runs after N pulls, too: so many requests to be served.")
+@click.option(
+    "--requests",
+    type=float,
+    callback=as_count,
+    metavar="N",
+    help="End runs after N pulls, too: so many requests to be served.",
+)
 @click.option(
     "--mode",
     type=click.Choice(["until_exceeded", "hard"]),
@@ -86,7 +97,8 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
     all of them.
 
     With --requests, regret is against the most that the budget and so many requests can bring together
-    (docs/requests.md), at each of the 25 budgets.
+    (docs/requests.md), at each of the 25 budgets. Without --policy, it then plays Ration, LPUCB, LPThompson, LPGreedy
+    and RoundRobin.
 
     An experiment file (TOML with an [experiment] table, see docs/experiments.md) gives the problem, the policies, the
     budgets, the runs and the seed, and can sweep over a parameter. Its results are kept in --out, one file per policy

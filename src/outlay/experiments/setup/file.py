@@ -1,5 +1,6 @@
 """Experiment files: TOML, loaded as an `Experiment`; every mistake is one sentence that says where it is."""
 
+import math
 import tomllib
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -94,7 +95,8 @@ def experiment_of(content: Table, source: Path) -> Experiment:
         raise BadParameter("[experiment]", "backend", f"one of {', '.join(BACKENDS)}", backend)
     title = line("[experiment]", "title", table["title"]) if "title" in table else printable(source.stem)
     workers = table.get("workers")
-    budgets, requests = _limits(table)
+    sweeps = _sweeps(content)
+    budgets, requests = _limits(table, sweeps)
     return Experiment(
         source=source,
         title=title,
@@ -106,7 +108,7 @@ def experiment_of(content: Table, source: Path) -> Experiment:
         backend=backend,
         workers=None if workers is None else whole("[experiment]", "workers", workers, at_least=1),
         max_pulls=whole("[experiment]", "max_pulls", table.get("max_pulls", 10**9), at_least=1, at_most=2**62),
-        sweeps=_sweeps(content),
+        sweeps=sweeps,
         requests=requests,
         mode=cast("Mode", word("[experiment]", "mode", table.get("mode", MODES[0]), MODES)),
     )
@@ -141,8 +143,12 @@ def _players(content: Table, problem: Problem, requests: bool) -> tuple[Player, 
     return players
 
 
-def _limits(table: Table) -> tuple[tuple[float, ...], tuple[int, ...] | None]:
-    """Budgets, and the requests beside them."""
+def _limits(table: Table, sweeps: tuple[Sweep, ...]) -> tuple[tuple[float, ...], tuple[int, ...] | None]:
+    """Budgets, and the requests beside them; a sweep that sets the budgets needs none here."""
+    if table.keys().isdisjoint(("budgets", "budget")) and any("budget_per_request" in sweep.over for sweep in sweeps):
+        if "requests" not in table:
+            return (math.inf,), None  # they are swept over, or the sweep says that they are missing
+        table = {**table, "budgets": [math.inf]}
     if ("budgets" in table) == ("budget" in table):
         got = {key: table[key] for key in ("budgets", "budget") if key in table}
         raise BadParameter("[experiment]", "budgets or budget", "given, and not both", got)
