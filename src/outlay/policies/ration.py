@@ -39,14 +39,16 @@ class Ration(Parameters):
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
 
-    Without a limit to requests (None) it chooses as `Thrifty` does, and with N = 10¹² too, as long as every arm tried
-    has cost something; without a budget it is a policy for the classical bandit. There is no guarantee. Scaling all
-    costs together with the budget changes no choice, nor does scaling all rewards together with `reward_bound`.
+    Without a limit to requests (None), or with a huge one, it chooses as `Thrifty` does as long as every arm tried has
+    cost something; arms that often cost nothing mislead it where money is scarce, unless `costs` are told. Without a
+    budget it is a policy for the classical bandit. There is no guarantee. But for rounding, scaling all costs together
+    with the budget changes no choice, nor does scaling all rewards together with `reward_bound`.
 
     Args:
         costs: the mean cost of each arm, where known, as price lists give it: arms are then opened cheapest first, and
             none whose dues would be as much as the largest reward.
-        reward_bound: the largest possible reward, where known; a larger one that is seen replaces it.
+        reward_bound: the largest possible reward, where known; a larger one that is seen replaces it. It is used with
+            `costs` only.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
 
