@@ -160,7 +160,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"costs": {"a": 1.0, "b": 1.0}, "policy": "Fieller"}, "costs of Campaign must be None with Fieller"),
     ({"costs": {"a": 1.0, "b": 1.0}}, "costs of Campaign must be None with Thrifty, which takes no mean costs"),
     ({"costs": {"a": None, "b": 1.0}}, "costs of Campaign must be a mapping from every arm"),
-    ({"costs": {"a": 5e-324, "b": 1.0}}, "cost of Campaign must be 0, or at least 1e-100 in size"),
+    ({"requests": 9, "costs": {"a": 5e-324, "b": 1.0}}, "cost of Campaign must be 0, or at least 1e-100 in size"),
 ]
 
 
