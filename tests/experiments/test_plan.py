@@ -118,6 +118,7 @@ def test_means_beyond_all_measure_are_refused_before_the_work(write):
 def test_arms_that_cost_nothing_are_refused_before_the_work(write):
     text = SWEPT.replace("arms.correlation", "arms.worse.cost").replace("[-0.5, 0.5]", "[1, 0]")
     with pytest.raises(
-        BadFile, match=r"the mean cost of 'worse' of simulate must be a finite number > 0; got 0.0 \(at cost = 0\)"
+        BadFile,
+        match=r"of 'worse' of simulate must be a finite number > 0, unless requests is given; got 0.0 \(at cost = 0\)",
     ):
         points_of(load(write(text)))

@@ -43,9 +43,13 @@ def test_requests_are_one_number_or_one_for_each_budget(write: Any) -> None:
 @pytest.mark.parametrize(
     ("limits", "sweep", "sentence"),
     [
-        ("budgets = [5]\nrequests = 2.5", "", "requests of [experiment] must be whole numbers; got 2.5"),
+        ("budgets = [5]\nrequests = 2.5", "", "requests of [experiment] must be a whole number ≥ 1, or None; got 2.5"),
         ("budgets = [5, 9]\nrequests = [1, 2, 3]", "", "one for each of the 2 budgets"),
-        ("budgets = [inf]", "", "budgets of [experiment] must be a finite number > 0; got inf"),
+        (
+            "budgets = [inf]",
+            "",
+            "budgets of [experiment] must be a finite number > 0, unless requests is given; got inf",
+        ),
         ('budgets = [5]\nmode = "soft"', "", "mode of [experiment] must be one of until_exceeded, hard; got 'soft'"),
         ("budgets = [5]", '[[sweep]]\nover = "budget_per_request"\nvalues = [1]', "must be in [experiment], or swept"),
         ("budgets = [5]", '[[sweep]]\nover = "requests"\nvalues = [0.5]', "must be a whole number ≥ 1; got 0.5"),
@@ -73,6 +77,10 @@ def test_a_sweep_over_the_budget_per_request(write: Any, tmp_path: Path) -> None
     assert (tmp_path / "sweep.csv").read_text().splitlines()[0].endswith(",lower_bound,requests")
     sharp = theory.lower_bound(experiment.problem, budget=8.0, requests=40)
     assert outcome.rows[0].lower_bound == pytest.approx(sharp * math.log(40))
+    page = (tmp_path / "sweep.html").read_text()
+    assert "budget_per_request times the requests" in page
+    assert "Those of the mix of arms" in page
+    assert "not pulling the best arm every time" not in page
     again = run(experiment, tmp_path)
     assert (again.played, again.reused) == (0, 2)
     for point, result in results(experiment, tmp_path):

@@ -9,14 +9,17 @@ import pytest
 
 import outlay
 from outlay import Problem, Result, arms, policies, report, theory
+from outlay.engine.limits import MODES
+from outlay.report.drawn import drawn
 from outlay.report.findings import finding, sentences
 from outlay.report.numbers.curves import bound_lines, ceiling_lines, floor_for, regret_chart
 from outlay.report.numbers.earnings import earnings
 from outlay.report.numbers.heat import heat_map
 from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
-from outlay.report.page import arm_rows, settings
+from outlay.report.page import arm_rows, page_text, settings
 from outlay.report.reproduce import python_call
+from outlay.report.tables.regret import regret_numbers
 from outlay.results import storage
 from outlay.results.endings import axis_of, last_of
 
@@ -128,6 +131,59 @@ def test_everything_is_drawn_and_written(over_budgets: Result, over_requests: Re
     assert "a budget of 90 for 200 requests" in (tmp_path / "money" / "report.html").read_text()
     assert settings(over_budgets)["requests"] == "200"
     assert settings(over_requests)["requests"] == "20 to 200"
+
+
+def test_titles_say_hard_mode(over_budgets: Result) -> None:
+    hard = outlay.simulate(COINS, PLAYERS, [90.0], requests=200, mode="hard", runs=3)
+    assert repr(hard) == "<Result: turns, middle on 3 arms; 3 runs, budget 90, 200 requests, hard mode, seed 0>"
+    where = "Regret at budget 90 and 200 requests, hard mode"
+    for form in ("text", "markdown", "latex"):
+        assert f"{where}, 3 runs, seed 0" in report.table(hard, form)
+        assert "mode" not in report.table(over_budgets, form)
+    assert f"{where}: 3 runs" in hard._repr_html_()
+
+
+def test_a_lower_bound_of_0_is_left_out() -> None:
+    """All money goes to the arm that is best at every price: nothing is to be learnt of the other."""
+    sure = Problem([arms.Constant(1.0, 2.0), arms.Constant(2.0, 1.0)])
+    result = outlay.simulate(sure, policies.RoundRobin(), [10.0], requests=50, runs=2)
+    assert floor_for(result).sharp == 0
+    for text in (*(report.table(result, form) for form in ("text", "markdown", "latex")), page_of(result)):
+        assert "ln N" not in text
+    assert "seed 0.}" in report.table(result, "latex")
+    assert report.table(result, "markdown").endswith("|\n")
+    assert "the mean divided by the lower bound.</p>" in page_of(result)
+
+
+def page_of(result: Result) -> str:
+    numbers = regret_numbers(result)
+    return page_text(result, numbers, drawn(result, numbers.floor))
+
+
+def test_the_page_explains_regret_against_the_best_mix(over_budgets: Result) -> None:
+    page, plain = page_of(over_budgets), page_of(outlay.simulate(COINS, PLAYERS, [25.0, 90.0], runs=3))
+    for words in ("not pulling the best arm every time", "The best arm has the largest rate", "has learnt", "Dashed:"):
+        assert words in plain
+        assert words not in page
+    for words in ("N·f(B/N)", "Those of the mix of arms", "The budget axis is logarithmic."):
+        assert words in page
+        assert words not in plain
+
+
+def test_runs_are_below_0_as_the_page_says() -> None:
+    """By what the last pull overspends, and never in hard mode: here by half a unit, which is worth 2."""
+    alone = Problem([arms.Constant(1.0, 2.0)])
+    played = [outlay.simulate(alone, policies.Fixed(0), 10.5, requests=99, mode=mode, runs=1) for mode in MODES]
+    assert [result.run_regret().item() for result in played] == pytest.approx([-1.0, 1.0])
+
+
+def test_the_caption_names_the_axis_and_the_bound_where_it_is_drawn(over_requests: Result) -> None:
+    fixed = outlay.simulate(COINS, PLAYERS, 100.0, requests=[100, 200, 400], runs=3)
+    words = drawn(fixed, floor_for(fixed))[0].words
+    assert "The requests axis is logarithmic." in words
+    assert "Dashed" not in words
+    assert settings(fixed)["budgets"] == "100"
+    assert "Dashed: the lower bound" in drawn(over_requests, floor_for(over_requests))[0].words
 
 
 def test_the_code_makes_the_result_again(over_budgets: Result, over_requests: Result) -> None:

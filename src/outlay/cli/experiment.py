@@ -72,7 +72,8 @@ def show_result(result: "Result", title: str | None = None) -> None:
 
     numbers = tables.regret_numbers(result, title=title)
     _console().print(tables.rich_table(numbers))
-    click.echo(tables.bound_sentence(numbers.floor))
+    if bound := tables.bound_sentence(numbers.floor):
+        click.echo(bound)
     for note in knowledge.notes(result.problem, result.labels):
         click.echo(note)
 

@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from outlay.checks import Vector, real, vector
+from outlay.arms.problem import Problem, checked_problem
+from outlay.checks import Vector, real, vector, whole
 from outlay.errors import BadParameter
 
 Counts = NDArray[np.int64]
@@ -16,6 +17,7 @@ UNLIMITED = 2**62  # requests, where their number is no limit: no run makes as m
 
 _LEAST = 1e-300
 _MOST_REQUESTS = 2**53  # beyond which floats do not tell whole numbers apart
+_UNLESS = ", unless requests is given"
 
 
 class Limits(NamedTuple):
@@ -62,20 +64,29 @@ def checked_limits(
     if requests is None:
         return checked_budgets(owner, budgets, budget), None
     limits = _usual(owner, budget, endless=True) if budgets is None else _maybe_infinite(owner, budgets)
-    counts = vector(owner, "requests", requests, at_least=1, at_most=_MOST_REQUESTS)
-    if (counts != np.floor(counts)).any():
-        raise BadParameter(owner, "requests", "whole numbers", requests)
+    counts = _checked_counts(owner, requests)
     pairs = max(len(limits), len(counts))
     if len(limits) not in (1, pairs) or len(counts) not in (1, pairs):
         allowed = f"one number, or one for each of the {len(limits)} budgets"
         raise BadParameter(owner, "requests", allowed, requests)
     limits = np.repeat(limits, pairs // len(limits))
-    numbers = np.repeat(counts.astype(np.int64), pairs // len(counts))
-    later = (limits[1:] > limits[:-1]) | ((limits[1:] == limits[:-1]) & (numbers[1:] > numbers[:-1]))
-    if not later.all():
-        allowed = "in rising order, each pair of a budget and requests once"
-        raise BadParameter(owner, "budgets", allowed, budgets)
+    numbers = np.repeat(counts, pairs // len(counts))
+    same = limits[1:] == limits[:-1]
+    if len(counts) > 1 and (same & (numbers[1:] <= numbers[:-1])).any():
+        raise BadParameter(owner, "requests", "in rising order, each once, where the budget is the same", requests)
+    if not ((limits[1:] > limits[:-1]) | (same & (len(counts) > 1))).all():
+        raise BadParameter(owner, "budgets", "in rising order, each pair of a budget and requests once", budgets)
     return limits, numbers
+
+
+def checked_world(owner: str, problem: object, requests: object) -> Problem:
+    """The problem itself; its arms may cost nothing only where requests end a run, too."""
+    try:
+        return checked_problem(owner, problem, free=requests is not None)
+    except BadParameter as error:
+        if not isinstance(problem, Problem):
+            raise
+        raise BadParameter(owner, error.name, error.allowed + _UNLESS, error.got) from None
 
 
 def checked_budgets(owner: str, budgets: ArrayLike | None, budget: float | None) -> Vector:
@@ -87,7 +98,10 @@ def checked_budgets(owner: str, budgets: ArrayLike | None, budget: float | None)
     """
     if budgets is None:
         return _usual(owner, budget)
-    limits = vector(owner, "budgets", budgets, above=0)
+    try:
+        limits = vector(owner, "budgets", budgets, above=0)
+    except BadParameter as error:
+        raise _or_with_requests(error) from None
     if (np.diff(limits) <= 0).any():
         raise BadParameter(owner, "budgets", "in rising order, each once", budgets)
     return np.array(limits)
@@ -101,7 +115,12 @@ def usual_budgets(top: float) -> Vector:
 def _usual(owner: str, budget: object, endless: bool = False) -> Vector:
     if endless and isinstance(budget, float) and budget == math.inf:
         return np.array([math.inf])
-    top = real(owner, "budget", budget, above=0)
+    try:
+        top = real(owner, "budget", budget, above=0)
+    except BadParameter as error:
+        if endless:
+            raise BadParameter(owner, "budget", "a number > 0", budget) from None
+        raise _or_with_requests(error) from None
     if top < _LEAST:
         raise BadParameter(owner, "budget", f"≥ {_LEAST:g}, so that a thousandth of it is a number", budget)
     return usual_budgets(top)
@@ -114,5 +133,35 @@ def _maybe_infinite(owner: str, budgets: ArrayLike) -> Vector:
     except ValueError:
         return vector(owner, "budgets", budgets)  # which says what is wrong with them
     infinite = np.atleast_1d(given == math.inf) if given.dtype.kind == "f" else np.zeros(1, bool)
-    finite = vector(owner, "budgets", np.where(given == math.inf, 1.0, given) if infinite.any() else budgets, above=0)
-    return np.where(infinite, math.inf, finite)
+    rest = np.where(given == math.inf, 1.0, given) if infinite.any() else budgets
+    try:
+        return np.where(infinite, math.inf, vector(owner, "budgets", rest, above=0))
+    except BadParameter as error:
+        raise BadParameter(owner, error.name, error.allowed.replace("finite ", ""), error.got) from None
+
+
+def _or_with_requests(error: BadParameter) -> BadParameter:
+    """The refusal of a budget; if it is infinite, with what would allow it."""
+    if isinstance(error.got, float) and error.got == math.inf:
+        return BadParameter(error.owner, error.name, error.allowed + _UNLESS, error.got)
+    return error
+
+
+def _checked_counts(owner: str, requests: ArrayLike) -> Counts:
+    """Numbers of requests, one or more."""
+    try:
+        given = np.asarray(requests, dtype=object)  # each number as it came: True is none
+    except ValueError:
+        given = np.empty((0, 0), dtype=object)
+    if given.ndim > 1 or given.size == 0 or isinstance(requests, np.ma.MaskedArray):
+        raise BadParameter(owner, "requests", "a whole number ≥ 1, a sequence of them, or None", requests)
+    found = []
+    for i, value in enumerate(given.flat):
+        name, none = (f"requests at position {i}", "") if given.size > 1 else ("requests", ", or None")
+        try:
+            found.append(whole(owner, name, value, at_least=1))
+        except BadParameter as error:
+            raise BadParameter(owner, name, error.allowed + none, value) from None
+        if found[-1] > _MOST_REQUESTS:
+            raise BadParameter(owner, name, f"≤ {_MOST_REQUESTS:,}", value)
+    return np.array(found, dtype=np.int64)

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from outlay._version import __version__
 from outlay.arms.law import support_of
-from outlay.arms.problem import Problem, checked_problem
+from outlay.arms.problem import Problem
 from outlay.checks import Vector, whole, word
 from outlay.engine.backends import BACKENDS, Backend, backend_of
-from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits
+from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
 from outlay.engine.loop import Passages
 from outlay.engine.oracle import Oracle
 from outlay.engine.progress import Report
@@ -78,7 +78,7 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    checked_problem("simulate", problem, free=requests is not None)
+    checked_world("simulate", problem, requests)
     labelled = _labelled(policies, len(problem))
     money, counts = checked_limits("simulate", budgets, budget, requests)
     limits = Limits.of(money, counts)

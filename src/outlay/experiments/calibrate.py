@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,15 +42,15 @@ class Pace(NamedTuple):
 def estimate(experiment: Experiment, folder: str | Path) -> list[Share]:
     """Per label, what `folder` does not hold yet, and about how long it takes to play.
 
-    Cells that are alike (policy, laws, number of arms) are measured once. Compilation is not counted: the measurement
-    has done it.
+    Of cells that are alike (policy, laws, number of arms) the largest is measured. Compilation is not counted: the
+    measurement has done it.
     """
     out, points = checked_path("estimate", folder), points_of(experiment)
     check_memory(experiment, points)
     check_outputs(experiment, points, out)
     every, absent = jobs(points), missing(points, out)
     pace: dict[object, Pace] = {}
-    for _, cell in absent:
+    for _, cell in sorted(absent, key=lambda job: -job[1].pulls):
         if _kind(cell) not in pace:
             pace[_kind(cell)] = measure(cell, experiment.workers)
     shares = []
@@ -64,39 +65,44 @@ def estimate(experiment: Experiment, folder: str | Path) -> list[Share]:
 def measure(cell: Cell, workers: int | None) -> Pace:
     """How long such a cell takes on this machine, by `Cell.pulls`; with the oracle, which keeping the result plays.
 
-    The budget grows until a few runs last long enough; the last two measurements are two points of a line.
+    The budget grows until a few runs last long enough, and then, if all of it does not, the number of runs: a moment's
+    noise must not be taken for pulls. The last two measurements are two points of a line.
     """
-    runs = min(cell.runs, 4 * (workers or os.cpu_count() or 1))
-    pulls = cell.pulls * runs / cell.runs
-    scale = _FIRST
-    _timed(cell, scale, runs, workers)  # compiles
-    before, after = (0.0, 0.0), (_timed(cell, scale, runs, workers), pulls * scale)
-    while after[0] < _LONG_ENOUGH and scale < 1.0:
-        scale = min(1.0, scale * _GROWTH)
-        before, after = after, (_timed(cell, scale, runs, workers), pulls * scale)
+    runs, scale = min(cell.runs, 4 * (workers or os.cpu_count() or 1)), _FIRST
+    part = _part(cell, scale, runs)
+    _timed(part, workers)  # compiles
+    before, after = (0.0, 0.0), (_timed(part, workers), part.pulls)
+    while after[0] < _LONG_ENOUGH and (scale < 1.0 or runs < cell.runs):
+        if scale < 1.0:
+            scale = min(1.0, scale * _GROWTH)
+        else:
+            runs = min(cell.runs, round(runs * _GROWTH))
+        part = _part(cell, scale, runs)
+        if part.pulls > after[1]:  # few requests may have been rounded to as many as before
+            before, after = after, (_timed(part, workers), part.pulls)
     slope = (after[0] - before[0]) / (after[1] - before[1])
-    return Pace(max(after[0] - slope * after[1], 0.0), slope) if slope > 0 else Pace(0.0, after[0] / after[1])
+    return Pace(max(after[0] - slope * after[1], 0.0), slope) if slope > 0 else Pace(after[0], 0.0)
 
 
-def _timed(cell: Cell, scale: float, runs: int, workers: int | None) -> float:
-    budgets, requests = _scaled(cell, scale)
+def _timed(part: Cell, workers: int | None) -> float:
     start = time.perf_counter()
     result = simulate(
-        cell.problem, cell.policy, budgets, requests=requests, mode=cell.mode, runs=runs, seed=cell.seed,
-        workers=workers, backend=cell.backend, progress=False,
+        part.problem, part.policy, part.budgets, requests=part.requests, mode=part.mode, runs=part.runs,
+        seed=part.seed, workers=workers, backend=part.backend, progress=False,
     )  # fmt: skip
     result.oracle_reward.mean()
     return time.perf_counter() - start
 
 
-def _scaled(cell: Cell, scale: float) -> tuple[list[float], list[int] | None]:
-    """Less budget and fewer requests, at least one; pairs that have become the same count once."""
+def _part(cell: Cell, scale: float, runs: int) -> Cell:
+    """The cell with less budget and fewer requests, at least one; pairs that have become the same count once."""
     budgets = [scale * budget for budget in cell.budgets]
     if cell.requests is None:
-        return budgets, None
+        return replace(cell, budgets=tuple(budgets), runs=runs)
     counts = [max(1, round(scale * count)) for count in cell.requests]
-    pairs = list(dict.fromkeys(zip(budgets, counts, strict=True)))
-    return [budget for budget, _ in pairs], [count for _, count in pairs]
+    pairs = dict.fromkeys(zip(budgets, counts, strict=True))
+    money, requests = zip(*pairs, strict=True)
+    return replace(cell, budgets=money, requests=requests, runs=runs)
 
 
 def _kind(cell: Cell) -> object:

@@ -10,7 +10,7 @@ from outlay.report.contents import FIGURES
 from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from outlay.report.figures.regret import draw
 from outlay.report.figures.style import Width, sheet_of
-from outlay.report.numbers.curves import Floor, regret_chart
+from outlay.report.numbers.curves import Chart, Floor, regret_chart
 from outlay.report.numbers.shares import LEAST_SEEN, shares
 from outlay.results.result import Result
 
@@ -41,11 +41,20 @@ def drawn(result: Result, floor: Floor) -> list[Drawn]:
     for name, make in zip(FIGURES, makers, strict=True):
         page, column, (title, words) = make("page"), make("column"), (_SERVED if served else _WORDS)[name]
         if name == "regret":
-            words = words.format(axes=_AXES[chart.axis.scale])
+            words = _served_words(words, chart) if served else words.format(axes=_AXES[chart.axis.scale])
         if name == "pulls":
             words += _unseen(result)
         found.append(Drawn(name, title, words, page, column, svg_text(page), svg_text(column)))
     return found
+
+
+def _served_words(words: str, chart: Chart) -> str:
+    """How to read the regret with requests: which axes are logarithmic, and the bound where it is drawn.
+
+    Of straight lines nothing is said: they are for a budget and requests that grow in proportion.
+    """
+    axes = f"The {chart.across} axis is" if chart.axis.scale == "linear" else "Both axes are"
+    return words.format(axes=f"{axes} logarithmic.") + (_SERVED_BOUND if chart.bounds else "")
 
 
 def _unseen(result: Result) -> str:
@@ -85,12 +94,17 @@ _WORDS = {
         "earned: the distance to it is the regret.",
     ),
 }
+_SERVED_BOUND = " Dashed: the lower bound, for both growing in proportion."
 _SERVED = {  # where requests are limited beside the budget
     **_WORDS,
     "regret": (
         "Regret at each budget and number of requests",
         "Lower is better. {axes} Bands are 95 % intervals of the mean. Regret is what falls short of the most that "
-        "budget and requests can bring together on average. Dashed: the lower bound, for both growing in proportion.",
+        "budget and requests can bring together on average.",
+    ),
+    "distribution": (
+        "Every run",
+        _WORDS["distribution"][1].replace("the largest budget", "the last budget and number of requests"),
     ),
     "pulls": (
         "Where the pulls went",
@@ -99,7 +113,7 @@ _SERVED = {  # where requests are limited beside the budget
     ),
     "reward": (
         "What each arm earned",
-        "Pulls of an arm times its mean reward, at the last budget. The dashed line is the most that can be earned on "
-        "average: the distance to it is the regret.",
+        "Pulls of an arm times its mean reward, at the last budget and number of requests. The dashed line is the most "
+        "that can be earned on average: the distance to it is the regret.",
     ),
 }

@@ -81,6 +81,7 @@ def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title:
         rows=[row.cells() for row in numbers.rows],
         bound=capital(bound_sentence(numbers.floor)),
         arms=arm_rows(result),
+        served=result.requests is not None,
         gap=_GAP[result.requests is not None],
         more_arms=max(0, arms - _MOST_ARMS),
         policies=policy_rows(result),
@@ -116,15 +117,24 @@ def policy_rows(result: Result) -> list[PolicyRow]:
 
 def settings(result: Result) -> dict[str, str]:
     """How the result was made."""
-    budgets = [f"{budget:,.6g}" for budget in result.budgets]
     return {
         "seed": str(result.seed),
         "runs": f"{result.runs:,}",
-        "budgets": budgets[0] if len(budgets) == 1 else f"{len(budgets)} from {budgets[0]} to {budgets[-1]}",
+        "budgets": budgets_spanned(result.budgets.tolist()),
         **({} if result.requests is None else {"requests": _span(result.requests)}),
         **({} if result.mode == "until_exceeded" else {"mode": result.mode}),
         "outlay": result.version,
     }
+
+
+def budgets_spanned(budgets: Sequence[float]) -> str:
+    """Budgets in a few words; one that comes with several numbers of requests is one.
+
+    >>> budgets_spanned([100.0, 100.0]), budgets_spanned([10.0, 20.0, 5e3])
+    ('100', '3 from 10 to 5,000')
+    """
+    shown = [f"{budget:,.6g}" for budget in dict.fromkeys(budgets)]
+    return shown[0] if len(shown) == 1 else f"{len(shown)} from {shown[0]} to {shown[-1]}"
 
 
 def _limits(result: Result) -> str:

@@ -40,6 +40,15 @@ def ended(budget: float, requests: int | None, number: Callable[[float], str] = 
     return served if budget == math.inf else f"budget {number(budget)} and {served}"
 
 
+def beside(mode: str) -> str:
+    """What follows the limits in a title: the mode, unless it is the one that was always there.
+
+    >>> beside("until_exceeded"), beside("hard")
+    ('', ', hard mode')
+    """
+    return "" if mode == "until_exceeded" else f", {mode} mode"
+
+
 def best_heading(result: Result) -> str:
     """The heading over the shares of pulls on arms without a gap: of a mix there are two, as a rule."""
     return "best arm" if result.requests is None else "best arms"

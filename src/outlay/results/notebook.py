@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outlay.markup import aligned, html_table, sparkline
-from outlay.results.endings import axis_of, best_heading, last_of
+from outlay.results.endings import axis_of, beside, best_heading, last_of
 
 if TYPE_CHECKING:
     from outlay.results.result import Result
@@ -35,5 +35,6 @@ def result_html(result: Result) -> str:
         [sparkline(line, *ends) for line in heights],
     )
     headings = (*_HEADINGS, best_heading(result), f"regret at {first}", f"from {first} to {last}")
+    where = last_of(result) + beside(result.mode)
     made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
-    return html_table(headings, zip(result.labels, *columns, strict=True), f"Regret at {last_of(result)}: {made}")
+    return html_table(headings, zip(result.labels, *columns, strict=True), f"Regret at {where}: {made}")

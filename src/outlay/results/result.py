@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from outlay.errors import BadParameter
 from outlay.extras import needed
 from outlay.results import regret
+from outlay.results.endings import beside
 from outlay.results.regret import RegretKind
 from outlay.values import equal
 
@@ -216,10 +217,10 @@ class Result:
         one = self.budgets[0] == self.budgets[-1]
         budgets = f"{self.budgets[0]:g}" if one else f"{self.budgets[0]:g} … {self.budgets[-1]:g}"
         count = "budget" if one else f"{len(self.budgets)} budgets"
-        beside = "" if self.requests is None else f", {_spanned(self.requests)} requests"
+        served = "" if self.requests is None else f", {_spanned(self.requests)} requests"
         return (
             f"<Result: {', '.join(self.labels)} on {len(self.problem.names)} arms; "
-            f"{self.runs} runs, {count} {budgets}{beside}, seed {self.seed}>"
+            f"{self.runs} runs, {count} {budgets}{served}{beside(self.mode)}, seed {self.seed}>"
         )
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ from outlay.report.contents import report_files
 from outlay.report.tables.formats import table
 from outlay.report.tables.regret import headed
 from outlay.report.write import write_report
+from outlay.results.endings import beside
 from outlay.results.result import Result, load
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
@@ -64,7 +65,7 @@ def _stands(saved: Path, result: Result, title: str) -> bool:
 
 def sweep_title(experiment: Experiment, rows: list[Row]) -> str:
     """What the table of a sweep shows, in a line."""
-    return headed(experiment.title, where(rows), experiment.runs, experiment.seed)
+    return headed(experiment.title, where(rows) + beside(experiment.mode), experiment.runs, experiment.seed)
 
 
 def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standing], folder: Path) -> list[Path]:

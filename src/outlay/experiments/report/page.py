@@ -14,6 +14,7 @@ from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import folder_of, shown
 from outlay.experiments.setup.players import Player
 from outlay.report.figures.files import inline_svg
+from outlay.report.page import budgets_spanned
 from outlay.report.rendering import rendered
 from outlay.words import counted
 
@@ -21,6 +22,11 @@ _WORDS = (
     "Lower is better. Each policy at each value, at the largest budget; bands and bars are 95 % intervals of the mean. "
     "Dashed: the lower bound."
 )
+_SERVED = (
+    "Lower is better. Each policy at each value, at the last budget and number of requests; bands and bars are 95 % "
+    "intervals of the mean."
+)
+_SERVED_BOUND = " Dashed: the lower bound, for budget and requests that grow in proportion."
 _UNBOUNDED = " The lower bound is left out where it is far above all regrets: it is about larger budgets than this one."
 
 
@@ -45,7 +51,8 @@ def page_text(
         title=experiment.title,
         summary=_summary(experiment, len(standings)),
         verdict=[" ".join([*sentences(standings, experiment.runs), *_unranked(experiment, standings)])],
-        words=_WORDS + _UNBOUNDED * chart.unbounded,
+        served=_served(experiment),
+        words=_words(experiment, chart),
         page=page,
         column=column,
         headings=headings,
@@ -63,13 +70,12 @@ def settings(experiment: Experiment) -> dict[str, str]:
         f"sweep: {sweep.name}": f"{', '.join(sweep.over)} = {', '.join(map(shown, sweep.values))}"
         for sweep in experiment.sweeps
     }
-    budgets = [f"{budget:,.6g}" for budget in experiment.budgets]
     return {
         "file": printable(experiment.source.name),
         **swept,
         "policies": "; ".join(map(_player, experiment.players)),
         "problem": f"{len(experiment.problem):,} arms before the sweep",
-        "budgets": budgets[0] if len(budgets) == 1 else f"{len(budgets)} from {budgets[0]} to {budgets[-1]}",
+        "budgets": _budgets(experiment),
         **_more(experiment),
         "runs": f"{experiment.runs:,} of each policy at each point",
         "seed": str(experiment.seed),
@@ -84,12 +90,35 @@ def _more(experiment: Experiment) -> dict[str, str]:
     return found if experiment.mode == MODES[0] else found | {"mode": experiment.mode}
 
 
+def _served(experiment: Experiment) -> bool:
+    """Whether requests are limited beside the budget: everywhere, or by the sweep."""
+    return experiment.requests is not None or "requests" in _swept(experiment)
+
+
+def _swept(experiment: Experiment) -> list[str]:
+    return [target for sweep in experiment.sweeps for target in sweep.over]
+
+
+def _words(experiment: Experiment, chart: SweepChart) -> str:
+    """How to read the figure; of requests, the bound where it is drawn."""
+    words = _WORDS
+    if _served(experiment):
+        words = _SERVED + _SERVED_BOUND * any(panel.floor for panel in chart.panels)
+    return words + _UNBOUNDED * chart.unbounded
+
+
+def _budgets(experiment: Experiment) -> str:
+    """The budgets of the file, unless the sweep sets them."""
+    if "budget_per_request" in _swept(experiment):
+        return "budget_per_request times the requests"
+    return budgets_spanned(experiment.budgets)
+
+
 def _summary(experiment: Experiment, points: int) -> str:
     policies = len(experiment.players)
     values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
-    over = [target for sweep in experiment.sweeps for target in sweep.over]
     counts = f"{counted(policies, 'policy', 'policies')} at {counted(points, 'point')} ({values})"
-    budget = "" if "budget_per_request" in over else f", a budget of {experiment.budgets[-1]:,.6g}"
+    budget = "" if "budget_per_request" in _swept(experiment) else f", a budget of {experiment.budgets[-1]:,.6g}"
     return f"Which policy spends the budget best, and where? {counts}{budget}"
 
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from outlay._version import __version__
 from outlay.arms import Problem
-from outlay.arms.problem import checked_problem
 from outlay.engine.backends import Backend
-from outlay.engine.limits import MODES, Mode, checked_limits
+from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, Values, moved
@@ -147,7 +146,7 @@ def _point(experiment: Experiment, values: Values) -> Point:
             for target in sweep.over:
                 setup = moved(setup, target, values[sweep.name])
         checked_limits("simulate", setup.budgets, None, setup.requests)
-        _check_size(checked_problem("simulate", setup.problem, free=setup.requests is not None))
+        _check_size(checked_world("simulate", setup.problem, setup.requests))
         cells = {}
         for player in setup.players:
             policy = checked_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))

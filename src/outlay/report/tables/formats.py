@@ -55,13 +55,15 @@ def _text(numbers: RegretTable) -> str:
     with console.capture() as printed:
         console.print(rich_table(numbers))
     lines = [line.rstrip() for line in printed.get().splitlines()]
-    return "\n".join([*lines, bound_sentence(numbers.floor), ""])
+    bound = bound_sentence(numbers.floor)
+    return "\n".join([*lines, *([bound] if bound else []), ""])
 
 
 def _markdown(numbers: RegretTable) -> str:
     sides = ":--", *["--:"] * (len(numbers.headings) - 1)
     lines = markdown_lines(numbers.headings, [row.cells() for row in numbers.rows], sides)
-    return "\n".join([numbers.caption, "", *lines, "", bound_sentence(numbers.floor), ""])
+    bound = bound_sentence(numbers.floor)
+    return "\n".join([numbers.caption, "", *lines, *(["", bound] if bound else []), ""])
 
 
 def markdown_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[str]) -> list[str]:
@@ -101,10 +103,11 @@ def _latex(numbers: RegretTable) -> str:
     if floor.sharp is not None and floor.printed is not None:
         sharp, printed = map(coefficient, (floor.sharp, floor.printed))
         bound = rf"lower bound: {sharp}$\,\ln B$ (sharp), {printed}$\,\ln B$ (as printed)"
-    elif floor.sharp is not None:
+    elif floor.sharp:
         bound = rf"lower bound: {coefficient(floor.sharp)}$\,\ln N$"
     label = f"regret-{slug(numbers.title)}" if numbers.title else "regret"
-    return latex_table(f"{tex(numbers.caption)}; {bound}", label, _TEX_HEADINGS, cells, left=1)
+    shows = "; ".join(filter(None, [tex(numbers.caption), bound]))
+    return latex_table(shows, label, _TEX_HEADINGS, cells, left=1)
 
 
 _WRITERS: dict[Format, Callable[[RegretTable], str]] = {

@@ -7,7 +7,7 @@ import numpy as np
 from outlay.checks import line
 from outlay.numerals import amount, coefficient
 from outlay.report.numbers.curves import Floor, floor_for
-from outlay.results.endings import last_of
+from outlay.results.endings import beside, last_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result, checked
 from outlay.words import plural
@@ -109,7 +109,7 @@ def rich_table(numbers: RegretTable) -> "Table":
 
 def caption(result: Result, title: str | None = None) -> str:
     """What the table shows, in one line."""
-    return headed(title, last_of(result), result.runs, result.seed)
+    return headed(title, last_of(result) + beside(result.mode), result.runs, result.seed)
 
 
 def headed(title: str | None, where: str, runs: int, seed: int) -> str:
@@ -130,7 +130,9 @@ def checked_title(owner: str, title: object) -> str | None:
 
 
 def bound_sentence(floor: Floor) -> str:
-    """The lower bound in one line, or why there is none."""
+    """The lower bound in one line, or why there is none; nothing where it is 0 with requests."""
+    if floor.sharp == 0 and floor.requests is not None:
+        return ""
     if floor.sharp is not None and floor.requests is not None:
         return f"lower bound as B and N grow in proportion: {coefficient(floor.sharp)} · ln N"
     if floor.sharp is None or floor.printed is None:
