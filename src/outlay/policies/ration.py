@@ -39,8 +39,8 @@ class Ration(Parameters):
       skewed rewards a good arm is else left for long.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
-    - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more had
-      cost as much as the dearest pull of all.
+    - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more
+      had cost as much as the dearest pull of all.
 
     Without a limit to requests (None), or with a huge one, it chooses as `Thrifty` does as long as every arm tried has
     cost something. Without a budget it is a policy for the classical bandit. There is no guarantee. But for rounding,
