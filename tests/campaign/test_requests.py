@@ -81,7 +81,7 @@ def test_more_requests_reopen_it_and_fewer_end_it(store: str | None) -> None:
 
 
 def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
-    campaign = Campaign({"a": 1}, 100, "Fieller", store, name="paced")
+    campaign = Campaign({"a": 1}, 100, "Ration", store, name="paced")
     assert campaign.status().outlook is None
     campaign.expect(2)
     for _ in range(5):
@@ -89,13 +89,15 @@ def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
         assert pull is not None
         campaign.tell(pull, 1, 1)
     status = campaign.status()
-    assert (status.expected, status.used, status.requests) == (2, 5, None)
+    assert (status.expected, status.used, status.requests) == (0, 5, None)
     assert status.outlook is not None
     campaign.expect(10)
-    assert campaign.status().expected == 15
+    assert campaign.status().expected == 10
     before = campaign.status().events
     campaign.expect(10)
     assert campaign.status().events == before
+    with pytest.raises(CampaignConflict, match="Fieller paces itself by no forecast"):
+        Campaign(["a"], 1, "Fieller").expect(3)
 
 
 def test_the_outlook_is_that_of_the_hull() -> None:
@@ -146,20 +148,26 @@ def test_what_older_formats_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"arms": {"a": 0.1}, "requests": 5, "costs": {"a": 5.0}},
+        "the mean cost of 'a' of Campaign must be at most its max",
+    ),
     ({"requests": 0}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 0"),
     ({"requests": 2.5}, "requests of Campaign must be a whole number ≥ 1 and ≤ 1e+15; got 2.5"),
     ({"costs": {"c": 1.0}}, "costs of Campaign must be a mapping from every arm"),
     ({"costs": [1.0]}, "costs of Campaign must be a mapping from every arm"),
     ({"costs": {"a": float("nan"), "b": 1.0}}, "cost of Campaign must be"),
+    ({"costs": {"a": 1.0, "b": 1.0}, "policy": "Fieller"}, "costs of Campaign must be None with Fieller"),
+    ({"costs": {"a": 1.0, "b": 1.0}}, "costs of Campaign must be None with Thrifty, which takes no mean costs"),
     ({"costs": {"a": None, "b": 1.0}}, "costs of Campaign must be a mapping from every arm"),
-    ({"costs": {"a": 5e-324, "b": 1.0}}, "cost of Campaign must be 0, or at least 1e-100 in size"),
+    ({"requests": 9, "costs": {"a": 5e-324, "b": 1.0}}, "cost of Campaign must be 0, or at least 1e-100 in size"),
 ]
 
 
 @pytest.mark.parametrize(("given", "message"), REFUSED, ids=[str(given) for given, _ in REFUSED])
 def test_one_sentence_for_bad_terms(given: dict[str, Any], message: str) -> None:
     with pytest.raises(BadParameter) as caught:
-        Campaign(["a", "b"], 10, **given)
+        Campaign(**{"arms": ["a", "b"], "budget": 10, **given})
     assert message in str(caught.value)
 
 

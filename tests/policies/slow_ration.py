@@ -86,7 +86,11 @@ def choose(arms: list[Pairs], order: list[int], told: Told, slack: float) -> Cho
 
 
 def mean_cost(arms: list[Pairs], arm: int, told: Told) -> float:
-    return total_cost(arms[arm]) / len(arms[arm]) if told.costs is None else told.costs[arm]
+    if told.costs is not None:
+        return told.costs[arm]
+    if total_cost(arms[arm]) == 0 and len(arms[arm]) < 20:  # as if one more had cost as much as the dearest of all
+        return max(0.0, *(cost for pairs in arms for cost, _ in pairs)) / (len(arms[arm]) + 1)
+    return total_cost(arms[arm]) / len(arms[arm])
 
 
 def edge_over(

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from outlay.beliefs.belief import Belief, Sample
 from outlay.beliefs.opened import ORDERED, Opened
-from outlay.beliefs.pooled import Lead
+from outlay.beliefs.pooled import COST_MAX, Lead
 from outlay.beliefs.sums import belief_of
 from outlay.checks import Vector
 
 
 class Points(NamedTuple):
     """`Opened`, and each arm's point; where its mean cost is told, that stands for the one observed.
+
+    An arm that has cost nothing in fewer than `free_after` pulls is not taken to be free (`place_point`).
 
     An arm without a sample has a mean reward of −∞, so that no hull takes it in.
 
@@ -34,9 +36,10 @@ class Points(NamedTuple):
     rewards: Vector  # [arm]: its mean reward
     told: Vector  # [arm]: its mean cost where that is known, else NaN
     other: Vector  # [cost or reward, arm]: room for points that a policy would rather have, such as optimistic ones
+    free_after: NDArray[np.int64]  # [1]: so many pulls that cost nothing make an arm free
 
     @staticmethod
-    def empty(arms: int, costs: Sequence[float] | Vector = ()) -> "Points":
+    def empty(arms: int, costs: Sequence[float] | Vector = (), free_after: int = 0) -> "Points":
         """Make the memory before the first pull; where mean costs are told, the cheapest arms are opened first."""
         opened, told = Opened.empty(arms), np.full(arms, math.nan)
         if len(costs) > 0:
@@ -45,7 +48,8 @@ class Points(NamedTuple):
             opened.place[opened.order] = np.arange(arms)
             opened.marks[ORDERED] = 1
         seen = np.where(np.isnan(told), 0.0, told)
-        return Points(opened, np.zeros(arms, np.int64), seen, np.full(arms, -math.inf), told, np.zeros((2, arms)))
+        pulls, rewards, room = np.zeros(arms, np.int64), np.full(arms, -math.inf), np.zeros((2, arms))
+        return Points(opened, pulls, seen, rewards, told, room, np.array([free_after]))
 
     def shuffle(self, rng: np.random.Generator) -> None:
         """Draw the order of the arms that are not open, unless their costs are its order."""
@@ -53,8 +57,9 @@ class Points(NamedTuple):
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
+        before = self.arms.extremes[COST_MAX]
         self.arms.observe(arm, cost, reward)
-        place_point(self.arms.stats, self.pulls, self.costs, self.rewards, self.told, arm)
+        place_points(self, arm, before)
 
     def belief(self, arm: int) -> Belief:
         """What is known of `arm`."""
@@ -79,13 +84,15 @@ class Points(NamedTuple):
 
     def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
         """Take in `count` samples that are all alike; they change no extreme unless they are the first of all."""
+        before = self.arms.extremes[COST_MAX]
         self.arms.imagine(arm, count, cost, reward)
-        place_point(self.arms.stats, self.pulls, self.costs, self.rewards, self.told, arm)
+        place_points(self, arm, before)
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
         """Replace one sample of an arm by another; the extremes remember both."""
+        before = self.arms.extremes[COST_MAX]
         self.arms.revise(arm, place, old, new)
-        place_point(self.arms.stats, self.pulls, self.costs, self.rewards, self.told, arm)
+        place_points(self, arm, before)
 
     def know_cost(self, arm: int, cost: float) -> None:
         """Take it for the arm's mean cost, whatever its samples say."""
@@ -100,15 +107,32 @@ class Points(NamedTuple):
             np.append(self.rewards, -math.inf),
             np.append(self.told, math.nan),
             np.zeros((2, len(self.pulls) + 1)),
+            self.free_after.copy(),
         )
 
 
-def place_point(
-    stats: Vector, pulls: NDArray[np.int64], costs: Vector, rewards: Vector, told: Vector, arm: int
-) -> None:
-    """Put an arm's point where its samples say."""
-    belief = belief_of(stats, arm)
-    pulls[arm] = belief.pulls
-    rewards[arm] = belief.mean_reward
-    if math.isnan(told[arm]):
-        costs[arm] = belief.mean_cost
+def place_points(memory: Points, arm: int, dearest_before: float) -> None:
+    """Put an arm's point where its samples say; all of them, if what the dearest pull cost has changed."""
+    if memory.arms.extremes[COST_MAX] == dearest_before:
+        place_point(memory, arm)
+        return
+    for other in range(len(memory.pulls)):
+        place_point(memory, other)
+
+
+def place_point(memory: Points, arm: int) -> None:
+    """Put one point where its samples say.
+
+    Few pulls that cost nothing do not make an arm free: T of them count as if one more had cost as much as the dearest
+    pull of all.
+    """
+    belief = belief_of(memory.arms.stats, arm)
+    if belief.pulls == 0:
+        return
+    memory.pulls[arm] = belief.pulls
+    memory.rewards[arm] = belief.mean_reward
+    if math.isnan(memory.told[arm]):
+        cost = belief.mean_cost
+        if cost == 0.0 and belief.pulls < memory.free_after[0]:
+            cost = max(0.0, memory.arms.extremes[COST_MAX]) / (belief.pulls + 1)
+        memory.costs[arm] = cost

@@ -33,8 +33,8 @@ from outlay.campaign.verbs.news import news_of
 from outlay.campaign.verbs.reading import Reading
 from outlay.campaign.verbs.steps import later, transact
 from outlay.campaign.verbs.waiting import Line
-from outlay.errors import BadParameter
-from outlay.policies.protocol import Policy
+from outlay.errors import BadParameter, CampaignConflict
+from outlay.policies.protocol import Policy, wants_requests
 
 
 class Campaign(Asking, Managing, Reading):
@@ -146,7 +146,13 @@ class Campaign(Asking, Managing, Reading):
 
         The policy paces its spending by it. Nothing is refused for it: what is a limit is set by `set_requests`.
         """
-        answers(transact(self, [c.Expect(requests_of("expect", requests, least=0))]))
+        number = requests_of("expect", requests, least=0)
+        if self._policy is not None and not wants_requests(self._policy):
+            name = type(self._policy).__name__
+            raise CampaignConflict(
+                f"{name} paces itself by no forecast: open the campaign with requests, or with Ration"
+            )
+        answers(transact(self, [c.Expect(number)]))
 
     def warm_start(self, samples: "Iterable[tuple[str, Amount, float]] | Campaign", key: str | None = None) -> int:
         """Let the policy learn from samples made elsewhere, at no cost: rows of a log, or another campaign.

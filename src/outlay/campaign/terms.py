@@ -16,7 +16,7 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy
+from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy, parameters_of
 from outlay.values import equal
 from outlay.words import listed, one_of
 
@@ -42,6 +42,9 @@ def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Sett
     named = arm_terms(unit, arms, limits.costs or {})
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
+    if limits.costs and "costs" not in parameters_of(policy):
+        name = type(policy).__name__
+        raise BadParameter(OWNER, "costs", f"None with {name}, which takes no mean costs: Ration does", limits.costs)
     terms = _terms(unit, policy, settings, as_in)
     requests = None if limits.requests is None else requests_of(OWNER, limits.requests)
     units = positive(unit, OWNER, "budget", limits.budget)
@@ -123,6 +126,8 @@ def arm_term(unit: Unit, owner: str, name: object, max_cost: object, mean_cost: 
     """One arm."""
     most = None if max_cost is None else not_negative(unit, owner, "max_cost", max_cost)
     mean = None if mean_cost is None else real(owner, "cost", mean_cost) + 0.0
+    if most is not None and mean is not None and mean > unit.amount(most):
+        raise BadParameter(owner, f"the mean cost of {name!r}", f"at most its max_cost, {unit.amount(most):g}", mean)
     return ArmTerms(label(owner, "arm", name), most, mean)
 
 

@@ -1,7 +1,9 @@
 """Which arm to pull where only some may be: those whose dearest pull fits into what is left of the budget.
 
-A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. Every arm that may be
-pulled is looked at, since there are few such pulls, near the end of a run. This runs in the interpreter and compiled.
+A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` is
+asked about all; where the arm that it names does not fit, the fitting one with the largest rate is pulled.) Every arm
+that may be pulled is looked at, since there are few such pulls, near the end of a run. This runs in the interpreter and
+compiled.
 """
 
 import math

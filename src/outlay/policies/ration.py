@@ -18,6 +18,7 @@ from outlay.parameters import Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
+FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
 SLOPE = 0.33  # Thrifty's
 STEEPER = 0.04  # by which the slope grows more than Thrifty's where a request is worth something
 
@@ -38,15 +39,19 @@ class Ration(Parameters):
       skewed rewards a good arm is else left for long.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
+    - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more
+      had cost as much as the dearest pull of all.
 
-    Without a limit to requests (None) it chooses as `Thrifty` does, and with N = 10¹² too, as long as every arm tried
-    has cost something; without a budget it is a policy for the classical bandit. There is no guarantee. Scaling all
-    costs together with the budget changes no choice, nor does scaling all rewards together with `reward_bound`.
+    Without a limit to requests (None), or with a huge one, it chooses as `Thrifty` does as long as every arm tried has
+    cost something. Without a budget it is a policy for the classical bandit. There is no guarantee. But for rounding,
+    scaling all costs together with the budget changes no choice, nor does scaling all rewards together with
+    `reward_bound`.
 
     Args:
         costs: the mean cost of each arm, where known, as price lists give it: arms are then opened cheapest first, and
             none whose dues would be as much as the largest reward.
-        reward_bound: the largest possible reward, where known; a larger one that is seen replaces it.
+        reward_bound: the largest possible reward, where known; a larger one that is seen replaces it. It is used with
+            `costs` only.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
 
@@ -78,7 +83,7 @@ class Ration(Parameters):
 
     def memory(self, arms: int) -> Points:
         """The arms' points, and the order in which those that are not open will be."""
-        return Points.empty(arms, () if self.costs is None else self.known_costs)
+        return Points.empty(arms, () if self.costs is None else self.known_costs, FREE_AFTER)
 
     def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""

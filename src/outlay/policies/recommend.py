@@ -35,7 +35,8 @@ def default(requests: float | None = None) -> Thrifty | Ration:
     `simulate`, campaigns and `advise` tell it the budget.
 
     Args:
-        requests: how many pulls may be made, where that is limited as well as the budget.
+        requests: how many requests there are, where they are limited as well as the budget. That limits nothing by
+            itself: pass it to `simulate` or `Campaign`, too.
 
     >>> default()
     Thrifty(slope=0.33, horizon='told', budget=None)

@@ -48,7 +48,6 @@ def eventful(store: str) -> None:
         campaign.tell(pull, 20, 1.0)
         campaign.set_budget(40)
         campaign.set_requests(1000)
-        campaign.expect(300)
         campaign.ask(key="under way", ttl=1e9)
 
 
@@ -59,6 +58,7 @@ def plain(store: str) -> None:
             campaign.tell(pull, 2, 1.0 if pull.arm == "a" else 0.25)
     costs = {"small": 0.1, "large": 1.0}
     with Campaign(list(costs), 9, None, store, name="served", requests=30, costs=costs) as campaign:
+        campaign.expect(25)
         while pull := campaign.ask():
             campaign.tell(pull, costs[pull.arm], 0.4 if pull.arm == "small" else 0.9)
     with Campaign(["only"], 5, "Uniform", store, name="closed", unit="0.01", ttl=None) as campaign:

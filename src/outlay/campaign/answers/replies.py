@@ -91,9 +91,9 @@ class Status(NamedTuple):
     """How a campaign stands; spent + reserved + left = budget.
 
     `phase` is "open", "paused", "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or
-    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of the
-    `requests`, if limited, those of pulls that were asked for and not voided are `used`; `expected` is how many
-    are to be used in all, as far as somebody said (`expect`), and `outlook` what that comes to.
+    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of the `requests`, if
+    limited, those of pulls that were asked for and not voided are `used`; `expected` is how many are still to come, as
+    far as somebody said (`expect`), and `outlook` what that comes to.
     """
 
     name: str
@@ -182,7 +182,7 @@ def status_of(state: State) -> Status:
         exact=Exact(*(state.unit.exact(units) for units in (state.budget, spent, reserved, left))),
         requests=state.requests,
         used=state.used,
-        expected=state.forecast,
+        expected=None if state.forecast is None else max(0, state.forecast - state.used),
         outlook=outlook_of(state),
     )
 

@@ -205,10 +205,10 @@ def _count(
     more = cost - (instead.cost if instead else 0)
     arm.spent += more
     state.spent += more
-    before = instead.reward if instead else 0.0
-    arm.reward += reward - before
-    if arm.squares is not None:
-        arm.squares += reward * reward - before * before
+    arm.reward += reward - (instead.reward if instead else 0.0)
+    arm.square(unit.amount(cost), reward, 1)
+    if instead:
+        arm.square(unit.amount(instead.cost), instead.reward, -1)
     return place
 
 

@@ -64,12 +64,23 @@ class Arm(msgspec.Struct):
     samples: int = 0  # that were learned from, here or elsewhere
     heard: int = 0  # costs that somebody told, here or elsewhere, corrections included
     dearest: int = 0  # the largest of them
-    squares: float | None = None  # the sum of the squares of rewards; None in ledgers of the second format and before
+    # Sums of squared rewards, of squared costs and of their products; None in ledgers of the second format and before.
+    squares: float | None = None
+    cost_squares: float | None = None
+    products: float | None = None
 
     @classmethod
     def agreed(cls, terms: ArmTerms, rules: int) -> "Arm":
         """The arm before its first pull, in a ledger of this format."""
-        return cls(terms.name, terms.max_cost, terms.mean_cost, squares=0.0 if rules > 2 else None)
+        sums = dict.fromkeys(("squares", "cost_squares", "products"), 0.0 if rules > 2 else None)
+        return cls(terms.name, terms.max_cost, terms.mean_cost, **sums)
+
+    def square(self, cost: float, reward: float, sign: int) -> None:
+        """Add a sample's squares to the sums, or take them away."""
+        if self.squares is not None and self.cost_squares is not None and self.products is not None:
+            self.squares += sign * reward * reward
+            self.cost_squares += sign * cost * cost
+            self.products += sign * cost * reward
 
     @property
     def terms(self) -> ArmTerms:

@@ -62,7 +62,7 @@ def _requests(status: Status) -> str:
     if (ahead := status.outlook) is not None:
         said += f"   one more is worth {ahead.worth:.4g}, one unit of money {ahead.price:.4g}"
         between = "" if ahead.reward_low is None else f" ({ahead.reward_low:,.5g} to {ahead.reward_high:,.5g})"
-        said += f"\nreward at the end about {ahead.reward:,.5g}{between}"
+        said += f"\nwith the best mix, reward at the end about {ahead.reward:,.5g}{between}"
     return said
 
 

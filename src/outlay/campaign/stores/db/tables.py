@@ -62,7 +62,9 @@ arm = Table(
     Column("samples", _Big, nullable=False),
     Column("heard", _Big, nullable=False),
     Column("dearest", _Big, nullable=False),
-    Column("squares", Float(53)),  # NULL in ledgers of the second format and before
+    Column("squares", Float(53)),  # NULL in ledgers of the second format and before, like the next two
+    Column("cost_squares", Float(53)),
+    Column("products", Float(53)),
     sqlite_with_rowid=False,
 )
 

@@ -13,8 +13,8 @@ def upgrade() -> None:
     op.add_column("campaign", sa.Column("requests", BIG))
     op.add_column("campaign", sa.Column("used", BIG, nullable=False, server_default="0"))
     op.add_column("campaign", sa.Column("forecast", BIG))
-    op.add_column("arm", sa.Column("mean_cost", sa.Float(53)))
-    op.add_column("arm", sa.Column("squares", sa.Float(53)))
+    for name in ("mean_cost", "squares", "cost_squares", "products"):
+        op.add_column("arm", sa.Column(name, sa.Float(53)))
     event, campaign = (
         sa.table("event", sa.column("campaign"), sa.column("body")),
         sa.table("campaign", sa.column("id"), sa.column("used")),
