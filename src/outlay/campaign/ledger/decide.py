@@ -11,10 +11,11 @@ import msgspec
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.admission import Namer, check_some_arm_fits, learner_of
-from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening, check_requests
+from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.limits import expect, set_budget, set_requests
 from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
 from outlay.errors import CampaignConflict
@@ -47,11 +48,11 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
         case c.Amend():
             return _amend(state, command)
         case c.SetBudget():
-            return _set_budget(state, command)
+            return set_budget(state, command)
         case c.SetRequests():
-            return _set_requests(state, command)
+            return set_requests(state, command)
         case c.Expect():
-            return _expect(state, command)
+            return expect(state, command)
         case c.AddArm():
             return _add_arm(state, command, by)
         case c.DisableArm():
@@ -176,37 +177,6 @@ def _amend(state: State, command: c.Amend) -> Ruling:
         rounded=command.rounded,
     )
     return [event, *_crossing(state, more)], False
-
-
-def _set_budget(state: State, command: c.SetBudget) -> Ruling:
-    if state.ended == "closed":
-        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
-    if command.budget == state.budget:
-        return [], None
-    ends = not state.ended and state.spent > command.budget
-    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
-
-
-def _set_requests(state: State, command: c.SetRequests) -> Ruling:
-    if state.ended == "closed":
-        raise CampaignConflict(f"campaign {state.name!r} is closed: its requests stay {_number(state.requests)}")
-    if state.terms.format < 3:
-        raise CampaignConflict(f"campaign {state.name!r} was opened by an older outlay, which did not count requests")
-    check_requests("set_requests", command.requests)
-    if command.requests == state.requests:
-        return [], None
-    ends = not state.ended and state.served >= command.requests
-    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
-
-
-def _expect(state: State, command: c.Expect) -> Ruling:
-    check_requests("expect", command.requests, least=0)
-    same = state.forecast == state.used + command.requests
-    return [] if same else [e.Expected(command.requests)], None
-
-
-def _number(requests: int | None) -> str:
-    return "unlimited" if requests is None else f"{requests:,}"
 
 
 def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
