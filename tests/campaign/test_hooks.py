@@ -150,7 +150,7 @@ def test_what_somebody_should_know_is_logged(campaign: Campaign, caplog: pytest.
     assert said == [
         ("WARNING", "decision 2 cost more than was set aside for it (overrun)"),
         ("WARNING", "decision 3 expired, its reservation is charged"),
-        ("INFO", "exhausted: the budget is spent, or no arm fits what is left of it"),
+        ("INFO", "exhausted: the budget is spent, no arm fits what is left of it, or every request is served"),
         ("WARNING", "refused: decision 2 was told with cost 2.5 and reward 1, which stands; amend corrects it"),
         ("INFO", "reopened, with a budget of 9"),
         ("DEBUG", "refused: campaign 'default' is paused: ask again in 1 s"),

@@ -14,7 +14,7 @@ from outlay.cli.campaign.spending import new
 
 def test_campaign_takes_them_with_their_defaults() -> None:
     taken = inspect.signature(Campaign).parameters
-    assert list(taken) == ["arms", "budget", "policy", "store", "name", *Settings._fields]
+    assert list(taken) == ["arms", "budget", "policy", "store", "name", "requests", "costs", *Settings._fields]
     assert {name: taken[name].default for name in Settings._fields} == DEFAULT._asdict()
     hints, declared = get_type_hints(Campaign.__init__), get_type_hints(Settings)
     assert {name: hints[name] for name in declared} == declared

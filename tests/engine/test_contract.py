@@ -290,5 +290,5 @@ def test_every_policy_keeps_the_contract() -> None:
     assert not missing, f"give each of these a class in this file: {missing}"
 
 
-class TestRation(PolicyContract):
+class TestRation(CompiledInSoak):
     policy = policies.Ration(budget=200.0, requests=150)

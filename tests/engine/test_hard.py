@@ -70,7 +70,14 @@ PLAYERS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("policy", PLAYERS, ids=repr)
+EVERY_DAY = ("UCBB1", "RoundRobin")  # each is a compilation
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [pytest.param(p, marks=() if type(p).__name__ in EVERY_DAY else pytest.mark.soak) for p in PLAYERS],
+    ids=repr,
+)
 def test_compiled_runs_are_those_of_the_interpreter_and_never_pass(policy: Any) -> None:
     budgets = [0.2, 1.0, 7.0, 20.0]
     result = outlay.simulate(COINS, policy, budgets, requests=50, runs=200, mode="hard", seed=3)

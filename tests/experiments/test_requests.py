@@ -106,6 +106,7 @@ def test_a_sweep_over_the_budget_per_request_needs_no_budget(write: Any, limits:
         points_of(load(write(text_of("", PER_REQUEST))))
 
 
+@pytest.mark.soak  # reports take seconds to draw
 def test_a_sweep_over_requests(write: Any, tmp_path: Path) -> None:
     sweep = '[[sweep]]\nover = "requests"\nvalues = [10, 30]'
     outcome = run(load(write(text_of("budgets = [5]", sweep))), tmp_path)
@@ -128,6 +129,7 @@ def test_the_time_it_takes_is_estimated(write: Any, tmp_path: Path) -> None:
     assert (share.missing, share.pulls) == (1, 150)
 
 
+@pytest.mark.soak  # every day the command plays it
 def test_hard_mode_is_kept(write: Any, tmp_path: Path) -> None:
     outcome = run(load(write(text_of('budgets = [0.5, 5]\nmode = "hard"'))), tmp_path)
     assert outcome.result is not None

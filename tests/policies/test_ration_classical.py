@@ -64,7 +64,11 @@ def kl_ucb(rng: np.random.Generator, pulls: Array, sums: Array, n: int) -> Array
 
 @pytest.mark.parametrize(
     ("means", "requests", "runs"),
-    [(TWO, 10_000, 200), (LOW, 10_000, 200), pytest.param(TEN, 100_000, 40, marks=pytest.mark.soak)],
+    [
+        (TWO, 10_000, 200),
+        pytest.param(LOW, 10_000, 200, marks=pytest.mark.soak),
+        pytest.param(TEN, 100_000, 40, marks=pytest.mark.soak),
+    ],
     ids=["two", "low", "ten"],
 )
 def test_classical_instances(means: list[float], requests: int, runs: int) -> None:
