@@ -176,7 +176,7 @@ def story_test(test: Callable[..., None], *arguments: st.SearchStrategy[Any], ex
 WHICH = st.lists(st.sampled_from(WAYS), min_size=80, max_size=80)
 
 
-@pytest.mark.parametrize("examples", [15, pytest.param(600, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("examples", [8, pytest.param(600, marks=pytest.mark.soak)])
 def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path, examples: int) -> None:
     story_test(given_up_story, st.just(tmp_path), openings(EXACT), operations(), WHICH, examples=examples)
 

@@ -125,7 +125,7 @@ def check_untold(twin: slow.Twin) -> None:
             assert arm["max_cost"] is not None or free <= twin.terms.first_pulls * (1 + told)
 
 
-@for_stories(openings(ALL), operations(), examples=200, soak=SOAK)
+@for_stories(openings(ALL), operations(), examples=140, soak=SOAK)
 def test_every_reply_and_every_sum_is_that_of_the_twin(opening: c.Open, story: list[Operation]) -> None:
     check_twin(opening, story)
 
@@ -228,7 +228,7 @@ def check_all_expires(state: State) -> None:
     assert [(arm.reserved, arm.in_flight) for arm in state.arms] == [(0, 0)] * len(state.arms)
 
 
-@for_stories(openings(EXACT), operations(), examples=100, soak=SOAK)
+@for_stories(openings(EXACT), operations(), examples=70, soak=SOAK)
 def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: c.Open, story: list[Operation]) -> None:
     (state, _), caller = opened(opening), Caller()
     for operation in story:
@@ -249,7 +249,7 @@ def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: c.Open,
             assert not events
 
 
-@for_stories(openings(ALL), operations(), examples=100, soak=SOAK)
+@for_stories(openings(ALL), operations(), examples=70, soak=SOAK)
 def test_what_is_done_again_changes_nothing(opening: c.Open, story: list[Operation]) -> None:
     (state, _), caller = opened(opening), Caller()
     for operation in story:
@@ -275,7 +275,7 @@ def everything(state: State) -> dict[str, Any]:
     return held | {"learner": learner}
 
 
-@for_stories(openings(ALL), operations(), examples=100, soak=SOAK)
+@for_stories(openings(ALL), operations(), examples=70, soak=SOAK)
 def test_to_decide_leaves_everything_as_it_is(opening: c.Open, story: list[Operation]) -> None:
     """Nothing is written down, not even a note that something was looked for; deadlines that pass included."""
     (state, _), caller = opened(opening), Caller()

@@ -31,7 +31,7 @@ SOAK = 25  # times as many stories
 FOREVER = 10**9 * SECOND
 
 
-@for_stories(openings(ALL), operations(), st.integers(0, 60), operations(), examples=100, soak=SOAK)
+@for_stories(openings(ALL), operations(), st.integers(0, 60), operations(), examples=70, soak=SOAK)
 def test_going_on_from_a_snapshot_is_going_on(
     opening: c.Open, past: list[Operation], moment: int, future: list[Operation]
 ) -> None:
@@ -75,7 +75,7 @@ def test_a_batch_is_its_commands_one_by_one(opening: c.Open, story: list[Operati
     assert essence(state) == essence(other)
 
 
-@for_stories(openings(EXACT), operations(steady=True), examples=100, soak=SOAK)
+@for_stories(openings(EXACT), operations(steady=True), examples=70, soak=SOAK)
 def test_whether_a_sweeper_runs_does_not_matter(opening: c.Open, story: list[Operation]) -> None:
     """What is overdue expires before the next command, or the moment it is due: the end is the same but for times."""
     (lazy, _), (eager, _), caller = opened(opening), opened(opening), Caller()

@@ -248,7 +248,7 @@ class InTurn(NamedTuple):
         return low.opened - high.spent / (self.patience * low.usual_price)
 
 
-class TestInTurn(PolicyContract):
+class TestInTurn(CompiledInSoak):
     policy = InTurn()
 
 

@@ -69,6 +69,7 @@ def test_free_arms_need_requests(write: Any) -> None:
         points_of(load(write(text_of("budgets = [5]", arms=ARMS + SKIP))))
 
 
+@pytest.mark.soak  # reports take seconds to draw
 def test_a_sweep_over_the_budget_per_request(write: Any, tmp_path: Path) -> None:
     sweep = '[[sweep]]\nover = "budget_per_request"\nvalues = [0.2, 0.5]'
     experiment = load(write(text_of("budgets = [5]\nrequests = 40", sweep)))

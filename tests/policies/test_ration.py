@@ -72,7 +72,9 @@ def test_choices_equal_the_slow_twin(tape: Tape) -> None:
     assert sure > 0.6 * of
 
 
-@pytest.mark.parametrize("given", LIMITS, ids=repr)
+@pytest.mark.parametrize(
+    "given", [LIMITS[0], *(pytest.param(given, marks=pytest.mark.soak) for given in LIMITS[1:])], ids=repr
+)
 def test_compiled_runs_equal_interpreted_ones(given: dict[str, Any]) -> None:
     policy = Ration(**given)
     for function in Reach(Ration, Points, Opened, log_of).functions:

@@ -128,7 +128,7 @@ class TestCompiled:
         [
             *(pytest.param(gaussians(3), BUILT_IN[name], id=name) for name in EVERY_DAY),
             *(pytest.param(gaussians(3), BUILT_IN[name], id=name, marks=pytest.mark.soak) for name in RARELY),
-            pytest.param(MIXED, policies.RoundRobin(), id="every law"),
+            pytest.param(MIXED, policies.RoundRobin(), id="every law", marks=pytest.mark.soak),
             pytest.param(gaussians(2), Thompson(0.5), id="randomised", marks=pytest.mark.soak),
             pytest.param(outlay.Problem([Toll(1.0, 1.0)]), Discounted(0.5, 1, 2), id="user's own, names of verbs"),
             pytest.param(gaussians(2), Remembering(0.5), id="nested memory"),
