@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -174,7 +175,16 @@ def _log_ahead(engine: Engine) -> None:
     """Have a write-ahead log: a setting that stays in the file, and may be lost in a copy of it."""
     with engine.connect() as connection:  # outside of a transaction, where SQLAlchemy has no words for it
         driver: Any = connection.connection.driver_connection
-        if driver.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+        end = time.monotonic() + sqlite_file.BUSY
+        while True:
+            try:
+                mode = driver.execute("PRAGMA journal_mode = WAL").fetchone()
+                break
+            except sqlite3.OperationalError:  # others make the tables: for this statement SQLite itself does not wait
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        if mode != ("wal",):
             raise StoreError(f"{where(engine)}: no write-ahead log can be kept beside it")
 
 
