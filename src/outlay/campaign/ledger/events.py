@@ -14,7 +14,7 @@ from outlay.campaign.settings import Expiry, Mode
 
 # Of the events and of the rules that they follow; a ledger keeps the one that it was opened with. Since 2, costs are
 # rounded up, an amendment can be an overrun, and pulls of arms of unknown cost are few at a time; since 3, also those
-# that ended untold count among these few.
+# that ended untold count among these few, and requests are counted.
 FORMAT = 3
 
 

@@ -180,8 +180,9 @@ def _log_ahead(engine: Engine) -> None:
             try:
                 mode = driver.execute("PRAGMA journal_mode = WAL").fetchone()
                 break
-            except sqlite3.OperationalError:  # others make the tables: for this statement SQLite itself does not wait
-                if time.monotonic() > end:
+            except sqlite3.OperationalError as error:
+                # Others make the tables: for this statement SQLite does not wait. What else fails, fails at once.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                     raise
                 time.sleep(0.01)
         if mode != ("wal",):
