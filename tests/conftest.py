@@ -51,6 +51,17 @@ def interrupts_are_heard() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """What a test marked `interpreted` simulates is not compiled: same numbers, and a few runs take less than that."""
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("interpreted"):
+            from outlay.engine.compiler.program import interpreted
+
+            patch.setattr("outlay.engine.batch.program_of", interpreted)
+        return (yield)
+
+
 @pytest.fixture
 def fresh_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a script in a new interpreter, in an empty folder; warnings are errors there too."""

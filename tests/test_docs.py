@@ -15,6 +15,7 @@ from outlay.errors import InterpretedWarning
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 POLICIES = "add-a-policy.md"
+RARELY = ("read-a-regret-curve.md",)  # runs of 10⁵ pulls, of policies that are compiled for this page alone
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -26,7 +27,14 @@ def refuse(*_: Any) -> None:
     raise CannotCompile("it takes seconds for each policy of the page")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.soak if page.name in RARELY else (), id=page.name)
+        for page in PAGES
+        if blocks(page, "python")
+    ],
+)
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.name == POLICIES:
         monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)

@@ -88,7 +88,7 @@ def thrifty(rng: np.random.Generator) -> Any:
     return policies.Thrifty(rng.uniform(0.05, 1.0), budget=budget)
 
 
-@pytest.mark.parametrize("runs", [150, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("runs", [60, pytest.param(10_000, marks=pytest.mark.soak)])
 # KLRate goes Frugal's way: every day one of the two will do.
 @pytest.mark.parametrize("make", [pytest.param(kl_rate, marks=pytest.mark.soak), frugal, thrifty])
 def test_choices_by_certificate_are_those_of_the_full_comparison(

@@ -108,8 +108,7 @@ def compiled_for(name: str) -> int:
 
 def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
-    moments = G.second_moments()
-    players: dict[str, policies.Policy] = {"B1": policies.UCBB1(**moments), "M1": policies.UCBM1(**moments)}
+    players: dict[str, policies.Policy] = {"B1": policies.UCBB1(**G.second_moments()), "in turn": policies.RoundRobin()}
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
     here = outlay.simulate(G, players, **settings)
     assert equal(here, outlay.simulate(G, players, backend="dask", **settings))
@@ -127,6 +126,7 @@ def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeyp
     assert max(loops) == 1  # some chunks on each worker, one compilation
 
 
+@pytest.mark.soak  # another worker starts in its place
 @pytest.mark.filterwarnings("ignore::outlay.errors.InterpretedWarning")
 def test_a_killed_worker_costs_time_but_not_correctness(client: Any, tmp_path: Path) -> None:
     grave = tmp_path / "grave"
@@ -217,6 +217,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.soak  # three processes start
 def test_without_a_cluster_one_is_made_and_closed(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
     assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "nothing")).stdout == "equal\n"
 

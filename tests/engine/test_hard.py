@@ -91,6 +91,7 @@ def test_compiled_runs_are_those_of_the_interpreter_and_never_pass(policy: Any) 
             assert pulls.tolist() == result.pulls[0, run, j].tolist()
 
 
+@pytest.mark.interpreted
 def test_a_budget_is_spent_to_the_last_cent_that_fits() -> None:
     result = outlay.simulate(STAIRS, policies.RoundRobin(), [2.0, 4.0, 8.0, 9.0, 11.0], mode="hard", runs=2)
     assert result.pulls[0, 0].tolist() == [[0, 0], [1, 0], [1, 1], [1, 1], [2, 1]]
@@ -100,6 +101,13 @@ def test_a_budget_is_spent_to_the_last_cent_that_fits() -> None:
     assert spent.pulls.ravel().tolist() == [2, 10, 1000], "0.1 + 0.1 + 0.1 > 0.3 in floats"
 
 
+@pytest.mark.interpreted
+def test_runs_that_end_without_a_pull_are_runs() -> None:
+    """Also where each is played by itself, as interpreted ones are."""
+    assert not outlay.simulate(STAIRS, policies.RoundRobin(), [1.0, 2.0], mode="hard", runs=3).pulls.any()
+
+
+@pytest.mark.interpreted
 def test_the_oracle_is_held_to_the_budget() -> None:
     result = outlay.simulate(STAIRS, policies.Fixed(0), [9.0, 14.0], mode="hard", runs=2)
     assert result.oracle_reward.tolist() == [[2.0, 4.0]] * 2
@@ -148,6 +156,7 @@ def test_what_hard_mode_cannot_do_is_said_in_one_sentence() -> None:
         outlay.simulate(STAIRS, policies.Fixed(0), [5.0], mode="hard", backend="cuda")
 
 
+@pytest.mark.interpreted
 def test_an_arm_that_is_none_is_named_near_the_end_too() -> None:
     class Astray(NamedTuple):
         x: float = 0.0
@@ -159,6 +168,7 @@ def test_an_arm_that_is_none_is_named_near_the_end_too() -> None:
         outlay.simulate(STAIRS, Astray(), [6.0], mode="hard", runs=1)
 
 
+@pytest.mark.interpreted
 def test_logs_are_bounded() -> None:
     log = outcomes("wide")
     result = outlay.simulate(

@@ -53,7 +53,11 @@ class Served(NamedTuple):
 
 @pytest.mark.parametrize(
     "policy",
-    [policies.UCBB1(**G.second_moments()), policies.Fieller(), policies.baselines.BTS(), Told(), Served()],
+    [
+        policies.UCBB1(**G.second_moments()),
+        policies.Fieller(),
+        *(pytest.param(each, marks=pytest.mark.interpreted) for each in (policies.baselines.BTS(), Told(), Served())),
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize(("budgets", "requests"), PAIRS)
@@ -133,6 +137,7 @@ def test_without_a_limit_to_money_every_request_is_served() -> None:
     assert np.array_equal(alone.pulls[:, :, 0], result.pulls[:, :, 0])
 
 
+@pytest.mark.interpreted
 def test_a_policy_is_told_what_limits_it() -> None:
     result = outlay.simulate(STEPS, Told(), [60.0, 80.0], requests=40, runs=1)
     assert result.pulls[0, 0].tolist() == [[20, 3, 3], [20, 5, 5]]

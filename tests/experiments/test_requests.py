@@ -16,6 +16,8 @@ from outlay.errors import BadFile
 from outlay.experiments import estimate, load, points_of, results, run
 from outlay.knowledge import usual_policies
 
+pytestmark = pytest.mark.interpreted
+
 ARMS = """
 [[arms]]
 law = "Bernoulli"

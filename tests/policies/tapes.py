@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from tests.policies import slow_kl_rate as slow
 
@@ -72,3 +73,7 @@ def free(rng: np.random.Generator, arm: int) -> tuple[float, float]:
 
 
 TAPES = [gaussian, coins, lattice, refunds, losses, nothing, rarely, constants, heavy, on_a_line, free]
+EVERY_DAY = (gaussian, lattice, refunds, nothing, heavy, free)
+each_tape = pytest.mark.parametrize(  # the slow twins take a second for each
+    "tape", [pytest.param(t, marks=() if t in EVERY_DAY else pytest.mark.soak, id=t.__name__) for t in TAPES]
+)

@@ -14,9 +14,9 @@ from tests.policies import slow_kl_rate as slow
 from tests.policies.tapes import (
     ALL,
     EVERY,
-    TAPES,
     Tape,
     constants,
+    each_tape,
     nothing,
 )
 
@@ -28,7 +28,7 @@ from outlay.policies import Frugal, KLRate
 Array = NDArray[np.float64]
 
 
-@pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.__name__)
+@each_tape
 def test_choices_and_excess_equal_the_slow_twin(tape: Tape) -> None:
     """Step by step along the run of each policy; rounding may decide only where the twin says that it could."""
     slack = 0.0 if tape in (constants, nothing) else 1e-9  # all ties are exact there

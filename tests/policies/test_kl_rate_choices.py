@@ -49,7 +49,11 @@ def choices(policy: Any, samples: Taped, path: list[int] | None = None, end: int
     return chosen
 
 
-@pytest.mark.parametrize("tape", [gaussian, coins, refunds, losses, heavy, free], ids=lambda tape: tape.__name__)
+@pytest.mark.parametrize(
+    "tape",
+    [gaussian, refunds, *(pytest.param(tape, marks=pytest.mark.soak) for tape in (coins, losses, heavy, free))],
+    ids=lambda tape: tape.__name__,
+)
 def test_units_change_no_choice(tape: Tape) -> None:
     """By powers of two none at all, from 1e-15 to 1e15; by others none that is not a tie to 1e-12."""
     for seed, policy in enumerate(SCALE_FREE):

@@ -9,7 +9,7 @@ import pytest
 from tests.policies import slow_ration as slow
 from tests.policies.baselines.test_choices import play, tables
 from tests.policies.slow_kl_rate import Pairs
-from tests.policies.tapes import TAPES, Tape, constants, nothing
+from tests.policies.tapes import TAPES, Tape, constants, each_tape, nothing
 
 from outlay import policies
 from outlay.beliefs import Opened, Points
@@ -60,7 +60,7 @@ def compared(policy: Ration, tape: Tape, arms: int, seed: int, slack: float) -> 
     return sure, of
 
 
-@pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.__name__)
+@each_tape
 def test_choices_equal_the_slow_twin(tape: Tape) -> None:
     """Step by step along the run of each policy; rounding may decide only where the twin says that it could."""
     slack = 0.0 if tape in (constants, nothing) else 1e-9

@@ -62,12 +62,13 @@ def kl_ucb(rng: np.random.Generator, pulls: Array, sums: Array, n: int) -> Array
     return (low + high) / 2
 
 
+@pytest.mark.soak  # seconds of compiled runs
 @pytest.mark.parametrize(
     ("means", "requests", "runs"),
     [
         (TWO, 10_000, 200),
-        pytest.param(LOW, 10_000, 200, marks=pytest.mark.soak),
-        pytest.param(TEN, 100_000, 40, marks=pytest.mark.soak),
+        (LOW, 10_000, 200),
+        (TEN, 100_000, 40),
     ],
     ids=["two", "low", "ten"],
 )

@@ -10,7 +10,7 @@ import pytest
 from tests.beliefs.compiled import compiled
 from tests.policies import slow_thrifty as slow
 from tests.policies.slow_kl_rate import Pairs
-from tests.policies.tapes import TAPES, Tape, constants, gaussian, nothing
+from tests.policies.tapes import Tape, constants, each_tape, gaussian, nothing
 from tests.policies.test_kl_rate import between, box, edge, edge_belief, edge_lead, extremes_of, random_lead
 
 from outlay.beliefs import Belief, Lead, Opened
@@ -67,7 +67,7 @@ def assert_excess(policy: Any, memory: Opened, expected: slow.Choice, where: tup
         assert found == pytest.approx(value, rel=1e-9, abs=1e-9), (*where, arm)
 
 
-@pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.__name__)
+@each_tape
 def test_choices_and_excess_equal_the_slow_twin(tape: Tape) -> None:
     """Step by step along the run of each policy; rounding may decide only where the twin says that it could."""
     slack = 0.0 if tape in (constants, nothing) else 1e-9  # all ties are exact there

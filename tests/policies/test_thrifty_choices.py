@@ -14,6 +14,8 @@ from outlay.arms import Gaussian
 from outlay.formulas.choose import best_of_opened
 from outlay.policies import Thrifty, Wary
 
+pytestmark = pytest.mark.interpreted
+
 HORIZONS: tuple[Literal["told", "unknown"], ...] = ("told", "unknown")
 Law = Callable[[int, int], tuple[float, float]]
 

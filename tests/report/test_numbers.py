@@ -21,6 +21,8 @@ from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
 from outlay.results.result import Result
 
+pytestmark = pytest.mark.interpreted
+
 
 def by_hand(pulls, policies=None, names=("good", "bad"), rewards=(2.0, 1.0)) -> Result:
     """A result of two budgets, 10 and 100, from pulls [policy][run][budget][arm] that cost 1 each."""

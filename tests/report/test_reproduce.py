@@ -1,11 +1,14 @@
 """The call that makes a result again."""
 
 import numpy as np
+import pytest
 
 import outlay
 from outlay.arms import Empirical, Gaussian, Problem
 from outlay.policies import UCBM1, Fixed, Policy, RoundRobin
 from outlay.report.reproduce import python_call
+
+pytestmark = pytest.mark.interpreted
 
 
 def test_the_call_lists_every_number(make):

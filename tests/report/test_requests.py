@@ -23,6 +23,8 @@ from outlay.report.tables.regret import regret_numbers
 from outlay.results import storage
 from outlay.results.endings import axis_of, last_of
 
+pytestmark = pytest.mark.interpreted
+
 COINS = Problem([arms.Bernoulli(0.1, 0.3), arms.Bernoulli(0.4, 0.6), arms.Bernoulli(0.9, 0.85)], names=["s", "m", "l"])
 FREE = Problem([arms.Bernoulli(0.4, 0.6), arms.Constant(0.0, 0.1), arms.Bernoulli(0.9, 0.7)])
 PLAYERS: dict[str, Any] = {"turns": policies.RoundRobin(), "middle": policies.Fixed(1)}

@@ -63,7 +63,7 @@ class Batch:
         self._open = running = self._open or self._start()
         player, marks = running.player, running.player.standing.marks
         player.grew = False
-        before = int(marks[MADE])
+        before, first = int(marks[MADE]), int(marks[RUN])
         end = self._prepare(running)
         self._play(running, pulls, end)
         made, row = int(marks[MADE]) - before, int(marks[RUN])
@@ -74,7 +74,7 @@ class Batch:
             return 1.0, made
         if marks[PULLS] > 0 or made == 0:
             self._check(player, task.first + row)
-        if made == 0 and not player.grew:
+        if made == 0 and row == first and not player.grew:  # a run may end without a pull, where no arm fits
             raise OutlayError(f"{task.label} makes no progress")
         return 0.999 * (row + _share(task, player.standing)) / task.runs, made
 

@@ -120,6 +120,7 @@ def test_parallel_first_runs_agree(first: First, fresh_python: Any) -> None:
     assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(first.cache)).stdout == first.outputs[0]  # what they left behind
 
 
+@pytest.mark.soak  # it compiles once more
 def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(first: First, fresh_python: Any) -> None:
     package = Path(outlay.__file__).parent
 

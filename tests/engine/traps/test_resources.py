@@ -62,6 +62,7 @@ for seed in range(3):
 """
 
 
+@pytest.mark.soak  # it compiles in a process of its own
 def test_laws_that_hold_arrays_keep_them_while_a_policy_allocates(fresh_python: Callable[..., Any]) -> None:
     """The tables of the laws were freed under the loop: the process ended in an abort, here or a little later."""
     fresh_python(ALLOCATING)
@@ -79,7 +80,7 @@ def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Opened, "make", watched)
     monkeypatch.setattr("outlay.engine.backends.threads._SLICE_SECONDS", 0.0)
-    outlay.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[5000.0], runs=20, workers=2)
+    outlay.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[500.0], runs=20, workers=2)
     gc.collect()
     assert 1 <= len(seen) <= 2
     assert {sys.getrefcount(rng) for rng in seen} == {sys.getrefcount(object()) + 2}  # by `seen` and by `rng`

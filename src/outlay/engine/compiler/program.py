@@ -43,6 +43,10 @@ def program_of(task: Task) -> Program:
         slow = f"{task.label} cannot be compiled and runs interpreted, hundreds of times slower: {reason}"
         if task.warn:
             warnings.warn(slow, InterpretedWarning, stacklevel=5)  # of the caller of simulate
-        return Program(
-            play_hard if task.hard else play, Laws(tuple(task.problem.arms)), task.policy, memory, alone=True
-        )
+        return interpreted(task)
+
+
+def interpreted(task: Task) -> Program:
+    """The same loop, left to the interpreter."""
+    laws = Laws(tuple(task.problem.arms))
+    return Program(play_hard if task.hard else play, laws, task.policy, task.memory(), alone=True)
