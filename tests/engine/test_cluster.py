@@ -116,6 +116,7 @@ def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pyte
     assert client.status == "running"  # it is the caller's, and stays open
 
 
+@pytest.mark.soak  # every worker compiles it
 def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
