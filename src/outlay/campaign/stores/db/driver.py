@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Dialect
+from sqlalchemy.engine import Connection
 
 MOST_ROWS = 128  # that one statement writes to SQLite, a power of two
 
@@ -28,6 +28,9 @@ class Talk:
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.dialect = connection, connection.dialect
+        self._words: Any = type(
+            connection.dialect
+        )  # of which there is one, whereas every engine has a dialect of its own
         self._driver: Any = connection.connection.driver_connection
 
     def begin(self) -> None:
@@ -36,7 +39,7 @@ class Talk:
 
     def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
         """Have a statement run; its rows can be had when it was heard of."""
-        cursor = self._driver.execute(_text(statement, self.dialect), values)
+        cursor = self._driver.execute(_text(statement, self._words), values)
         return cursor.fetchall  # type: ignore[no-any-return]
 
     def put(self, statement: sa.Insert, rows: Sequence[Values]) -> None:
@@ -46,7 +49,7 @@ class Talk:
             # By powers of two, so that there are few different statements, which the driver keeps prepared.
             count = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
             values = rows[start] if count == 1 else tuple(chain.from_iterable(rows[start : start + count]))
-            self._driver.execute(_text(statement, self.dialect, count), values)
+            self._driver.execute(_text(statement, self._words, count), values)
             start += count
 
     def commit(self) -> None:
@@ -74,7 +77,7 @@ class PostgresTalk(Talk):
     def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
         """Have a statement run with the others."""
         place = len(self._said)
-        self._said.append(_text(statement, self.dialect))
+        self._said.append(_text(statement, self._words))
         self._values += values
         return lambda: self._heard[place]
 
@@ -82,7 +85,7 @@ class PostgresTalk(Talk):
         """Have rows written: as JSON, for the server is quicker with that than psycopg with a thousand arguments."""
         if rows:
             names = statement.table.c.keys()
-            self._said.append(_text_for_json(statement, self.dialect))
+            self._said.append(_text_for_json(statement, self._words))
             self._values.append(msgspec.json.encode([dict(zip(names, row, strict=True)) for row in rows]).decode())
 
     def commit(self) -> None:
@@ -109,9 +112,9 @@ def talk(connection: Connection) -> Talk:
 
 
 @cache
-def _text(statement: Any, dialect: Dialect, count: int = 1) -> str:
+def _text(statement: Any, dialect: Any, count: int = 1) -> str:
     """The statement as the driver takes it, for so many rows; arguments are in the order in which they stand there."""
-    text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect)))
+    text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect())))
     if count == 1:
         return text
     before, row, after = _parts(text)
@@ -119,9 +122,9 @@ def _text(statement: Any, dialect: Dialect, count: int = 1) -> str:
 
 
 @cache
-def _text_for_json(statement: Any, dialect: Dialect) -> str:
+def _text_for_json(statement: Any, dialect: Any) -> str:
     """An INSERT whose one argument is a list of rows as JSON."""
-    before, _, after = _parts(str(statement.compile(dialect=dialect)))
+    before, _, after = _parts(str(statement.compile(dialect=dialect())))
     names, table = ", ".join(statement.table.c.keys()), statement.table.name
     return f"{before} SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json){after}"  # noqa: S608
 
