@@ -99,8 +99,9 @@ def lost(error: Exception) -> bool:
     """Whether trying again may help: the connection is gone, or two transactions were in each other's way."""
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "sqlstate", None)
-    # 08: connection; 25P03: idle for too long; 40001, 40P01: serialisation, deadlock; 57P01-03: the server is stopping.
-    tries = ("08", "25P03", "40001", "40P01", "57P01", "57P02", "57P03")
+    # 08: connection; 25P03: idle for too long; 26000, 42P05: of another connection than we thought; 40001, 40P01:
+    # serialisation, deadlock; 57P01-03: the server is stopping.
+    tries = ("08", "25P03", "26000", "40001", "40P01", "42P05", "57P01", "57P02", "57P03")
     gone = getattr(error, "connection_invalidated", False) or (state is None and "OperationalError" in _kinds(cause))
     return gone or (state is not None and state.startswith(tries))
 
