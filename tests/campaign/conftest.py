@@ -21,10 +21,10 @@ def postgres_server() -> Iterator[Server]:
 
 @pytest.fixture
 def postgres_url(postgres_server: Server) -> Iterator[str]:
-    """Where SQLAlchemy finds an empty database, which is dropped after the test."""
+    """Where SQLAlchemy finds an empty database, of a name that no other test had."""
     name = f"test_{uuid4().hex}"
-    yield postgres_server.create_database(name)
-    postgres_server.drop_database(name)
+    yield postgres_server.lend_database(name)
+    postgres_server.take_back(name)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ LAST = 140  # opening, three pulls and closing make about that many calls
 TRIES = 3  # after which there is room on the disk again
 EVERY = list(product(range(1, LAST + 1), range(len(TROUBLES))))
 # Each of the first calls, which make the file what it is, and some of the others, with one trouble each.
-SOME = [(first, i % len(TROUBLES)) for i, first in enumerate([*range(1, 9), *range(9, LAST + 1, 7)])]
+SOME = [(first, i % len(TROUBLES)) for i, first in enumerate([*range(1, 9), *range(9, LAST + 1, 11)])]
 SENTENCE = re.compile(r"/\S+\.db: [a-z][ a-zA-Z/]+")
 
 

@@ -15,7 +15,7 @@ from tests.campaign.worker import Noted, Workers, finish
 
 THREADS = 4
 ASKS = 3  # that half of the processes have begun before they are killed
-often = pytest.mark.parametrize(("rounds", "kills"), [(1, 8), pytest.param(20, 10, marks=pytest.mark.soak)])
+often = pytest.mark.parametrize(("rounds", "kills"), [(1, 5), pytest.param(20, 10, marks=pytest.mark.soak)])
 
 
 @often
@@ -29,9 +29,8 @@ def test_sqlite(workers: Workers, tmp_path: Path, rounds: int, kills: int) -> No
 def test_postgres(workers: Workers, tmp_path: Path, postgres_server: Server, rounds: int, kills: int) -> None:
     for i in range(rounds):
         name = f"kill_{uuid4().hex}"
-        store = postgres_server.create_database(name)
-        survive(workers, store, tmp_path / f"{i}.notes", random.Random(i), kills)
-        postgres_server.drop_database(name)
+        survive(workers, postgres_server.lend_database(name), tmp_path / f"{i}.notes", random.Random(i), kills)
+        postgres_server.take_back(name)
 
 
 def survive(workers: Workers, store: str, notes: Path, rng: random.Random, kills: int) -> None:

@@ -3,6 +3,8 @@
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -14,7 +16,8 @@ from alembic.migration import MigrationContext
 
 from outlay.campaign import Campaign, verify
 from outlay.campaign.ledger.events import AnyEvent, from_json
-from outlay.campaign.stores.db import database, tables
+from outlay.campaign.stores.db import making, tables
+from outlay.campaign.stores.db.address import parsed
 from tests.campaign.checker import checked
 
 FILES = sorted((Path(__file__).parent / "assets").glob("ledger-*.db"))
@@ -28,8 +31,8 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str
 
 
 def test_there_is_one_of_each_revision() -> None:
-    assert FILES[-1].stem == f"ledger-{database.REVISION}"
-    assert len(FILES) == int(database.REVISION)
+    assert FILES[-1].stem == f"ledger-{making.REVISION}"
+    assert len(FILES) == int(making.REVISION)
 
 
 def test_it_opens_and_folds(kept: tuple[Path, dict[str, dict[str, object]]]) -> None:
@@ -78,13 +81,29 @@ def test_the_newest_has_an_event_of_every_kind() -> None:
     assert {type(from_json(body)) for body in bodies} == set(get_args(AnyEvent))
 
 
+@pytest.mark.parametrize("way", [making.make, making.migrate])
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_migrations_make_the_tables_of_the_code(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
+def test_a_new_database_and_migrations_have_the_tables_of_the_code(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str, way: Callable[[sa.Connection], None]
+) -> None:
     store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
-    engine = database.connect(store)
+    engine = sa.create_engine(parsed(store))
+    with engine.begin() as connection:
+        way(connection)
     options = {"compare_type": True, "compare_server_default": True}
     with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata) == []
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, tables.metadata) == []
+        assert context.get_current_revision() == making.REVISION
+        found = sa.inspect(connection)
+        assert [found.get_pk_constraint(table)["constrained_columns"] for table in ("event", "alembic_version")] == [
+            ["campaign", "seq"],
+            ["version_num"],
+        ]
+    if kind == "sqlite":
+        wanted = "SELECT name FROM sqlite_master WHERE sql LIKE '%WITHOUT ROWID%'"
+        with closing(sqlite3.connect(tmp_path / "a.db")) as file:
+            assert {name for (name,) in file.execute(wanted)} == {"arm", "decision", "event"}
     engine.dispose()
 
 

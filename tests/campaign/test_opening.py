@@ -72,7 +72,7 @@ def test_how_arms_are_listed_does_not_matter() -> None:
     """Each arm is as likely as any other to be opened first; two tests, each with a false-alarm rate of 1e-6."""
     for names in (NAMES, NAMES[::-1]):
         first = [names[order_of(seed, 7)[0]] for seed in range(50)]
-        campaigns = (Campaign(names, 10.0, TOLD, seed=seed) for seed in range(1000))
+        campaigns = (Campaign(names, 10.0, TOLD, seed=seed) for seed in range(300))
         asked = [pull.arm for campaign in campaigns if (pull := campaign.ask())]
         assert asked[:50] == first
         assert uniform([asked.count(name) for name in NAMES])
@@ -81,7 +81,7 @@ def test_how_arms_are_listed_does_not_matter() -> None:
 def test_an_added_arm_takes_a_random_place_among_the_unopened() -> None:
     """Of five places, two arms being open: false-alarm rate 1e-6. The others keep their order."""
     places = []
-    for seed in range(2000):
+    for seed in range(500):
         learner = Learner(TOLD, 6, 100.0)
         learner.shuffle(Stream(seed, ORDER))
         for arm in learner.memory.order[:2].tolist():

@@ -34,7 +34,7 @@ def test_processes_on_one_file(workers: Workers, tmp_path: Path, pulls: int) -> 
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])
-@pytest.mark.parametrize("forks", [30, pytest.param(500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("forks", [8, pytest.param(500, marks=pytest.mark.soak)])
 def test_a_fork_does_no_harm(
     workers: Workers, request: pytest.FixtureRequest, tmp_path: Path, kind: str, forks: int
 ) -> None:

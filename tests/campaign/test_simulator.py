@@ -23,7 +23,7 @@ from tests.policies.test_parameters import EXAMPLES
 
 ARMS = 4
 ROWS = 64
-BUDGETS = {"narrow": 240.0, "wide": 120.0, "refunds": 60.0}
+BUDGETS = {"narrow": 240.0, "wide": 60.0, "refunds": 40.0}
 REQUESTS = 260
 BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"} | {
     name for name in policies.BY_NAME if name.startswith("LP")

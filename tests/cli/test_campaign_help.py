@@ -103,9 +103,9 @@ jq() { local field=${@: -1}; sed -E 's/.*"'"${field#.}"'": "?([^",}]*).*/\1/'; }
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_the_script_of_the_guide(tmp_path: Path) -> None:
-    """A whole campaign from a shell, in which every pull costs 2 of 3."""
+    """A whole campaign from a shell, whose one pull costs 4 of 3, twice its maximum."""
     (script,) = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
-    (tmp_path / "try").write_text("#!/bin/sh\necho $1 >> used\necho 2 0.5\n")
+    (tmp_path / "try").write_text("#!/bin/sh\necho $1 >> used\necho 4 0.5\n")
     (tmp_path / "try").chmod(0o755)
     env = {**os.environ, "PYTHON": sys.executable}
     command = ["bash", "-u", "-c", STAND_INS + script]
@@ -113,10 +113,9 @@ def test_the_script_of_the_guide(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     printed = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(line["decision"], line["arm"], line["cost"], line["overrun"]) for line in printed[1:]] == [
-        (2, "large", 2.0, False),
-        (4, "small", 2.0, False),
+        (2, "large", 4.0, True)
     ]
-    assert (tmp_path / "used").read_text().split() == ["large", "small"]
+    assert (tmp_path / "used").read_text().split() == ["large"]
     store = f"sqlite:///{tmp_path}/spend.db"
     assert verify(store).ok
     with Campaign.open(store) as campaign:

@@ -150,3 +150,20 @@ def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], c
     assert reason in refused(outlay(*arguments), code)
     assert events() == 2
     assert not Path("none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["expect", "-3"], "requests of expect must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
+        (["requests", "-12", "--name", "default"], "requests of set_requests must be a whole number ≥ 1"),
+        (["budget", "-.5"], "budget of set_budget must be at least one unit of 1E-9; got Decimal('-0.5')"),
+        (["void", "-3", "--reason", "-4"], "pull of void must be a whole number ≥ 1"),
+        (["tell", "-5", "--cost", "-1", "--reward", "2"], "pull of tell must be a whole number ≥ 1"),
+    ],
+)
+def test_a_number_below_zero_is_no_option(outlay: Run, arguments: list[str], said: str) -> None:
+    outlay(*NEW)
+    assert said in refused(outlay(*arguments), 2)
+    assert "No such option '--stor'" in misused(outlay("expect", "--stor", "x", "4"))
+    assert "No such option '-x'" in misused(outlay("expect", "-x", "-3"))

@@ -1,6 +1,7 @@
 """`outlay campaign watch`: the numbers it shows, how they are drawn, and how it ends."""
 
 import io
+import json
 import math
 import os
 import pty
@@ -14,14 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 from tests.cli.campaign_runs import Run, refused
 
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
 from outlay.campaign.answers import watching
 from outlay.campaign.answers.watching import Interval, Point, Watch, rate_interval
-from outlay.cli.campaign.picture import left_over_time, picture, whisker
+from outlay.cli.campaign.picture import left_over_time, picture
+from outlay.cli.campaign.standing import standing, whisker
 
 
 def busy(campaign: Campaign) -> None:
@@ -43,10 +45,14 @@ def busy(campaign: Campaign) -> None:
     campaign.ask_many(9, tags=["nightly"])
 
 
-def drawn(campaign: Campaign, width: int = 140) -> str:
+def drawn(campaign: Campaign, width: int = 140, height: int | None = None) -> str:
+    return printed(picture(Watch(campaign).look(), width, height), width)
+
+
+def printed(what: RenderableType, width: int) -> str:
     console = Console(width=width, file=io.StringIO())
     with console.capture() as text:
-        console.print(picture(Watch(campaign).look(), width))
+        console.print(what)
     return text.get()
 
 
@@ -132,18 +138,109 @@ def test_an_interval_is_drawn(interval: tuple[float, float], rate: float, drawn:
 def test_a_frame_shows_everything() -> None:
     campaign = Campaign({"a[red]": 1, "b": 1}, 40, "RoundRobin", name="spring [bold]")
     busy(campaign)
-    for width in (80, 140):
+    for width in (60, 80, 140):
         text = drawn(campaign, width)
         assert "spring [bold]  open" in text  # what users name is no markup
         assert "a[red]" in text
         assert "RoundRobin, until_exceeded" in text
-        assert re.search(r"spent [\d.]+ of 45 \(\d\d\.\d%\)   set aside [\d.]+   left", text)
+        assert re.search(r"spent [\d.]+ of 45 \(\d\d\.\d%\)   set aside [\d.]+ ", text)
+        assert re.search(r"left [\d.]+ ", text)
         assert "9 under way" in text
         assert "… and 3 more" in text
         assert max(len(line) for line in text.splitlines()) <= width
     assert "nightly" in text
     assert "├" in text
     assert "█" in text
+
+
+def counted_requests(forecast: int | None = None) -> Campaign:
+    """Two arms of names that a terminal has no room for, and what is known of them."""
+    names = "a-language-model-of-the-cheapest-kind", "a-language-model-of-the-dearest-kind"
+    campaign = Campaign(names, 100, requests=1000, name="served")
+    for n in range(60):
+        pull = campaign.ask()
+        assert pull is not None
+        pull.tell(0.05 if pull.arm == names[0] else 0.4, 0.3 + 0.1 * (n % 3) + 0.4 * (pull.arm == names[1]))
+    if forecast is not None:
+        campaign.expect(forecast)
+    campaign.ask_many(9, tags=["nightly", "eu-west"])
+    return campaign
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_headings_are_whole_in_any_terminal(width: int) -> None:
+    """What there is no room for is left out; names are cut in their middle, and nothing else is."""
+    campaign = counted_requests(forecast=400)
+    text = drawn(campaign, width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    cut = [word for word in text.split() if "…" in word and word != "…"]
+    assert all(word.startswith("a-lan") and word.endswith("nd") for word in cut)
+    heads = [line.split("  ")[0].strip() for line in text.splitlines() if re.match(r"(arm|under way|event) ", line)]
+    assert heads == (["arm", "under way", "event"] if width < 130 else ["arm", "under way"])
+    assert re.search(r"pulls .*spent .*rate", text)
+    assert ("95 %" in text) == (width > 60)
+    assert ("●" in text) == (width > 80)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_forecast_and_the_mix_are_shown(width: int) -> None:
+    campaign = counted_requests(forecast=400)
+    ahead = campaign.status().outlook
+    assert ahead is not None
+    text = drawn(campaign, width)
+    assert "requests 69 of 1,000 used   931 left" in text
+    assert "391 more requests expected" in text
+    assert f"one more request is worth {ahead.worth:.4g}" in text
+    assert f"{ahead.share:.0%} a-language-model-of-the-dearest-kind" in " ".join(text.replace("│", " ").split())
+    assert f"reward at the end about {ahead.reward:,.5g} ({ahead.reward_low:,.5g} to" in text
+    assert "expected" not in drawn(counted_requests(), width)
+
+
+def test_money_that_is_worth_nothing_is_said_to_be() -> None:
+    """A budget for ever so many pulls of the best arm."""
+    campaign = Campaign(["a", "b"], 1e6, requests=100)
+    for pull in campaign.ask_many(2):
+        pull.tell(1, 0.5 if pull.arm == "a" else 1)
+    assert "one more request is worth 1   more money nothing: there is enough" in drawn(campaign)
+
+
+@pytest.mark.parametrize("height", [24, 30, 40, 60])
+def test_a_frame_fits_the_height_of_a_terminal(height: int) -> None:
+    campaign = counted_requests()
+    lines = drawn(campaign, 80, height).splitlines()
+    assert len(lines) <= height
+    assert sum("a-language" in line for line in lines) >= 2
+    whole = drawn(campaign, 80).splitlines()
+    assert len(whole) > 40
+    assert (lines == whole) == (height == 60)
+
+
+def test_how_it_stands_as_a_table() -> None:
+    campaign = counted_requests(forecast=400)
+    campaign.disable_arm("a-language-model-of-the-dearest-kind")
+    for width in (60, 80, 120):
+        text = printed(standing(campaign.status(), width), width)
+        assert text.startswith("served  open\nspent ")
+        assert "best mix" in text
+        assert "95 %" not in text
+        head = next(line for line in text.splitlines() if line.startswith("arm "))
+        assert head.split() == ["arm", "pulls", "under", "way", "spent", "reward", "rate"]
+        assert max(len(line) for line in text.splitlines()) <= width
+    for pull in campaign.pulls("open"):
+        campaign.void(pull.decision)
+    campaign.set_budget(0.1)
+    assert printed(standing(campaign.status(), 80), 80).startswith("served  closed (exhausted)\n")
+
+
+def test_status_is_a_table_on_a_terminal(outlay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert outlay("new", "--arm", "a", "--budget", "5").exit_code == 0
+    for arguments in (["status"], ["status", "--json"]):
+        assert json.loads(outlay(*arguments).stdout)["budget"] == 5.0
+    monkeypatch.setattr(sys.modules["outlay.cli.campaign.reading"], "on_terminal", lambda: True)
+    assert json.loads(outlay("status", "--json").stdout)["budget"] == 5.0
+    table = outlay("status")
+    assert table.exit_code == 0
+    assert table.stdout.startswith("default  open\nspent 0 of 5 (0.0%)   set aside 0   left 5\n")
 
 
 def test_a_frame_of_a_campaign_that_has_not_begun_or_has_ended() -> None:

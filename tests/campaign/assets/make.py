@@ -12,7 +12,7 @@ import msgspec
 
 from outlay import policies
 from outlay.campaign import Campaign
-from outlay.campaign.stores.db import database
+from outlay.campaign.stores.db import making
 from outlay.campaign.stores.writing import book
 
 FOLDER = Path(__file__).parent
@@ -68,7 +68,7 @@ def plain(store: str) -> None:
 
 def main() -> None:
     """Make the file of this revision, if there is none."""
-    path = FOLDER / f"ledger-{database.REVISION}.db"
+    path = FOLDER / f"ledger-{making.REVISION}.db"
     if path.exists():
         raise SystemExit(f"{path} is there already, and is kept")
     book.EVERY = 20  # so that it has a snapshot

@@ -58,8 +58,8 @@ LOOP = example(
 def campaign() -> None:
     """Spend a real budget: ask which arm to use, tell what it cost and earned.
 
-    Every verb prints JSON, one object per line, and takes --store (or OUTLAY_STORE) and --name. Money is read as
-    decimal numbers, exactly.
+    Every verb prints JSON, one object per line, and takes --store (or OUTLAY_STORE) and --name; on a terminal, status
+    and watch draw tables. Money is read as decimal numbers, exactly.
     """
 
 

@@ -10,12 +10,12 @@ from typing import Any, BinaryIO
 
 import click
 
-from outlay.cli.campaign.shared import amount, do, example, object_of, on_campaign, opened, show
+from outlay.cli.campaign.shared import Numbered, amount, do, example, object_of, on_campaign, opened, show
 
 COLUMNS = ("arm", "cost", "reward")
 
 
-@click.command(epilog=example("outlay campaign budget 80"))
+@click.command(cls=Numbered, epilog=example("outlay campaign budget 80"))
 @on_campaign
 @click.argument("money", metavar="AMOUNT", type=amount)
 def budget(store: str, name: str, money: Decimal) -> None:
@@ -23,7 +23,7 @@ def budget(store: str, name: str, money: Decimal) -> None:
     do(store, name, lambda campaign: campaign.set_budget(money))
 
 
-@click.command(epilog=example("outlay campaign requests 12000"))
+@click.command(cls=Numbered, epilog=example("outlay campaign requests 12000"))
 @on_campaign
 @click.argument("number", metavar="NUMBER", type=int)
 def requests(store: str, name: str, number: int) -> None:
@@ -31,7 +31,7 @@ def requests(store: str, name: str, number: int) -> None:
     do(store, name, lambda campaign: campaign.set_requests(number))
 
 
-@click.command(epilog=example("outlay campaign expect 4000"))
+@click.command(cls=Numbered, epilog=example("outlay campaign expect 4000"))
 @on_campaign
 @click.argument("number", metavar="NUMBER", type=int)
 def expect(store: str, name: str, number: int) -> None:

@@ -10,12 +10,30 @@ import click
 from outlay.cli.campaign.shared import example, in_store, on_campaign, opened, plain, show
 
 
-@click.command(epilog=example("outlay campaign status | jq .left"))
+def on_terminal() -> bool:
+    """Whether somebody reads what is printed, and no program."""
+    return sys.stdout.isatty()
+
+
+@click.command(epilog=example("outlay campaign status", "outlay campaign status | jq .left"))
 @on_campaign
-def status(store: str, name: str) -> None:
-    """Print how the campaign stands: its phase, budget, spent, reserved, left, reward, and each arm."""
+@click.option("--json", "as_json", is_flag=True, help="Print JSON also on a terminal.")
+def status(store: str, name: str, as_json: bool) -> None:
+    """Print how the campaign stands: its phase, budget, spent, reserved, left, reward, and each arm.
+
+    On a terminal that is a table, anywhere else one line of JSON.
+    """
     with opened(store, name) as campaign:
-        show(campaign.status())
+        found = campaign.status()
+    if as_json or not on_terminal():
+        show(found)
+        return
+    from rich.console import Console
+
+    from outlay.cli.campaign.standing import standing
+
+    console = Console(highlight=False)
+    console.print(standing(found, console.width))
 
 
 @click.command(

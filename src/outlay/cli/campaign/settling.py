@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import click
 
-from outlay.cli.campaign.shared import amount, do, example, on_campaign
+from outlay.cli.campaign.shared import Numbered, amount, do, example, on_campaign
 
 
-@click.command(epilog=example('outlay campaign void 17 --reason "the job was cancelled"'))
+@click.command(cls=Numbered, epilog=example('outlay campaign void 17 --reason "the job was cancelled"'))
 @on_campaign
 @click.argument("decision", type=int)
 @click.option("--reason", default="", help="A note for the ledger.")
@@ -16,7 +16,7 @@ def void(store: str, name: str, decision: int, reason: str) -> None:
     do(store, name, lambda campaign: campaign.void(decision, reason))
 
 
-@click.command(epilog=example("outlay campaign charge 17"))
+@click.command(cls=Numbered, epilog=example("outlay campaign charge 17"))
 @on_campaign
 @click.argument("decision", type=int)
 def charge(store: str, name: str, decision: int) -> None:
@@ -24,7 +24,7 @@ def charge(store: str, name: str, decision: int) -> None:
     do(store, name, lambda campaign: campaign.charge(decision))
 
 
-@click.command(epilog=example("outlay campaign extend 17 --ttl 7200"))
+@click.command(cls=Numbered, epilog=example("outlay campaign extend 17 --ttl 7200"))
 @on_campaign
 @click.argument("decision", type=int)
 @click.option("--ttl", type=float, required=True, metavar="SECONDS", help="How long the pull may take, from now.")
@@ -33,7 +33,9 @@ def extend(store: str, name: str, decision: int, ttl: float) -> None:
     do(store, name, lambda campaign: campaign.extend(decision, ttl))
 
 
-@click.command(epilog=example('outlay campaign amend 17 --cost 0.0040 --reward 1 --reason "the invoice says so"'))
+@click.command(
+    cls=Numbered, epilog=example('outlay campaign amend 17 --cost 0.0040 --reward 1 --reason "the invoice says so"')
+)
 @on_campaign
 @click.argument("decision", type=int)
 @click.option("--cost", type=amount, help="What the pull cost; as it was told if not given.")

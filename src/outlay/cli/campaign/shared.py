@@ -1,6 +1,7 @@
 """What the verbs of `outlay campaign` share: the options that say which campaign, numbers as typed, JSON as printed."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from outlay.campaign import Campaign
 
 Verb = Callable[..., None]
+NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def default_store() -> str:
@@ -44,6 +46,21 @@ def on_campaign(verb: Verb) -> Verb:
 def example(*lines: str) -> str:
     """The end of a verb's help."""
     return listing("Example:", *lines)
+
+
+class Numbered(click.Command):
+    """A verb with a number as its argument: one below 0 is no option, and outlay itself says what is wrong with it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed."""
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.NoSuchOption as error:
+            number = next((word for word in args if NEGATIVE.fullmatch(word)), None)
+            if number is None or not number.startswith(error.option_name):
+                raise
+            rest = [word for word in args if word is not number]
+            return super().parse_args(ctx, [*rest, "--", number])
 
 
 def amount(text: str) -> Decimal:

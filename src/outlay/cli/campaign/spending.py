@@ -10,6 +10,7 @@ import click
 
 from outlay.campaign.settings import DEFAULT, Expiry, Mode
 from outlay.cli.campaign.shared import (
+    Numbered,
     amount,
     complain,
     example,
@@ -159,10 +160,11 @@ def ask(
 
 
 @click.command(
+    cls=Numbered,
     epilog=example(
         "outlay campaign tell 17 --cost 0.0042 --reward 1",
         """echo '{"decision": 17, "cost": 0.0042, "reward": 1}' | outlay campaign tell -""",
-    )
+    ),
 )
 @on_campaign
 @click.argument("decision")

@@ -44,14 +44,14 @@ def _go_on(watching: "Watch", console: "Console", every: float) -> None:
 
     from outlay.cli.campaign.picture import picture
 
-    last = picture(watching.look(), console.width)
+    last = picture(watching.look(), *console.size)
     live = Live(last, console=console, screen=True, auto_refresh=False)
     try:
         live.start()  # within: Ctrl-C in the middle of it must leave the screen as it was, too
         while True:
             live.update(last, refresh=True)
             time.sleep(every)
-            last = picture(watching.look(), console.width)
+            last = picture(watching.look(), *console.size)
     except KeyboardInterrupt:
         pass  # the way to end it
     finally:

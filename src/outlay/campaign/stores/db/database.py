@@ -4,7 +4,6 @@ SQLite: write-ahead log, every commit flushed to the disk (synchronous=FULL), th
 transaction. What a database refuses is a `StoreError` of one sentence; no SQL and no password is in it.
 """
 
-import logging
 import os
 import re
 import sqlite3
@@ -19,10 +18,10 @@ from sqlalchemy.engine import URL, Connection, Engine
 
 from outlay.campaign.stores.db import sqlite_file, tables
 from outlay.campaign.stores.db.address import parsed
+from outlay.campaign.stores.db.making import REVISION, make, migrate
 from outlay.campaign.stores.protocol import FORKED
 from outlay.errors import NoCampaign, OutlayError, StoreBusy, StoreError
 
-REVISION = "0003"  # of the tables this version reads and writes
 SILENCE = 10.0  # seconds after which a server ends the transaction of a worker that sleeps or is gone
 _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
@@ -100,8 +99,9 @@ def lost(error: Exception) -> bool:
     """Whether trying again may help: the connection is gone, or two transactions were in each other's way."""
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "sqlstate", None)
-    # 08: connection; 25P03: idle for too long; 40001, 40P01: serialisation, deadlock; 57P01-03: the server is stopping.
-    tries = ("08", "25P03", "40001", "40P01", "57P01", "57P02", "57P03")
+    # 08: connection; 25P03: idle for too long; 26000, 42P05: of another connection than we thought; 40001, 40P01:
+    # serialisation, deadlock; 57P01-03: the server is stopping.
+    tries = ("08", "25P03", "26000", "40001", "40P01", "42P05", "57P01", "57P02", "57P03")
     gone = getattr(error, "connection_invalidated", False) or (state is None and "OperationalError" in _kinds(cause))
     return gone or (state is not None and state.startswith(tries))
 
@@ -167,7 +167,10 @@ def _bring_up_to_date(engine: Engine, new: bool) -> None:
     with engine.begin() as connection:
         if not is_sqlite(engine):
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-        if _revision(connection) != REVISION:
+        found = _revision(connection)
+        if found is None:
+            make(connection)
+        elif found != REVISION:
             migrate(connection)
 
 
@@ -202,24 +205,6 @@ def _revision(connection: Connection) -> str | None:
     if found is not None and found > REVISION:
         raise StoreError(f"{where(connection.engine)} was written by a newer outlay: upgrade outlay to open it")
     return found
-
-
-def migrate(connection: Connection) -> None:
-    """Bring the tables to this version."""
-    from alembic import command
-    from alembic.config import Config
-
-    settings = Config()
-    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    settings.set_main_option("path_separator", "os")
-    settings.attributes["connection"] = connection
-    its_log = logging.getLogger("alembic.runtime.migration")
-    level = its_log.level
-    its_log.setLevel(max(logging.WARNING, level))  # that tables are made is no news to users
-    try:
-        command.upgrade(settings, "head")
-    finally:
-        its_log.setLevel(level)
 
 
 def _plain(error: Exception) -> str:

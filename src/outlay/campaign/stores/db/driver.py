@@ -7,15 +7,17 @@ server answers. To PostgreSQL several statements go in one piece, which takes on
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from typing import Any
+from weakref import WeakSet
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Dialect
+from sqlalchemy.engine import Connection, Engine
 
 MOST_ROWS = 128  # that one statement writes to SQLite, a power of two
 
+_forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next transaction has another connection
 Values = tuple[Any, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
 
@@ -28,15 +30,18 @@ class Talk:
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.dialect = connection, connection.dialect
+        self._words: Any = type(
+            connection.dialect
+        )  # of which there is one, whereas every engine has a dialect of its own
         self._driver: Any = connection.connection.driver_connection
 
     def begin(self) -> None:
         """Begin the transaction, in which nobody else writes to a SQLite file."""
         self._driver.execute("BEGIN IMMEDIATE")
 
-    def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
-        """Have a statement run; its rows can be had when it was heard of."""
-        cursor = self._driver.execute(_text(statement, self.dialect), values)
+    def say(self, statement: sa.Executable, values: Values, anew: bool = False) -> Callable[[], Rows]:  # noqa: ARG002
+        """Have a statement run; its rows can be had when it was heard of. `anew`, a server plans for these values."""
+        cursor = self._driver.execute(_text(statement, self._words), values)
         return cursor.fetchall  # type: ignore[no-any-return]
 
     def put(self, statement: sa.Insert, rows: Sequence[Values]) -> None:
@@ -44,10 +49,10 @@ class Talk:
         start = 0
         while start < len(rows):
             # By powers of two, so that there are few different statements, which the driver keeps prepared.
-            count = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-            values = rows[start] if count == 1 else tuple(chain.from_iterable(rows[start : start + count]))
-            self._driver.execute(_text(statement, self.dialect, count), values)
-            start += count
+            size = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
+            values = rows[start] if size == 1 else tuple(chain.from_iterable(rows[start : start + size]))
+            self._driver.execute(_text(statement, self._words, size), values)
+            start += size
 
     def commit(self) -> None:
         """COMMIT; SQLAlchemy's own then comes to nothing."""
@@ -65,25 +70,39 @@ class PostgresTalk(Talk):
         self._said: list[str] = []
         self._values: list[Any] = []
         self._heard: list[Rows] = []
+        # What the server has parsed and planned for this connection, which is dropped where anything fails.
+        self._prepared: dict[str, str] = connection.connection.info.setdefault("outlay", {})
 
     def begin(self) -> None:
         """Begin the transaction."""
         self._driver.autocommit = True  # psycopg must not begin one of its own, which takes a round trip
         self._said.append("BEGIN")
 
-    def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
+    def say(self, statement: sa.Executable, values: Values, anew: bool = False) -> Callable[[], Rows]:
         """Have a statement run with the others."""
-        place = len(self._said)
-        self._said.append(_text(statement, self.dialect))
-        self._values += values
+        self._run(_text(statement, self._words), values, anew)
+        place = len(self._said) - 1
         return lambda: self._heard[place]
 
     def put(self, statement: sa.Insert, rows: Sequence[Values]) -> None:
         """Have rows written: as JSON, for the server is quicker with that than psycopg with a thousand arguments."""
         if rows:
             names = statement.table.c.keys()
-            self._said.append(_text_for_json(statement, self.dialect))
-            self._values.append(msgspec.json.encode([dict(zip(names, row, strict=True)) for row in rows]).decode())
+            lines = msgspec.json.encode([dict(zip(names, row, strict=True)) for row in rows]).decode()
+            self._run(_text_for_json(statement, self._words), (lines,))
+
+    def _run(self, text: str, values: Values, anew: bool = False) -> None:
+        """Have a statement run, unless `anew` as the server planned it before: that takes it longer than to run it."""
+        self._values += values
+        if anew or self.connection.engine in _forgetful:
+            self._said.append(text)
+            return
+        name = self._prepared.get(text)
+        if name is None:
+            name = self._prepared[text] = f"outlay_{len(self._prepared)}"
+            numbers = count(1)
+            self._said.append(f"PREPARE {name} AS {re.sub('%s', lambda _: f'${next(numbers)}', text)}")
+        self._said.append(f"EXECUTE {name}({', '.join(['%s'] * len(values))})")
 
     def commit(self) -> None:
         """COMMIT, as the last of what is said."""
@@ -96,7 +115,11 @@ class PostgresTalk(Talk):
         said, values = "; ".join(self._said), self._values
         self._said, self._values, self._heard = [], [], []
         with psycopg.ClientCursor(self._driver) as cursor:
-            cursor.execute(said.encode(), values)
+            try:
+                cursor.execute(said.encode(), values)
+            except (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement):
+                _forgetful.add(self.connection.engine)  # and the transaction is tried again
+                raise
             more: bool | None = True
             while more:
                 self._heard.append(cursor.fetchall() if cursor.description else [])
@@ -109,9 +132,9 @@ def talk(connection: Connection) -> Talk:
 
 
 @cache
-def _text(statement: Any, dialect: Dialect, count: int = 1) -> str:
+def _text(statement: Any, dialect: Any, count: int = 1) -> str:
     """The statement as the driver takes it, for so many rows; arguments are in the order in which they stand there."""
-    text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect)))
+    text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect())))
     if count == 1:
         return text
     before, row, after = _parts(text)
@@ -119,9 +142,9 @@ def _text(statement: Any, dialect: Dialect, count: int = 1) -> str:
 
 
 @cache
-def _text_for_json(statement: Any, dialect: Dialect) -> str:
+def _text_for_json(statement: Any, dialect: Any) -> str:
     """An INSERT whose one argument is a list of rows as JSON."""
-    before, _, after = _parts(str(statement.compile(dialect=dialect)))
+    before, _, after = _parts(str(statement.compile(dialect=dialect())))
     names, table = ", ".join(statement.table.c.keys()), statement.table.name
     return f"{before} SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json){after}"  # noqa: S608
 

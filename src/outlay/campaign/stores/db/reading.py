@@ -11,15 +11,8 @@ from sqlalchemy.engine import Connection, Engine
 
 from outlay.campaign.stores.db import sqlite_file
 from outlay.campaign.stores.db.address import parsed
-from outlay.campaign.stores.db.database import (
-    REVISION,
-    adopt,
-    at_one_moment,
-    connect,
-    in_plain_words,
-    migrate,
-    revision,
-)
+from outlay.campaign.stores.db.database import adopt, at_one_moment, connect, in_plain_words, revision
+from outlay.campaign.stores.db.making import REVISION, migrate
 from outlay.errors import StoreError
 
 

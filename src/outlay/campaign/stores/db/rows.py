@@ -1,6 +1,6 @@
 """States and events as rows of the tables, and back."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend,
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores.db import tables
-from outlay.campaign.stores.db.driver import Talk, Values, talk
+from outlay.campaign.stores.db.driver import Rows, Talk, Values, talk
 from outlay.campaign.stores.db.typed import CampaignRow, damaged, opening, record, typed
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
@@ -40,28 +40,42 @@ class Written(NamedTuple):
     by: str  # the name of the transaction
 
 
-def lock(talking: Talk, wanted: Sequence[tuple[str, int | None]]) -> list[Found | None]:
-    """Lock campaigns, in this order; each is given by its name and the last event that is known. None if there is none.
+class Wanted(NamedTuple):
+    """A campaign that is to be locked."""
 
-    Events are read when the lock is held; PostgreSQL answers all of it at once.
+    name: str
+    known: int | None  # the last event that is known, if one is
+    shared: bool  # whether somebody else wrote to it since the last time
+
+
+def lock(talking: Talk, wanted: Sequence[Wanted]) -> list[Found | None]:
+    """Lock campaigns, in this order; None for one that is not there.
+
+    Events are read when the lock is held: from a file where there are some, and from a server, which answers all of it
+    at once, where a campaign is shared. Otherwise who finds that there are some asks for them.
     """
-    at_once = talking.dialect.name != "sqlite"  # a file is asked for events only where there are some
+    file = talking.dialect.name == "sqlite"
     talking.begin()
     said = []
-    for name, known in wanted:
-        locked = talking.say(_LOCK, (name,))
-        said.append((locked, talking.say(_LATER, (name, known)) if at_once and known is not None else None))
+    for one in wanted:
+        locked = talking.say(_LOCK, (one.name,))
+        said.append((locked, _later(talking, one) if one.shared and not file else None))
     talking.hear()
     found: list[Found | None] = []
-    for (name, known), (locked, later) in zip(wanted, said, strict=True):
+    for one, (locked, later) in zip(wanted, said, strict=True):
         row = next(iter(locked()), None)
         if row is not None and not isinstance(row[1], int):
-            raise damaged(talking.connection, f"campaign {name!r}", "the number of its last event is none")
-        if not at_once and row is not None and known is not None and row[1] > known:
-            later = talking.say(_LATER, (name, known))
+            raise damaged(talking.connection, f"campaign {one.name!r}", "the number of its last event is none")
+        if file and row is not None and one.known is not None and row[1] > one.known:
+            later = _later(talking, one)
         lines = [record(talking.connection, *line) for line in (later() if later else ())]
         found.append(None if row is None else Found(row[0], row[1], row[2], lines))
     return found
+
+
+def _later(talking: Talk, one: Wanted) -> Callable[[], Rows]:
+    """The events after those that are known; a plan for any number might read them all."""
+    return talking.say(_LATER, (one.name, one.known), anew=True)
 
 
 def clock(connection: Connection) -> int | None:

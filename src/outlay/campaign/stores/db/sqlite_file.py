@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from sqlite3 import dbapi2
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection, Dialect, Engine
 
 from outlay.errors import NoCampaign, StoreError
 
@@ -17,6 +18,7 @@ BUSY = 30.0  # seconds to wait for another process's transaction
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "ncpfs"}
 PRIVATE = 0o600  # of a new file: what a campaign spends is nobody else's business
 
+_SAID: dict[Any, Any] = {}  # statements as SQLAlchemy compiled them; there are as many as this package has
 Identity = tuple[int, int]  # of a file, whatever its name: its device and its number there
 
 
@@ -56,7 +58,12 @@ def identity(path: Path | str) -> Identity | None:
 
 def engine_of(path: Path, mode: str = "rw") -> Engine:
     """An engine for a file that is there: in the mode "rw" it is never made anew where it was removed."""
-    engine = sa.create_engine(URL.create("sqlite", database=str(path)), creator=_opener(path, mode))
+    engine = sa.create_engine(
+        URL.create("sqlite", database=str(path)),
+        creator=_opener(path, mode),
+        execution_options={"compiled_cache": _SAID},
+    )
+    engine.dialect = _dialect()
 
     @sa.event.listens_for(engine, "connect")
     def _(connection: Any, _: Any) -> None:
@@ -72,6 +79,15 @@ def engine_of(path: Path, mode: str = "rw") -> Engine:
             driver.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return engine
+
+
+@cache
+def _dialect() -> Dialect:
+    """One for all files, so that a statement that was compiled for one of them is so for the others."""
+    engine = sa.create_engine("sqlite://")
+    engine.connect().close()  # which tells it what this SQLite can do
+    engine.dispose()
+    return engine.dialect
 
 
 def _opener(path: Path, mode: str) -> Callable[[], dbapi2.Connection]:

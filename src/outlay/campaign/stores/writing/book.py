@@ -39,6 +39,7 @@ class Book:
         self.unwanted: list[int] = []  # decisions that nobody received, to be voided with the next batch
         self.listeners: list[Listener] = []
         self.id: int | None = None
+        self.shared = False  # whether somebody else had written to it, the last time
         self.state: State | None = None
         self._server_time: int | None = None  # what the server's clock said, where it has one
         self._snapshot, self._every = 0, EVERY
@@ -48,6 +49,11 @@ class Book:
     def seq(self) -> int | None:
         """The last event that is known, if one is."""
         return None if self.state is None else self.state.seq
+
+    @property
+    def wanted(self) -> rows.Wanted:
+        """What there is to say where it is to be locked."""
+        return rows.Wanted(self.name, self.seq, self.shared and self.state is not None)
 
     @property
     def number(self) -> int:
@@ -61,13 +67,14 @@ class Book:
             self._open(connection, by)
             return
         self.id, self._server_time = found.id, found.clock
+        self.shared = self.state is not None and self.state.seq < found.seq
         if self.state is None:
             self._recover(connection)
-        elif found.records:
-            self._news += found.records
-            self._fold(found.records)
-        if self.state is None or self.state.seq < found.seq:
-            self._fold(rows.events(connection, self.number, self.state.seq if self.state else 0))
+            self._fold(rows.events(connection, self.number, self.seq or 0))
+        elif self.state.seq < found.seq:
+            records = found.records or list(rows.events(connection, self.number, self.state.seq))
+            self._news += records
+            self._fold(records)
         if self.state is None or self.state.seq < found.seq:
             raise StoreError(f"{where(connection.engine)}: events of campaign {self.name!r} are missing")
 

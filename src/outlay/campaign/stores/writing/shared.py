@@ -208,7 +208,7 @@ class SharedStore:
         connection = self._connection = self._connection or self.engine.connect()
         with self._turn():
             talking = talk(connection)
-            found = rows.lock(talking, [(share.book.name, share.book.seq) for share in shares])
+            found = rows.lock(talking, [share.book.wanted for share in shares])
             if not self._is_kept(connection, shares, found):
                 self._unanswered = None
                 batch = f"{self._me}-{next(self._batches):x}"

@@ -1,0 +1,138 @@
+"""How a campaign stands, as text: its money, its requests and what is to be expected of them, its arms."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from outlay.campaign.answers.outlook import Outlook
+from outlay.campaign.answers.replies import ArmStatus, Status
+from outlay.campaign.answers.watching import Interval
+from outlay.cli.campaign.fitting import Column, fitted, flowed
+from outlay.markup import aligned
+from outlay.words import counted, cut
+
+MOST_ARMS = 12
+LONGEST = 40  # letters of an arm's name in a line
+WHISKER = 25  # columns
+STYLE = {"open": "green", "paused": "yellow", "draining": "yellow", "closed": "red"}
+
+
+def standing(status: Status, width: int) -> RenderableType:
+    """All of it, in so many columns."""
+    return Group(title(status), *facts(status, width), bar(status, width), Text(), arms(status, width))
+
+
+def title(status: Status) -> Text:
+    """The campaign's name and phase."""
+    ended = f" ({status.ended})" if status.ended and status.ended != status.phase else ""
+    return Text.assemble((status.name, "bold"), "  ", (f"{status.phase}{ended}", STYLE[status.phase]))
+
+
+def facts(status: Status, width: int) -> Iterator[Text]:
+    """The figures, in lines of this width."""
+    share = f" ({status.spent / status.budget:.1%})" if status.budget > 0 else ""
+    groups = [
+        [
+            f"spent {status.spent:,.6g} of {status.budget:,.6g}{share}",
+            f"set aside {status.reserved:,.6g}",
+            f"left {status.left:,.6g}",
+        ],
+        [
+            f"reward {status.reward:,.6g} in {counted(status.pulls, 'pull')}",
+            f"{status.in_flight:,} under way",
+            counted(status.events, "event"),
+        ],
+        _requests(status),
+    ]
+    if status.outlook is not None:
+        groups += [_worth(status.outlook), _expected(status.outlook)]
+    for group in groups:
+        yield from map(Text, flowed(group, width))
+
+
+def bar(status: Status, width: int) -> Text:
+    """What was spent and set aside, of all there is."""
+    whole = max(status.budget, status.spent + status.reserved, 1e-300)
+    spent = round(width * max(0.0, status.spent) / whole)
+    reserved = min(width - spent, math.ceil(width * status.reserved / whole))
+    return Text.assemble(("█" * spent, "cyan"), ("▒" * reserved, "yellow"), ("░" * (width - spent - reserved), "dim"))
+
+
+def arms(status: Status, width: int, intervals: Sequence[Interval] | None = None) -> Table:
+    """The arms, the best rates first; with the intervals of their rates, where these are known."""
+    order = sorted(range(len(status.arms)), key=lambda i: -_rate(status.arms[i]))[:MOST_ARMS]
+    shown = [status.arms[i] for i in order]
+    columns = [
+        Column("arm", [arm.name for arm in shown], name=True),
+        Column("pulls", [f"{arm.pulls:,}" for arm in shown], right=True),
+        Column("under way", [f"{arm.in_flight:,}" for arm in shown], rank=2, right=True),
+        Column("spent", aligned([arm.spent for arm in shown], 6), right=True),
+        Column("reward", aligned([arm.reward for arm in shown], 6), rank=1, right=True),
+        Column("rate", ["–" if arm.rate is None else f"{arm.rate:.4g}" for arm in shown], right=True),
+    ]
+    if intervals is not None:
+        columns += _rates(shown, [intervals[i] for i in order])
+    more = f"… and {counted(len(status.arms) - MOST_ARMS, 'more arm')}" if len(status.arms) > MOST_ARMS else ""
+    return fitted(columns, width, lambda row: "" if shown[row].enabled else "dim", more)
+
+
+def whisker(interval: Interval, rate: float | None, low: float, high: float) -> str:
+    """An interval and its rate on a line from `low` to `high`.
+
+    >>> whisker(Interval(0.0, 0.5), 0.25, 0.0, 1.0)
+    '├─────●─────┤            '
+    """
+    if rate is None or not high > low:
+        return ""
+    ends = [max(low, min(high, end)) for end in (interval.low, rate, interval.high)]
+    first, dot, last = (round((WHISKER - 1) * (end - low) / (high - low)) for end in ends)
+    line = [" "] * first + ["─"] * (last - first + 1) + [" "] * (WHISKER - 1 - last)
+    line[first], line[last] = "├" if interval.low >= low else "╌", "┤" if interval.high <= high else "╌"
+    line[dot] = "●"
+    return "".join(line)
+
+
+def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> list[Column]:
+    """Where the rates lie, as numbers and as a picture."""
+    ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
+    finite = list(filter(math.isfinite, ends))
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
+    known = [math.isfinite(each.low) and math.isfinite(each.high) for each in intervals]
+    numbers = [
+        f"{each.low:.3g} to {each.high:.3g}" if is_known else "–"
+        for each, is_known in zip(intervals, known, strict=True)
+    ]
+    drawn = [whisker(each, arm.rate, low, high) for each, arm in zip(intervals, shown, strict=True)]
+    return [Column("95 %", numbers, rank=3), Column(f"{low:.3g} … {high:.3g}", drawn, rank=4)]
+
+
+def _rate(arm: ArmStatus) -> float:
+    return -math.inf if arm.rate is None else arm.rate
+
+
+def _requests(status: Status) -> list[str]:
+    """How many there are, and how many somebody expects."""
+    said = []
+    if status.requests is not None:
+        left = max(0, status.requests - status.used)
+        said += [f"requests {status.used:,} of {status.requests:,} used", f"{left:,} left"]
+    if status.expected is not None:
+        said.append(f"{counted(status.expected, 'more request')} expected" if status.expected else "none expected")
+    return said
+
+
+def _worth(ahead: Outlook) -> list[str]:
+    """What one more request, and one more unit of money, would bring."""
+    money = f"one more unit of money {ahead.price:.4g}" if ahead.price else "more money nothing: there is enough"
+    return [f"one more request is worth {ahead.worth:.4g}", money]
+
+
+def _expected(ahead: Outlook) -> list[str]:
+    """Which arms are best from now on, and what they bring."""
+    parts = [(ahead.low, 1.0 - ahead.share), (ahead.high, ahead.share)]
+    mix = [f"{share:.0%} {cut(name, LONGEST) if name else 'unserved'}" for name, share in parts if round(100 * share)]
+    between = "" if ahead.reward_low is None else f" ({ahead.reward_low:,.5g} to {ahead.reward_high:,.5g})"
+    return [f"best mix {mix[0]}", *mix[1:], f"reward at the end about {ahead.reward:,.5g}{between}"]
