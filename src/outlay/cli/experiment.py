@@ -12,7 +12,6 @@ from outlay.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from outlay.experiments import Experiment, Outcome
     from outlay.results import Result
@@ -87,7 +86,7 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
         from outlay.experiments.report.tables import rich_table
 
         rows = outcome.rows
-        _print_table(sweep_title(experiment, rows), rich_table(headings_of(rows), cells_of(rows)))
+        _console().print(rich_table(sweep_title(experiment, rows), headings_of(rows), cells_of(rows)))
     click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")
     say_written(outcome.page, outcome.files)
 
@@ -109,7 +108,7 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
             for share in shares
         ]
         headings = ["policy", "cells", "to play", "pulls", "about"]
-        _print_table(experiment.title, rich_table(headings, lines))
+        _console().print(rich_table(experiment.title, headings, lines))
         missing = sum(share.missing for share in shares)
         points = len(experiments.points_of(experiment))
         drawing = f"drawing takes a few seconds for {'the report' if points == 1 else f'each of the {points} reports'}"
@@ -121,11 +120,6 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
 def print_json(value: dict[str, object]) -> None:
     """One line of JSON."""
     click.echo(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
-
-
-def _print_table(title: str, table: "Table") -> None:
-    click.secho(title, bold=True)
-    _console().print(table)
 
 
 def _finite(value: object) -> object:

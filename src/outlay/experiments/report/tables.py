@@ -1,30 +1,19 @@
 """A table of text cells in three dresses: for a terminal, Markdown and LaTeX."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from outlay.columns import Columns, of_rows
 from outlay.report.tables.formats import markdown_lines
 from outlay.report.tables.latex import latex_table
 from outlay.report.tables.tex_text import tex
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 Lines = Sequence[Sequence[str]]
 
 
-def rich_table(headings: Sequence[str], lines: Lines) -> "Table":
+def rich_table(title: str, headings: Sequence[str], lines: Lines) -> Columns:
     """The table for a terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for heading in headings:
-        table.add_column(Text(heading), justify="left" if heading == "policy" else "right", no_wrap=True)
-    for line in lines:
-        table.add_row(*map(Text, line))
-    return table
+    columns = of_rows(headings, lines)
+    return Columns([column._replace(right=column.heading != "policy", name=False) for column in columns], title)
 
 
 def text(title: str, headings: Sequence[str], lines: Lines) -> str:
@@ -35,8 +24,8 @@ def text(title: str, headings: Sequence[str], lines: Lines) -> str:
 
     console = Console(file=StringIO(), width=10_000, color_system=None)
     with console.capture() as capture:
-        console.print(rich_table(headings, lines))
-    return "\n".join([title, *(line.rstrip() for line in capture.get().rstrip().splitlines())]) + "\n"
+        console.print(rich_table(title, headings, lines))
+    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines()) + "\n"
 
 
 def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:

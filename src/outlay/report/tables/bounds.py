@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from outlay.columns import Columns, of_rows
 from outlay.numerals import number
 from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
 from outlay.theory.upper.assumptions import HEAVY_TAILED
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("arm", "rate", "gap", "σ²", "D*", "pulls ≥", "regret ≥", "printed ≥")
 _MOST_BEST, _MOST_ROWS = 2, 12  # arms shown; the others are summed up in a row
-_LONGEST_NAME = 24
 _SOURCES = {HEAVY_TAILED: f"{HEAVY_TAILED}, whose constant it leaves open, with that of Lemma 3"}
 
 
@@ -24,9 +24,8 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
     rows = [_cells(row, bounds) for row in (*shown_rows(bounds), bounds.total)]
     headings = [*_HEADINGS, *(f"{policy} ≤" for policy in bounds.theorems)]
     title, cut = f"Bounds on regret at budget {bounds.budget:,.12g}", len(_HEADINGS)
-    if _width(headings, rows) <= width or not bounds.theorems:
-        tables = [plain_table(title, headings, rows)]
-    else:
+    tables = [plain_table(title, headings, rows)]
+    if bounds.theorems and not tables[0].within(width)[0]:
         upper = [[row[0], *row[cut:]] for row in rows]
         tables = [
             plain_table(title, headings[:cut], [row[:cut] for row in rows]),
@@ -81,33 +80,15 @@ def grid(rows: Sequence[tuple[str, str]], title: str = "") -> "Table":
     return table
 
 
-def plain_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+def plain_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
     """A table of cells, its last row a sum."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title or None, title_justify="left", title_style="bold"
-    )
-    for heading in headings:
-        word = max(map(len, heading.split()))
-        table.add_column(heading, justify="left" if heading == "arm" else "right", overflow="fold", min_width=word)
-    for row in rows:
-        table.add_row(*map(Text, row), end_section=row is rows[-2])
-    return table
-
-
-def _width(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Characters that the table takes: two beside every column, and the edge."""
-    return 1 + sum(2 + max(map(len, column)) for column in zip(headings, *rows, strict=True))
+    return Columns(of_rows(headings, rows), title, total=True)
 
 
 def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
-    name = row.arm if len(row.arm) <= _LONGEST_NAME else row.arm[: _LONGEST_NAME - 1] + "…"
     numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
     upper = (row.upper.get(policy) for policy in bounds.theorems)
-    return [name, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)]
+    return [row.arm, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)]
 
 
 def cell(value: float | None, digits: int = 3) -> str:

@@ -1,19 +1,17 @@
 """The regret table at the largest budget: as rows of numbers, as cells of text, as a rich table."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from outlay.checks import line
+from outlay.columns import Columns, of_rows
 from outlay.numerals import amount, coefficient
 from outlay.report.numbers.curves import Floor, floor_for
 from outlay.results.endings import beside, last_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result, checked
 from outlay.words import plural
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
 
@@ -86,25 +84,16 @@ def best_shares(result: Result) -> list[float]:
     return [float(share) for share in on_best / np.maximum(pulls.sum(axis=(1, 2)), 1)]
 
 
-def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> "Table":
+def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> Columns:
     """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
     return rich_table(regret_numbers(checked("regret_table", result), kind, title))
 
 
-def rich_table(numbers: RegretTable) -> "Table":
-    """The table's numbers for a terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    title = Text(numbers.caption, "bold")
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), title=title, title_justify="left")
-    for heading in numbers.headings:
-        first = heading == "policy"
-        table.add_column(heading, justify="left" if first else "right", no_wrap=not first, min_width=7, overflow="fold")
-    for row in numbers.rows:
-        table.add_row(*map(Text, row.cells()))
-    return table
+def rich_table(numbers: RegretTable) -> Columns:
+    """The table's numbers for a terminal; a narrow one does without the spread first."""
+    rows = [row.cells() for row in numbers.rows]
+    _, _, median, spread, best, ratio = numbers.headings
+    return Columns(of_rows(numbers.headings, rows, spare=(spread, best, median, ratio)), numbers.caption)
 
 
 def caption(result: Result, title: str | None = None) -> str:

@@ -82,4 +82,4 @@ def request_notes(bounds: RequestBounds) -> list[tuple[str, str]]:
 def _cells(row: RequestArm) -> list[str]:
     numbers = (row.gap, row.divergence, row.pulls, row.lower)
     share = "–" if not row.share else f"{number(100 * row.share, 3)} %"
-    return [cut(row.arm, _LONGEST_NAME), number(row.cost), number(row.reward), share, *map(cell, numbers)]
+    return [row.arm, number(row.cost), number(row.reward), share, *map(cell, numbers)]
