@@ -19,7 +19,7 @@ import threading
 import types as python
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 from numba import types
@@ -60,11 +60,31 @@ def compiled(
         return _entries[key][0]
 
 
+class Standing(NamedTuple):
+    """What is known of a function for the classes of some things before it is compiled."""
+
+    ready: bool  # in this process, or on disk
+    portable: bool  # whether another process can compile it, and leave it where this one finds it
+    weight: int  # how many functions it reaches
+
+
+def standing(versions: tuple[Function, ...], things: tuple[FieldTuple, ...]) -> Standing:
+    """Whether compiled code for these is there."""
+    reach = _reach(versions, things)
+    where = _folder(versions, things, reach) if reach.portable else None
+    ready = (versions, shape(things), reach.digest) in _entries or (where is not None and _holds_code(where))
+    return Standing(ready, where is not None and not _changed(reach), len(reach.functions))
+
+
 def on_disk(versions: tuple[Function, ...], things: tuple[FieldTuple, ...]) -> bool | None:
     """Whether compiled code for these is kept on disk; None where it cannot be."""
     reach = _reach(versions, things)
     where = _folder(versions, things, reach) if reach.portable else None
-    return None if where is None else any(where.rglob("*.nbc"))
+    return None if where is None else _holds_code(where)
+
+
+def _holds_code(where: Path) -> bool:
+    return any(where.rglob("*.nbc"))
 
 
 def _reach(versions: tuple[Function, ...], things: tuple[FieldTuple, ...]) -> Reach:

@@ -16,11 +16,13 @@ Report = Callable[[float], None]
 
 
 @contextlib.contextmanager
-def progress(total: float, wanted: bool | Report | None, words: str = "simulating") -> Iterator[Report]:
+def progress(
+    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float = _DELAY_SECONDS
+) -> Iterator[Report]:
     """Yield a function to be told how much of `total` is done.
 
     A bar is shown, or not, as `wanted` says; None means on a terminal or in a notebook only. Where it is a function,
-    there is no bar and it is told the part that is done, from 0 to 1.
+    there is no bar and it is told the part that is done, from 0 to 1. The bar comes after `delay` seconds.
     """
     if callable(wanted):
         yield lambda done: wanted(min(done / total, 1.0))
@@ -30,7 +32,7 @@ def progress(total: float, wanted: bool | Report | None, words: str = "simulatin
     if not shown:
         yield lambda _: None
         return
-    with (_in_notebook if notebook else _on_terminal)(total, words) as report:
+    with (_in_notebook if notebook else _on_terminal)(total, words, delay) as report:
         yield report
 
 
@@ -41,7 +43,7 @@ def in_notebook() -> bool:
 
 
 @contextlib.contextmanager
-def _on_terminal(total: float, words: str) -> Iterator[Report]:
+def _on_terminal(total: float, words: str, delay: float) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -65,10 +67,12 @@ def _on_terminal(total: float, words: str) -> Iterator[Report]:
     start = time.monotonic()
 
     def report(done: float) -> None:
-        if not bar.live.is_started and time.monotonic() - start > _DELAY_SECONDS:
+        if not bar.live.is_started and time.monotonic() - start > delay:
             bar.start()
         bar.update(task, completed=done)
 
+    if delay == 0:
+        bar.start()
     try:
         yield report
     finally:
@@ -76,7 +80,7 @@ def _on_terminal(total: float, words: str) -> Iterator[Report]:
 
 
 @contextlib.contextmanager
-def _in_notebook(total: float, words: str) -> Iterator[Report]:
+def _in_notebook(total: float, words: str, delay: float) -> Iterator[Report]:
     """The browser's own bar, replaced in place; rich would need ipywidgets for that."""
     shown: Any = import_module("IPython.display")
     start = last = time.monotonic()
@@ -85,7 +89,7 @@ def _in_notebook(total: float, words: str) -> Iterator[Report]:
     def report(done: float) -> None:
         nonlocal handle, last
         now = time.monotonic()
-        if now - start < _DELAY_SECONDS or now - last < _REFRESH_SECONDS:
+        if now - start < delay or now - last < _REFRESH_SECONDS:
             return
         last, share = now, min(done / total, 1.0)
         left = f", {(now - start) * (1.0 / share - 1.0):,.0f} s left" if share > 0 else ""

@@ -24,6 +24,7 @@ from outlay.extras import require
 from outlay.parameters import is_record
 from outlay.policies.protocol import Policy, checked_policy, wants_budget, wants_requests, with_limits
 from outlay.results.result import Result
+from outlay.words import listed
 
 Policies = Policy | Sequence[Policy] | Mapping[str, Policy]
 
@@ -110,6 +111,8 @@ def simulate(
     ]  # fmt: skip
     play = backend_of(backend)
     try:
+        if backend == "threads":
+            _compile(tasks, workers, progress)
         with progress_bar(runs * len(tasks), progress) as report:
             play(tasks, workers, report)
     except KeyboardInterrupt as asked:
@@ -134,6 +137,17 @@ def simulate(
         requests=counts,
         mode=mode,
     )
+
+
+def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report | None) -> None:
+    """Compile first what is missing, on all cores, and say so: the first time takes seconds."""
+    from outlay.engine.compiler.together import compile_together, cores_for, missing_of
+
+    if missing := missing_of(tasks):
+        shown = None if callable(progress) else progress
+        words = f"compiling {listed([each.label for each in missing])}, once"
+        with progress_bar(len(missing), shown, words, delay=0.0) as report:
+            compile_together(missing, cores_for(workers), report)
 
 
 def _check_bounded(problem: Problem) -> None:

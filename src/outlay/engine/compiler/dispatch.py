@@ -22,7 +22,19 @@ def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple, hard: bo
     It counts no references; it does where that fails, as it does for code that makes arrays. Raises CannotCompile with
     the reason, in one line, where numba refuses.
     """
+    return dispatch.compiled(_versions(hard), (policy, memory, world), _signature(policy, memory, world))
 
+
+def standing(things: tuple[FieldTuple, FieldTuple, FieldTuple], hard: bool) -> dispatch.Standing:
+    """Whether the loop for a policy, its memory and a world is ready, or what it takes to compile it."""
+    return dispatch.standing(_versions(hard), things)
+
+
+def _versions(hard: bool) -> tuple[Callable[..., None], ...]:
+    return PLAY_HARD if hard else PLAY
+
+
+def _signature(policy: FieldTuple, memory: FieldTuple, world: FieldTuple) -> dispatch.Signature:
     def signature(type_of: TypeOf) -> tuple[NumbaType, ...]:
         words = np.zeros(1, np.uint64)
         starts = loop.Starts(words[None], words, words, words, words)
@@ -31,4 +43,4 @@ def compiled(policy: FieldTuple, memory: FieldTuple, world: FieldTuple, hard: bo
         arguments = world, policy, memory, starts, loop.Standing.start(1), passages, limits
         return (_GENERATOR, *map(type_of, arguments), types.int64, types.int64, types.int64)
 
-    return dispatch.compiled(PLAY_HARD if hard else PLAY, (policy, memory, world), signature)
+    return signature
