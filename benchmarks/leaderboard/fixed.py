@@ -5,9 +5,8 @@ import math
 import numpy as np
 
 from outlay.beliefs import Points
-from outlay.checks import Vector
 from outlay.formulas.choose import Now
-from outlay.parameters import Parameters, array, derived, number
+from outlay.parameters import Array, Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 
@@ -23,8 +22,8 @@ class BestFixed(Parameters):
     1
     """
 
-    costs: Vector = array(above=0)
-    rewards: Vector = array()
+    costs: Array = array(above=0)
+    rewards: Array = array()
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)
 
