@@ -1,12 +1,13 @@
 """Ration: the policy to run with a budget and a number of requests; `Thrifty` where requests have no limit."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Lead, Points, price_of
-from outlay.checks import Vector
+from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
 from outlay.formulas.choose import AT_ONCE, Now, leader_of, leads
 from outlay.formulas.choose import number as comparable
@@ -14,7 +15,7 @@ from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
 from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
 from outlay.formulas.prices import Prices
 from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
-from outlay.parameters import Parameters, array, derived, number
+from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
@@ -22,6 +23,16 @@ FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be 
 SLOPE = 0.33  # Thrifty's
 STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
 STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
+
+
+def mean_costs(owner: str, name: str, values: ArrayLike) -> Vector:
+    """A list of mean costs; names are refused, as a policy knows its arms by their places alone."""
+    if isinstance(values, Mapping):
+        allowed = (
+            "a sequence of numbers, in the order of the arms (only a campaign takes names: Campaign(…, costs={…}))"
+        )
+        raise BadParameter(owner, name, allowed, values)
+    return vector(owner, name, values)
 
 
 class Ration(Parameters):
@@ -69,7 +80,7 @@ class Ration(Parameters):
     Reference: docs/requests.md.
     """
 
-    costs: ArrayLike | None = array(default=None)
+    costs: ArrayLike | None = parameter(mean_costs, default=None)
     reward_bound: float | None = number(default=None, above=0)
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)
