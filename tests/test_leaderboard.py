@@ -14,6 +14,7 @@ from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Setting
 from benchmarks.leaderboard.summary import ratios_by, summaries
+from benchmarks.leaderboard.two_point import two_point
 
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli, Pareto
@@ -224,11 +225,11 @@ def test_names_are_unlike_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_point_arms_have_the_means_they_were_asked_for() -> None:
-    moments = problems.two_point(20.0, 1.0, 0.5, 0.02).moments()
+    moments = two_point(20.0, 1.0, 0.5, 0.02).moments()
     assert moments.mean_cost == pytest.approx(20.0)
     assert moments.mean_reward == pytest.approx(1.0)
     assert moments.cov == pytest.approx(0.0)
-    assert problems.two_point(1.0, 1.0, 0.01, 0.5, low=0.1).support().cost_high == pytest.approx(90.1)
+    assert two_point(1.0, 1.0, 0.01, 0.5, low=0.1).support().cost_high == pytest.approx(90.1)
 
 
 def test_who_may_not_play_is_left_out() -> None:

@@ -2,8 +2,11 @@
 
     problems.py     what is played: synthetic problems, and real ones where their data is at hand
     many.py         problems with many arms, drawn anew for every run
+    requests.py     problems with a number of requests beside the budget
+    two_point.py    arms of two costs and two rewards
     real.py         problems from logs of (arm, instance, cost, reward)
     contenders.py   who plays: a line for each policy, with what it is told
+    fixed.py        the best arm alone, where there are requests
     store.py        where results are kept, each named by everything it depends on
     play.py         what is not kept yet is played, in several processes
     progress.py     what is seen meanwhile

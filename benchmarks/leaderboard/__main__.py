@@ -10,19 +10,21 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.leaderboard import page, tables
-from benchmarks.leaderboard.cells import rows_of
+from benchmarks.leaderboard.cells import Row, rows_of
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender
 from benchmarks.leaderboard.many import PER_ARM, Drawn
 from benchmarks.leaderboard.play import jobs_of, play_all, read_all, refuse_interpreted
-from benchmarks.leaderboard.problems import DATA, AnyEntry, problems
+from benchmarks.leaderboard.problems import DATA, AnyEntry, Entry, problems
+from benchmarks.leaderboard.requests import PER_REQUEST, Rationed
 from benchmarks.leaderboard.store import Setting
 from outlay import __version__
 from outlay.checks import vector, whole
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError
 
+Board = Sequence[tuple[AnyEntry, Setting]]
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS, QUICK = (300.0, 1_000.0, 10_000.0), (300.0, 1_000.0)
-QUICK_PER_ARM = (0.5, 3.0)
+QUICK_PER_ARM, QUICK_PER_REQUEST = (0.5, 3.0), (0.2, 0.8)
 WIDTH = 160  # of the tables, whatever the terminal's: a figure that is cut says nothing
 
 
@@ -44,7 +46,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--budgets", nargs="+", type=float, metavar="B", help="in mean costs of the problem; 300 1000 10000")
     add("--per-arm", nargs="+", type=float, metavar="B",
         help="budgets of the group many, in mean costs per arm; 0.5 1 3 10 30 100")  # fmt: skip
-    add("--runs", type=int, help="of each policy in each cell; 500, and 100 with more than 100 arms of the group many")
+    add("--per-request", nargs="+", type=float, metavar="B",
+        help="of the group requests, for each, in costs of the arm that pays most; 0.05 0.2 0.5 0.8 1.2")  # fmt: skip
+    add("--runs", type=int, help="of each policy in each cell; 500, 100 with more than 100 arms, 200 with requests")
     add("--seed", type=int, default=0, help="same seed, same problems of the group many, same figures; 0")
     add("--workers", type=int, default=os.cpu_count() or 1, help="processes to play in; all cores")
     add("--quick", action="store_true", help="20 runs at the smaller budgets: does everything work?")
@@ -69,15 +73,26 @@ def command(chosen: argparse.Namespace) -> None:
     played = read_all(jobs, chosen.folder, say) if chosen.page else play_all(jobs, chosen.folder, say, workers)
     rows = rows_of(played, {label: contender.told for label, contender in CONTENDERS.items()})
     if chosen.page:
-        runs = "–".join(f"{runs}" for runs in sorted({setting.runs for _, setting in board}))
-        about = f"outlay {__version__}, {runs} runs per cell, seed {chosen.seed}."
-        budgets = next((setting.budgets for entry, setting in board if not isinstance(entry, Drawn)), ())
-        page.rewrite(chosen.page, budgets, [*tables.overall(rows), *tables.details(rows, tables.matrix_grid)], about)
+        write_page(chosen.page, board, rows, chosen.seed)
         return
     console = Console(highlight=False, emoji=False, width=WIDTH)
     for grid in (*tables.details(rows, tables.cell_grid), *tables.overall(rows)):
         console.print(grid.title, style="bold")
         console.print(grid.for_terminal())
+
+
+def write_page(path: Path, board: Board, rows: Sequence[Row], seed: int) -> None:
+    """Write the tables of what was chosen; those with requests have a place of their own."""
+    for rationed in (False, True):
+        part = [(entry, setting) for entry, setting in board if isinstance(entry, Rationed) == rationed]
+        if not part:
+            continue
+        runs = "–".join(f"{runs}" for runs in sorted({setting.runs for _, setting in part}))
+        budgets = next((setting.budgets for entry, setting in part if isinstance(entry, Entry)), ())
+        what = "requests" if rationed else " ".join(f"{budget:.0f}" for budget in budgets) or "many"
+        some = [row for row in rows if bool(row.requests) == rationed]
+        grids = [*tables.overall(some), *tables.details(some, tables.matrix_grid)]
+        page.rewrite(path, what, grids, f"outlay {__version__}, {runs} runs per cell, seed {seed}.")
 
 
 def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> None:
@@ -89,15 +104,17 @@ def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> 
 
 
 def setting_of(entry: AnyEntry, chosen: argparse.Namespace) -> Setting | None:
-    """The budgets, runs and seed that were asked for; None where only those of the other kind of problem were."""
-    name, given, others = "budgets", chosen.budgets, chosen.per_arm
-    usual: Sequence[float] = QUICK if chosen.quick else BUDGETS
-    if isinstance(entry, Drawn):
-        name, given, others = "per_arm", chosen.per_arm, chosen.budgets
-        usual = QUICK_PER_ARM if chosen.quick else PER_ARM
-    if others and not given:
+    """The budgets, runs and seed that were asked for; None where only those of another kind of problem were."""
+    kinds: dict[type, tuple[str, Sequence[float], Sequence[float]]] = {
+        Entry: ("budgets", BUDGETS, QUICK),
+        Drawn: ("per_arm", PER_ARM, QUICK_PER_ARM),
+        Rationed: ("per_request", PER_REQUEST, QUICK_PER_REQUEST),
+    }
+    name, all_of_them, few = kinds[type(entry)]
+    given = getattr(chosen, name)
+    if not given and any(getattr(chosen, other) for other, _, _ in kinds.values()):
         return None
-    budgets = vector("leaderboard", name, given or usual, above=0)
+    budgets = vector("leaderboard", name, given or (few if chosen.quick else all_of_them), above=0)
     runs = chosen.runs if chosen.runs is not None else 20 if chosen.quick else entry.runs
     runs = whole("leaderboard", "runs", runs, at_least=2)
     seed = whole("leaderboard", "seed", chosen.seed, at_least=0)
@@ -123,6 +140,8 @@ def selected(
 
 def unasked(entry: AnyEntry) -> dict[str, Contender]:
     """The policies that play a problem where none is named."""
+    if isinstance(entry, Rationed):
+        return {label: one for label, one in CONTENDERS.items() if one.requests}
     drawn = isinstance(entry, Drawn)
     return {label: one for label, one in CONTENDERS.items() if (one.many if drawn else not one.reserve)}
 

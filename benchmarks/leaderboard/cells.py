@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.play import Played
-from benchmarks.leaderboard.problems import AnyEntry
+from benchmarks.leaderboard.problems import AnyEntry, Entry
+from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Floats
 from outlay.report.numbers.curves import floor_of
 
@@ -20,21 +21,22 @@ class Row(NamedTuple):
 
     problem: str
     group: str
-    budget: float  # in mean costs; where the problem is drawn, in mean costs per arm
+    budget: float  # in mean costs; of a drawn problem per arm, with requests in those of the best-paid arm per request
     policy: str
     told: str
-    mean: float  # of the regret; where the problem is drawn, in per cent of r*·B, as all that follows
+    mean: float  # of the regret; of a drawn problem in per cent of r*·B, with requests of N·f, as all that follows
     stderr: float
     median: float
     q90: float
     worst: float
     long: float  # the share of long runs
     bound: float | None  # mean ÷ (sharp lower bound · ln B), where there is one
-    ratio: float  # mean ÷ that of the best policy in the cell not told true moments; nan if there is none
+    ratio: float  # mean ÷ that of the best policy in the cell not told the truth; nan if there is none, or for "means"
     ratio_stderr: float
     best: bool  # whether it is that policy, or equal to it
     arms: int
     family: str = ""  # of which the problem was drawn, if it was
+    requests: int = 0  # of which there are so many, if they are limited
 
     @property
     def unaided(self) -> bool:
@@ -43,8 +45,8 @@ class Row(NamedTuple):
 
 
 def unaided(told: str) -> bool:
-    """Whether a policy that is told this can be run by people who do not know the truth."""
-    return told != "moments"
+    """Whether a policy that is told this is a measure for others: it knows no truth about the arms."""
+    return told not in ("costs", "means", "moments")
 
 
 def rows_of(played: Sequence[Played], told: Mapping[str, str]) -> list[Row]:
@@ -62,8 +64,8 @@ def rows_of(played: Sequence[Played], told: Mapping[str, str]) -> list[Row]:
 
 
 def bounds_of(entry: AnyEntry, budgets: Sequence[float]) -> list[float | None]:
-    """The sharp lower bound on regret at each budget, where there is one; drawn problems have none in common."""
-    if isinstance(entry, Drawn):
+    """The sharp lower bound on regret at each budget, for problems that are always the same and have no requests."""
+    if not isinstance(entry, Entry):
         return [None] * len(budgets)
     floor = floor_of(entry.problem)
     return [floor.at(budget * entry.mean_cost) for budget in budgets]
@@ -78,7 +80,7 @@ def cell(
     rows = []
     for label, regret in regrets.items():
         mean, median = float(regret.mean()), float(np.median(regret))
-        ratio, error = (math.nan, math.nan) if best is None else ratio_of(regret, best)
+        ratio, error = (math.nan, math.nan) if best is None or told[label] == "means" else ratio_of(regret, best)
         rows.append(
             Row(
                 problem=entry.name,
@@ -98,6 +100,7 @@ def cell(
                 best=label in rivals and ratio == 1.0,
                 arms=entry.arms,
                 family=entry.family if isinstance(entry, Drawn) else "",
+                requests=entry.requests if isinstance(entry, Rationed) else 0,
             )
         )
     return rows

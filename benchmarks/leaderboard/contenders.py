@@ -1,7 +1,9 @@
 """Who plays: a line for each policy, with what it is told about a problem.
 
-A policy that is told nothing, bounds or the budget can be run by anyone who knows those; true means, variances and
-slopes of the arms are known to nobody, so whoever is told them is shown beside the others and never counts as the best.
+A policy that is told nothing, bounds or the budget (with the number of requests, where there is one) can be run by
+anyone who knows those; true means, variances and slopes of the arms are known to nobody, so whoever is told them is
+shown beside the others and never counts as the best. Nor does who is told the mean costs, as price lists give them: the
+others are not told as much. Who is told all means has no part in ratios.
 
 Left out, though the library has them: KUBE, whose knapsack takes time in the square of the arms at every pull, and
 RobustUCBTruncated, which is RobustUCBMedian's twin.
@@ -12,13 +14,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.fixed import BestFixed
 from outlay import Problem, policies
 from outlay.arms import support_of
 from outlay.knowledge import paper_policies
 from outlay.policies import baselines
 from outlay.policies.kl_rate import SCHEDULES
 
-Told = Literal["nothing", "bounds", "budget", "moments"]
+Told = Literal["nothing", "bounds", "budget", "costs", "means", "moments"]
 
 
 class Contender(NamedTuple):
@@ -28,13 +31,17 @@ class Contender(NamedTuple):
     make: Callable[[Problem], Any]
     reserve: bool = False  # slow, or far behind on its home ground: it plays only where it is asked for by name
     many: bool = False  # whether it plays the problems with many arms, too, without being asked for
+    requests: bool = False  # and those with a number of requests
 
     @property
     def where(self) -> str:
         """Where it plays if nobody asks for it, unless that is on all problems with few arms only."""
+        more = " and ".join(
+            name for name, plays in (("with many arms", self.many), ("with requests", self.requests)) if plays
+        )
         if self.reserve:
-            return "only with many arms" if self.many else "reserve: only by name"
-        return "also with many arms" if self.many else ""
+            return f"only {more}" if more else "reserve: only by name"
+        return f"also {more}" if more else ""
 
 
 def of_the_paper(name: str) -> Callable[[Problem], Any]:
@@ -90,6 +97,17 @@ def with_mean_costs(problem: Problem) -> Any:
     return with_reward_bound(baselines.BKLUCB, costs=problem.mean_costs)(problem)
 
 
+def with_price_list(problem: Problem) -> Any:
+    """Ration, told the mean costs, and the largest reward where there is one."""
+    most = max(support_of(law).reward_high for law in problem.arms)
+    return policies.Ration(costs=problem.mean_costs, reward_bound=most if 0 < most < np.inf else None)
+
+
+def best_alone(problem: Problem) -> Any:
+    """The best fixed arm, told all means."""
+    return BestFixed(problem.mean_costs, problem.mean_rewards)
+
+
 def _boxed(problem: Problem) -> bool:
     """Whether nothing is negative or without bound."""
     boxes = np.array([support_of(law) for law in problem.arms])
@@ -117,7 +135,7 @@ CONTENDERS: dict[str, Contender] = {
         f"KLRate:{name}:sample": Contender("nothing", always(policies.KLRate(name, "sample")), True)
         for name in SCHEDULES
     },
-    "Thrifty": Contender("budget", always(policies.Thrifty()), many=True),
+    "Thrifty": Contender("budget", always(policies.Thrifty()), many=True, requests=True),
     "Thrifty:unknown": Contender("nothing", always(policies.Thrifty(horizon="unknown")), many=True),
     "Wary": Contender("budget", always(policies.Wary()), many=True),
     "Frugal": Contender("nothing", always(policies.Frugal()), many=True),
@@ -147,5 +165,15 @@ CONTENDERS: dict[str, Contender] = {
     "EpsilonFirst": Contender("budget", always(baselines.EpsilonFirst()), reserve=True),
     "BKLUCB": Contender("moments", with_mean_costs, reserve=True),
     "RobustUCBMedian": Contender("moments", with_largest_variances, reserve=True),
-    "RoundRobin": Contender("nothing", always(policies.RoundRobin())),
+    "RoundRobin": Contender("nothing", always(policies.RoundRobin()), requests=True),
+    # with a number of requests
+    "Ration": Contender("budget", always(policies.Ration()), reserve=True, requests=True),
+    "Ration:costs": Contender("costs", with_price_list, reserve=True, requests=True),
+    "LPUCB": Contender("budget", always(baselines.LPUCB()), reserve=True, requests=True),
+    "LPThompson": Contender("budget", always(baselines.LPThompson()), reserve=True, requests=True),
+    "LPThompson:0.5": Contender("budget", always(baselines.LPThompson(scale=0.5)), reserve=True, requests=True),
+    "LPGreedy": Contender("budget", always(baselines.LPGreedy()), reserve=True, requests=True),
+    "LPEpsilonFirst": Contender("budget", always(baselines.LPEpsilonFirst()), reserve=True, requests=True),
+    "PDBwKRequests": Contender("bounds", with_bounds(baselines.PDBwKRequests), reserve=True, requests=True),
+    "BestFixed": Contender("means", best_alone, reserve=True, requests=True),
 }

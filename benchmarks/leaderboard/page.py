@@ -1,4 +1,4 @@
-"""The tables of docs/leaderboard.md, between two markers that name their budgets."""
+"""The tables of docs/leaderboard.md, between two markers that name their budgets, or a group."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from outlay.errors import BadFile
 from outlay.files import reading, writing
 
 
-def rewrite(path: Path, budgets: Sequence[float], grids: Sequence[Grid], about: str) -> None:
-    """Replace what stands between the markers for these budgets, or for many arms alone; the rest of the page stays."""
-    begin = f"<!-- leaderboard {' '.join(f'{budget:.0f}' for budget in budgets) or 'many'} -->"
+def rewrite(path: Path, what: str, grids: Sequence[Grid], about: str) -> None:
+    """Replace what stands between the markers of these tables; the rest of the page stays."""
+    begin = f"<!-- leaderboard {what} -->"
     end = "<!-- end of leaderboard -->"
     with reading(path):
         page = path.read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from benchmarks.leaderboard.contenders import Contender
 from benchmarks.leaderboard.many import Draw, Drawn
 from benchmarks.leaderboard.problems import AnyEntry
 from benchmarks.leaderboard.progress import Say, progress
+from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Floats, Kept, Setting, keep, kept_at, key_of, key_of_drawn
 from outlay import Problem, __version__, simulate
 from outlay.errors import BadFile, InterpretedWarning
@@ -54,9 +55,10 @@ class Played(NamedTuple):
 def jobs_of(entry: AnyEntry, contenders: dict[str, Contender], setting: Setting) -> list[Job]:
     """Every contender on a problem that it admits; on problems that are drawn, if it needs no other word on each."""
     if not isinstance(entry, Drawn):
+        more = (entry.name, Rationed.budgets) if isinstance(entry, Rationed) else ()
         made = {label: contender.make(entry.problem) for label, contender in contenders.items()}
         return [
-            Job(entry, label, policy, setting, key_of(entry.problem, policy, setting))
+            Job(entry, label, policy, setting, key_of(entry.problem, policy, setting, *more))
             for label, policy in made.items()
             if policy is not None
         ]
@@ -91,6 +93,8 @@ def play(piece: Piece) -> Kept:
     job, (budgets, runs, seed) = piece.job, piece.job.setting
     if isinstance(job.entry, Drawn):
         regret = np.array([drawn_regret(job, job.entry.draw(seed, run)) for run in range(piece.first, piece.last)])
+    elif isinstance(job.entry, Rationed):
+        regret = rationed_regret(job, job.entry)
     else:
         regret = regret_of(job, job.entry.problem, job.entry.mean_cost * np.array(budgets), runs, seed)
     return Kept(regret, time.perf_counter() - start)
@@ -103,9 +107,20 @@ def drawn_regret(job: Job, draw: Draw) -> Floats:
     return np.asarray(100.0 * regret_of(job, draw.problem, budgets, 1, draw.seed)[0] / worth)
 
 
-def regret_of(job: Job, problem: Problem, budgets: Floats, runs: int, seed: int) -> Floats:
+def rationed_regret(job: Job, entry: Rationed) -> Floats:
+    """The regret of all runs with a number of requests, at every budget, in per cent of what the best mix brings."""
+    budgets, (_, runs, seed) = entry.budgets(job.setting.budgets), job.setting
+    worth = np.array([entry.most(budget) for budget in budgets.tolist()])
+    return np.asarray(100.0 * regret_of(job, entry.problem, budgets, runs, seed, entry.requests) / worth)
+
+
+def regret_of(
+    job: Job, problem: Problem, budgets: Floats, runs: int, seed: int, requests: int | None = None
+) -> Floats:  # fmt: skip
     """The pseudo-regret of the job's policy: [run, budget]."""
-    result = simulate(problem, {job.label: job.policy}, budgets, runs=runs, seed=seed, workers=1, progress=False)
+    result = simulate(
+        problem, {job.label: job.policy}, budgets, requests=requests, runs=runs, seed=seed, workers=1, progress=False
+    )
     return result.frame()["regret"].to_numpy(dtype=np.float64).reshape(runs, len(budgets))
 
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.leaderboard.many import Drawn, many_arms
-from benchmarks.leaderboard.real import real_problems
+from benchmarks.leaderboard.real import LOGS, real_problems
+from benchmarks.leaderboard.requests import Rationed, with_requests
+from benchmarks.leaderboard.two_point import two_point
 from outlay import Problem
 from outlay.arms import Bernoulli, Beta, Discrete, Gaussian, Lognormal, Pareto, catalogue
 
@@ -39,20 +41,21 @@ class Entry(NamedTuple):
         return len(self.problem)
 
 
-AnyEntry = Entry | Drawn  # one problem for all runs, or one for each
+AnyEntry = Entry | Drawn | Rationed  # one problem for all runs, one for each, or one with a number of requests
 
 
 def problems() -> list[AnyEntry]:
     """Every problem; the real ones where `OUTLAY_DATA` names the folder of their logs."""
+    real = real_problems(Path(folder)) if (folder := os.environ.get(DATA)) else {}
     groups = {
         "gaussian": gaussian_problems(),
         "bounded": bounded_problems(),
         "heavy": heavy_problems(),
         "hard": hard_problems(),
-        "real": real_problems(Path(folder)) if (folder := os.environ.get(DATA)) else {},
+        "real": real,
     }
     fixed = [Entry(name, group, problem) for group, named in groups.items() for name, problem in named.items()]
-    return [*fixed, *many_arms()]
+    return [*fixed, *many_arms(), *with_requests({name: real[name] for name in LOGS if name in real})]
 
 
 def gaussian_problems() -> dict[str, Problem]:
@@ -132,14 +135,3 @@ def dear() -> list[tuple[float, float]]:
 def rare_costs(chance: float) -> Sequence[Discrete]:
     """The arms of gaussian5, costing a tenth of their mean but for a rare large cost."""
     return [two_point(cost, cost * rate, chance, 0.5, low=0.1) for cost, rate in zip(COSTS, RATES, strict=True)]
-
-
-def two_point(cost: float, reward: float, cost_chance: float, reward_chance: float, low: float = 0.5) -> Discrete:
-    """Independent two-point cost and reward of these means: low·cost or a larger cost, 0 or a reward."""
-    high = (cost - (1.0 - cost_chance) * low * cost) / cost_chance
-    costs, prize, p, q = (low * cost, high), reward / reward_chance, cost_chance, reward_chance
-    return Discrete(
-        costs=[costs[0], costs[0], costs[1], costs[1]],
-        rewards=[0.0, prize, 0.0, prize],
-        probabilities=[(1.0 - p) * (1.0 - q), (1.0 - p) * q, p * (1.0 - q), p * q],
-    )

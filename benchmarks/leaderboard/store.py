@@ -30,13 +30,13 @@ Floats = NDArray[np.float64]
 class Setting(NamedTuple):
     """How every cell is played."""
 
-    budgets: tuple[float, ...]  # in mean costs of the problem, rising; where it is drawn, in mean costs per arm
+    budgets: tuple[float, ...]  # rising; in mean costs of the problem (`Entry`), per arm (`Drawn`), `PER_REQUEST`
     runs: int
     seed: int
 
 
 class Kept(NamedTuple):
-    """A result: the regret of every run at every budget (of a drawn problem in per cent of r*·B), and the seconds."""
+    """A result: the regret of every run at every budget (drawn, or with requests, in per cent), and the seconds."""
 
     regret: Floats  # [run, budget]
     seconds: float

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from rich import box
@@ -13,6 +14,7 @@ from benchmarks.leaderboard.summary import Summary, ratios_by, summaries
 
 NONE = "–"
 BUDGET, PER_ARM = "Budget {:,g} mean costs", "Many arms, {:,g} mean costs per arm: per cent of r*·B"  # titles
+PER_REQUEST = "{:g} costs of the best-paid arm for each request: per cent of N·f"
 CLOSE = 1.1  # ratios up to this are set in bold
 
 
@@ -41,28 +43,30 @@ class Grid(NamedTuple):
 
 
 def overall(rows: Sequence[Row]) -> list[Grid]:
-    """Every policy over all cells; the problems with few arms and those with many have tables of their own."""
-    few, many = split(rows)
+    """Every policy over all cells; the problems with few arms, with many and with requests have tables of their own."""
+    few, many, rationed = split(rows)
     return [
         *([summary_grid(few)] if few else []),
-        group_grid(rows),
+        *([group_grid([*few, *many])] if few or many else []),
         *(many_grids(many) if many else []),
+        *(request_grids(rationed) if rationed else []),
     ]
 
 
 def details(rows: Sequence[Row], grid: Callable[[Sequence[Row], float, str], Grid]) -> list[Grid]:
     """A table for each budget."""
-    few, many = split(rows)
+    few, many, rationed = split(rows)
     return [
         grid(some, budget, title)
-        for some, title in ((few, BUDGET), (many, PER_ARM))
+        for some, title in ((few, BUDGET), (many, PER_ARM), (rationed, PER_REQUEST))
         for budget in sorted({row.budget for row in some})
     ]
 
 
-def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """The rows of problems that are always the same, and of those that are drawn."""
-    return [row for row in rows if not row.family], [row for row in rows if row.family]
+def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
+    """The rows of problems that are always the same, of those that are drawn, and of those with requests."""
+    rationed = [row for row in rows if row.requests]
+    return [row for row in rows if not (row.family or row.requests)], [row for row in rows if row.family], rationed
 
 
 def summary_grid(rows: Sequence[Row], title: str = "All {} cells") -> Grid:
@@ -104,6 +108,31 @@ def many_grids(rows: Sequence[Row]) -> list[Grid]:
         part_grid(rows, "÷ best with many arms, by their number", lambda row: f"{row.arms}"),
         part_grid(rows, "÷ best with many arms, by family of rates", lambda row: row.family),
     ]
+
+
+def request_grids(rows: Sequence[Row]) -> list[Grid]:
+    """Every policy over the problems with requests: over all cells, and by what they differ in."""
+    return [
+        summary_grid(rows, "All {} cells with requests"),
+        mean_grid(rows),
+        part_grid(rows, "÷ best, by number of requests", lambda row: f"{row.requests}"),
+        part_grid(rows, "÷ best, by money for each request", lambda row: f"{row.budget:g}"),
+        part_grid(rows, "÷ best, by problem", lambda row: row.problem.partition("×")[0].removeprefix("ration-")),
+    ]
+
+
+def mean_grid(rows: Sequence[Row]) -> Grid:
+    """The mean regret of every policy that played all cells, and the same for each number of requests; least first."""
+    cells = len({(row.problem, row.budget) for row in rows})
+    parts = {"all": rows} | {
+        f"{n}": [row for row in rows if row.requests == n] for n in sorted({r.requests for r in rows})
+    }
+    means = {}
+    for policy in dict.fromkeys(row.policy for row in rows):
+        if sum(row.policy == policy for row in rows) == cells:
+            means[policy] = [fmean(row.mean for row in some if row.policy == policy) for some in parts.values()]
+    lines = [(policy, *map(number, means[policy])) for policy in sorted(means, key=lambda each: means[each][0])]
+    return Grid("Mean regret in per cent of N·f, by number of requests", ("policy", *parts), lines)
 
 
 def part_grid(rows: Sequence[Row], title: str, part_of: Callable[[Row], str]) -> Grid:

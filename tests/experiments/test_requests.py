@@ -45,6 +45,15 @@ def test_requests_are_one_number_or_one_for_each_budget(write: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("limits", "sweep"),
+    [("budgets = [5]", '[[sweep]]\nover = "requests"\nvalues = [40]\n'), ("budgets = [5]\nrequests = 40", "")],
+)
+def test_without_a_word_on_policies_those_for_requests_play(write: Any, limits: str, sweep: str) -> None:
+    experiment = load(write(text_of(limits, sweep).replace(TURNS, "")))
+    assert [player.name for player in experiment.players] == [*usual_policies(experiment.problem, requests=True)]
+
+
+@pytest.mark.parametrize(
     ("limits", "sweep", "sentence"),
     [
         ("budgets = [5]\nrequests = 2.5", "", "requests of [experiment] must be a whole number ≥ 1, or None; got 2.5"),

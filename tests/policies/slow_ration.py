@@ -195,7 +195,7 @@ class Market:
         slope = SLOPE
         if self.edge.worth > 0:
             length = math.log(self.total / self.usual.price) - 0.5 * max(0, math.log(self.usual.opened / 10))
-            slope = min(1, SLOPE + 0.04 * max(0, length - 6))
+            slope = min(1, SLOPE + 0.02 * max(0, length - 6))
         g = ahead * slow_thrifty.enough_per_unit(slope, self.usual, None if self.total == math.inf else self.total)
         m = self.rate * p - mean_reward(pairs)
         if m <= 0:
@@ -206,11 +206,13 @@ class Market:
         M = max(r for _, r in everything.everything()) - worth
         M += self.rate * max(0.0, -min(self.costs)) if self.rate >= 0 else -self.rate * max(0.0, max(self.costs))
         M = max(0.0, M)
-        v = float(np.var([r - self.rate * x for x, r in pairs]))
-        v += (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * M**2) / T
+        own, usual = (float(np.var([r - self.rate * x for x, r in some])) for some in (pairs, everything.everything()))
+        v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * M**2) / T
         if v == 0:
             return math.inf if T > 1 else -g
-        D = max(0.5 * math.log(1 + m**2 / v), closed(m, v, M) if M > 0 else 0.0)
+        D = closed(m, v, M) if M > 0 else 0.0
+        if M == 0 or self.edge.worth == 0 or own >= 0.5 * usual:
+            D = max(D, 0.5 * math.log(1 + m**2 / v))
         return slow_thrifty.shrunken(T * D, T * p**2 / v, self.rate, self.usual) - g
 
 

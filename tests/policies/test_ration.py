@@ -167,6 +167,18 @@ def test_a_pull_that_nobody_can_afford_is_never_opened() -> None:
     assert min(memory.belief(arm).pulls for arm in (0, 1)) > 0
 
 
+def test_an_arm_without_its_large_rewards_yet_is_not_dropped() -> None:
+    """A large reward in one pull of twenty: the second arm may well be like the first, though 70 pulls had none."""
+    memory, policy, rng = Points.empty(2), Ration(requests=100_000), np.random.default_rng(0)
+    for k in range(10_000):
+        memory.observe(0, 1.0, 8.1 if k % 20 == 0 else 0.1)
+    for pulls, arm in ((70, 1), (400, 0)):  # taken for Gaussian, it would be dropped after 50
+        for _ in range(pulls - memory.belief(1).pulls):
+            memory.observe(1, 1.0, 0.1)
+        n = 10_000 + pulls
+        assert policy.choose(memory, Now(n, log_of(n), float(n)), rng) == arm
+
+
 def test_opens_few_of_many_arms_when_money_is_short() -> None:
     """A budget that would not buy a pull of each arm: most of it must go to the best of those seen."""
     rng = np.random.default_rng(1)
@@ -187,6 +199,12 @@ def test_opens_few_of_many_arms_when_money_is_short() -> None:
         ({"requests": 0}, "requests of Ration must be > 0; got 0"),
         ({"budget": -1.0}, "budget of Ration must be > 0; got -1.0"),
         ({"reward_bound": 0.0}, "reward_bound of Ration must be > 0; got 0.0"),
+        ({"costs": "1, 2"}, "costs of Ration must be a number or a sequence of finite numbers; got '1, 2'"),
+        (
+            {"costs": {"small": 1.0}},
+            "costs of Ration must be a sequence of numbers, in the order of the arms (only a campaign takes names: "
+            "Campaign(…, costs={…})); got {'small': 1.0}",
+        ),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

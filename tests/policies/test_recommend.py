@@ -33,6 +33,12 @@ def test_the_default_needs_nothing() -> None:
             policies.BernsteinRate(6.0, 4.0),
         ),
         ({"guarantee": True, "reward_bound": 2.0, "costs_can_be_negative": True}, policies.Thrifty()),
+        ({"requests": 100}, policies.Ration(requests=100)),
+        ({"requests": 100, "reward_bound": 2.0, "guarantee": True}, policies.Ration(requests=100)),
+        (
+            {"requests": 100, "reward_bound": 2.0, "costs": [0.5]},
+            policies.Ration(costs=[0.5], reward_bound=2.0, requests=100),
+        ),
     ],
     ids=str,
 )
@@ -56,6 +62,8 @@ def test_what_is_known_decides(known: dict[str, Any], policy: Any) -> None:
             {"second_moments": 3},
             "second_moments of recommend must be None or a dict of var_cost, var_reward and cov; got 3",
         ),
+        ({"requests": 0}, "requests of recommend must be > 0; got 0"),
+        ({"costs": [0.5]}, "costs of recommend must be None where requests have no limit; got [0.5]"),
         ({"tails": "fat"}, "tails of recommend must be one of light, heavy; got 'fat'"),
         ({"cost_bound": -1.0}, "cost_bound of recommend must be > 0; got -1.0"),
         ({"reward_bound": "x"}, "reward_bound of recommend must be a finite number > 0; got 'x'"),

@@ -50,6 +50,8 @@ def test_the_axis_is_what_grows(over_budgets: Result, over_requests: Result) -> 
     assert chart.curves[0].budgets.tolist() == [20.0, 200.0]
     mixed = outlay.simulate(COINS, policies.Fixed(1), [10.0, 20.0, math.inf], requests=50, runs=2)
     assert regret_chart(mixed).curves[0].budgets.tolist() == [10.0, 20.0], "an infinite budget has no place there"
+    both = outlay.simulate(COINS, policies.Fixed(1), [10.0, 20.0], requests=[50, 100], runs=2)
+    assert regret_chart(both).across == "budget, and requests with it"
 
 
 def test_the_last_budget_in_words(over_budgets: Result, over_requests: Result) -> None:

@@ -40,8 +40,12 @@ def to_open(costly: float, price: float, opened: float) -> float:
     return costly * price * (opened + 1.0) * math.log(opened + 1.0)
 
 
-def excess_within(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
-    """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
+def excess_within(budget: float, slope: float, steady: float, belief: Belief, low: Lead, high: Lead) -> float:
+    """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between.
+
+    An arm that varies less than `steady` times as much as usual is not taken to look Gaussian: where rewards are
+    skewed, that is how a good arm looks which has not had its large ones yet. For two leads that differ it must be 0.
+    """
     pulls = belief.pulls
     price = price_of(belief, low.cost_min, low.cost_max)
     ratio = min(high.spend, budget - low.spent) / (pulls * price)
@@ -58,10 +62,11 @@ def excess_within(budget: float, slope: float, belief: Belief, low: Lead, high: 
     bound = largest_seen(low.reward_max, low, high)
     if not bound > 0.0 and not are_one(low, high):
         return -math.inf  # it may be positive for some of the leads: nothing is certain
-    variance = own_spread(belief, low, high) + doubt(belief, low, high, bound) / pulls
-    evidence = gaussian_evidence(shortfall, variance)
-    if bound > 0.0:
-        evidence = max(evidence, closed_evidence(shortfall, variance, bound))
+    own = own_spread(belief, low, high)
+    variance = own + doubt(belief, low, high, bound) / pulls
+    evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
+    if not (bound > 0.0 and own < steady * low.spread):
+        evidence = max(evidence, gaussian_evidence(shortfall, variance))
     if evidence == math.inf:
         return evidence if pulls > 1 else -enough  # one sample is not proof
     least = variance

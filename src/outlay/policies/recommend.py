@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, overload
 
+from numpy.typing import ArrayLike
+
 from outlay.beliefs import Belief
 from outlay.checks import real, word
 from outlay.errors import BadParameter
@@ -55,6 +57,8 @@ def recommend(
     reward_bound: float | None = None,
     second_moments: Mapping[str, Any] | None = None,
     tails: Tails | None = None,
+    requests: float | None = None,
+    costs: ArrayLike | None = None,
 ) -> Recommendation:
     """Recommend a policy, with the reason in a sentence.
 
@@ -66,6 +70,8 @@ def recommend(
         reward_bound: the largest |reward| that is possible, where known.
         second_moments: var_cost, var_reward and cov of the arms, where truly known, not estimated.
         tails: "light" for costs and rewards close to Gaussian, "heavy" where a few pulls carry most of the sum.
+        requests: how many requests there are, where they are limited as well as the budget.
+        costs: the mean cost of each arm, where a price list says so; with `requests` only.
 
     >>> recommend().policy
     Thrifty(slope=0.33, horizon='told', budget=None)
@@ -79,6 +85,10 @@ def recommend(
     )
     for belief in _checked(beliefs):
         _agree(belief, costs_can_be_negative, cost_bound, reward_bound)
+    if requests is not None:
+        return _with_requests(real("recommend", "requests", requests, above=0), costs, reward_bound, guarantee)
+    if costs is not None:
+        raise BadParameter("recommend", "costs", "None where requests have no limit", costs)
     if not guarantee and second_moments is not None and tails == "light":
         known = "the second moments are known and the tails light"
         return Recommendation(FiellerKnown(**second_moments), f"{known}: it comes close to the sharp lower bound")
@@ -98,6 +108,17 @@ def recommend(
         return Recommendation(CatoniRate(**second_moments), f"the second moments are known: {bound}")
     missing = "no bound can be proved from what is known: give reward_bound with costs ≥ 0, or second_moments"
     return Recommendation(default(), f"{missing}; {_FIRST}")
+
+
+def _with_requests(
+    requests: float, costs: ArrayLike | None, reward_bound: float | None, guarantee: bool
+) -> Recommendation:  # fmt: skip
+    """Ration, told what it can use."""
+    policy = Ration(requests=requests, costs=costs, reward_bound=None if costs is None else reward_bound)
+    known = "" if costs is None else "; knowing mean costs, it opens the cheapest arms first"
+    reason = f"it shares out the budget and {requests:g} requests, and needs to know nothing else{known}"
+    missing = "no policy has a bound with requests beside a budget: "
+    return Recommendation(policy, f"{missing if guarantee else ''}{reason}")
 
 
 _MOMENTS = {"var_cost", "var_reward", "cov"}

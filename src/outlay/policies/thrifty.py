@@ -57,7 +57,7 @@ class Thrifty(Parameters):
 
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
-        return excess_within(self.known_budget, self.slope, belief, low, high)
+        return excess_within(self.known_budget, self.slope, 0.0, belief, low, high)
 
 
 class Wary(Thrifty):

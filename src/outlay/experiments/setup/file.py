@@ -97,11 +97,12 @@ def experiment_of(content: Table, source: Path) -> Experiment:
     workers = table.get("workers")
     sweeps = _sweeps(content)
     budgets, requests = _limits(table, sweeps)
+    rationed = requests is not None or any({"requests", "budget_per_request"} & set(sweep.over) for sweep in sweeps)
     return Experiment(
         source=source,
         title=title,
         problem=problem,
-        players=_players(content, problem, requests is not None),
+        players=_players(content, problem, rationed),
         budgets=budgets,
         runs=whole("[experiment]", "runs", table.get("runs", 100), at_least=1),
         seed=whole("[experiment]", "seed", table.get("seed", 0), at_least=0),

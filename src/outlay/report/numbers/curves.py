@@ -115,7 +115,14 @@ def regret_chart(
     runs = "1 run" if result.runs == 1 else f"mean of {result.runs} runs, 95 % bands"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
     heights = spread([axis.height(end) for end in ends], LABEL_GAP)
-    return Chart(f"{name}, {runs}", curves, lines, axis, heights, axis_of(result)[0])
+    return Chart(f"{name}, {runs}", curves, lines, axis, heights, across_of(result))
+
+
+def across_of(result: Result) -> str:
+    """What the curves are over, in words; that both limits change, if they do: a point is then for its own requests."""
+    name = axis_of(result)[0]
+    both = name == "budget" and result.requests is not None and len(set(result.requests.tolist())) > 1
+    return "budget, and requests with it" if both else name
 
 
 def regret_curves(result: Result, kind: RegretKind = "pseudo") -> list[Curve]:

@@ -1,0 +1,180 @@
+"""The figures of docs/requests.md: Ration and its rivals, with money and a number of requests.
+
+    python benchmarks/requests.py                     # all tables: about half an hour on two cores
+    python benchmarks/requests.py worst --runs 50     # one of them, with other runs than its own number
+
+`swebench` needs the log that docs/leaderboard.md describes, in the folder that OUTLAY_DATA names. Tables are printed in
+Markdown, regret in per cent of N·f unless they say otherwise; what is being played is on stderr.
+"""
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.leaderboard.fixed import BestFixed
+from benchmarks.leaderboard.real import LOGS, from_log, read_log
+from benchmarks.leaderboard.requests import FAMILIES, Rationed, of_family
+from outlay import Problem, policies, simulate, theory
+from outlay.arms import Bernoulli, Discrete, Gaussian
+from outlay.beliefs import Belief, Moments
+from outlay.parameters import Parameters
+from outlay.policies import Ration, baselines
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Lines = Iterable[Sequence[object]]
+
+RIVALS: dict[str, Any] = {
+    "LPUCB": baselines.LPUCB(),
+    "LPThompson": baselines.LPThompson(),
+    "LPThompson:0.5": baselines.LPThompson(scale=0.5),
+    "LPGreedy": baselines.LPGreedy(),
+    "LPEpsilonFirst": baselines.LPEpsilonFirst(),
+}
+CLASSICAL = {".9 .8": (0.9, 0.8), ".1 .05×3 .02×3 .01×3": (0.1, *[0.05] * 3, *[0.02] * 3, *[0.01] * 3),
+             ".9 .8×9": (0.9, *[0.8] * 9)}  # fmt: skip
+SEED = 2027
+
+
+class Thompson(Parameters):
+    """Thompson sampling for rewards of 0 or 1, with a uniform prior."""
+
+    def memory(self, arms: int) -> Moments:
+        """Moments of each arm."""
+        return Moments.empty(arms)
+
+    def sample(self, belief: Belief, log_n: float, rng: np.random.Generator) -> float:  # noqa: ARG002 (as all policies)
+        """A draw from the posterior of the arm's mean."""
+        paid = belief.pulls * belief.mean_reward
+        return float(rng.beta(1.0 + paid, 1.0 + max(0.0, belief.pulls - paid)))
+
+
+def main() -> None:
+    """Print the tables that are named, or all."""
+    tables: dict[str, Callable[[int | None], None]] = {
+        "swebench": swebench, "growth": growth, "worst": worst, "classical": classical,
+    }  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", nargs="*", default=[*tables], help=f"{', '.join(tables)}; all")
+    parser.add_argument("--runs", type=int, help="of each policy in each cell; each table has its own number")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.table) - tables.keys():
+        parser.error(f"there is no table {unknown.pop()}: {', '.join(tables)}")
+    for name in chosen.table:
+        tables[name](chosen.runs)
+
+
+def swebench(runs: int | None) -> None:
+    """Language models as coding agents: N requests, c dollars for each."""
+    if not (folder := os.environ.get("OUTLAY_DATA")):
+        print("swebench is left out: OUTLAY_DATA names no folder of logs", file=sys.stderr)
+        return
+    problem = from_log(read_log(Path(folder) / LOGS["swebench"]))
+    players = {
+        "Ration": Ration(),
+        "Ration:costs": Ration(costs=problem.mean_costs, reward_bound=1.0),
+        **RIVALS,
+        "PDBwKRequests": baselines.PDBwKRequests(**problem.bounds()),
+        "Thrifty": policies.Thrifty(),
+        "BestFixed": BestFixed(problem.mean_costs, problem.mean_rewards),
+    }
+    lines, cells = [], []
+    for requests, usual in ((500, 300), (2_000, 150), (10_000, 60)):
+        for c in (0.03, 0.06, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0):
+            means = [regret.mean() for regret in lost(problem, players, c, requests, runs or usual).values()]
+            cells.append(means)
+            lines.append([f"{requests:,}", f"{c:g}", *(f"{mean:.1f}" for mean in means)])
+    lines.append(["all", "", *(f"{mean:.2f}" for mean in np.mean(cells, axis=0))])
+    show("swebench: regret by requests N and dollars for each, c", ["N", "c", *players], lines)
+    found = np.array(cells)
+    ratios = found[:, 0] / found[:, 2 : 2 + len(RIVALS) + 1].min(axis=1)
+    print(f"Ration ÷ the best rival of the cell: {np.exp(np.log(ratios).mean()):.2f}, at most {ratios.max():.2f}\n")
+
+
+def growth(runs: int | None) -> None:
+    """Regret itself, not in per cent, as N grows; beside it the lower bound, or what chance takes at a vertex."""
+    routing = Problem([Bernoulli(0.02, 0.45), Bernoulli(0.15, 0.7), Bernoulli(0.6, 0.85), Bernoulli(0.3, 0.6)])
+    costs = [0.25 * (k + 1) for k in range(10)]
+    gaussian = Problem([Gaussian(x, math.log1p(x) - 0.05 * (k % 3), 0.3 * x, 0.5) for k, x in enumerate(costs)])
+    coins = of_family("coins", 1)
+    dear = float(coins.mean_costs[np.argmax(coins.mean_rewards)])
+    places = {
+        "four coins, inside an edge": (routing, 0.3),
+        "ten Gaussian arms, inside an edge": (gaussian, 1.1),
+        "coins:1 of the leaderboard, inside an edge": (coins, 0.5 * dear),
+        "four coins, at a vertex": (routing, 0.15),
+        "ten Gaussian arms, at a vertex": (gaussian, 1.0),
+    }
+    lines: list[list[str]] = []
+    for name, (problem, c) in places.items():
+        line, floors = [name], [""]
+        for requests, usual in ((10**3, 400), (10**4, 200), (10**5, 60), (10**6, 16)):
+            budget = c * requests
+            regret = lost(problem, {"Ration": Ration()}, c, requests, runs or usual)["Ration"]
+            regret *= requests * theory.fluid(problem, budget, requests).value / 100.0
+            line.append(f"{regret.mean():.1f} ± {regret.std() / math.sqrt(len(regret)):.1f}")
+            chance = theory.fluid_loss(problem, budget, requests)
+            bound = theory.lower_bound(problem, budget=budget, requests=requests) * math.log(requests)
+            floors.append(f"chance {chance:.1f}" if "vertex" in name else f"bound {bound:.1f}")
+        lines += [line, floors]
+    show("Regret (not in per cent) as N grows", ["problem", "N = 10³", "10⁴", "10⁵", "10⁶"], lines)
+
+
+def worst(runs: int | None) -> None:
+    """How far the worst run is from the median one, at 10⁵ requests and half the cost of the best-paid arm for each."""
+    players = {"Ration": Ration(), "LPThompson": baselines.LPThompson()}
+    lines = []
+    for family in FAMILIES:
+        for number in (1, 2):
+            entry = Rationed(f"{family}:{number}", of_family(family, number), 100_000)
+            c, line = float(entry.budgets((0.5,))[0]) / entry.requests, [entry.of]
+            for regret in lost(entry.problem, players, c, entry.requests, runs or 200).values():
+                middle = float(np.median(regret))
+                long = (regret > 3.0 * middle).mean()
+                line += [f"{regret.mean():.3f}", f"{middle:.3f}", f"{regret.max() / middle:.1f}", f"{long:.1%}"]
+            lines.append(line)
+    headings = [f"{name}: {what}" for name in players for what in ("mean", "median", "worst ÷ median", "> 3 medians")]
+    show("10⁵ requests: the worst run beside the median one", ["problem", *headings], lines)
+
+
+def classical(runs: int | None) -> None:
+    """No budget: the classical bandit, with rewards of 0 or 1. Regret itself, not in per cent."""
+    players = {"KL-UCB": baselines.BKLUCB(costs=1.0, loglog=0.0), "Thompson": Thompson(), "Ration": Ration()}
+    lines = []
+    for name, means in CLASSICAL.items():
+        problem = Problem([Discrete([1.0, 1.0], [0.0, 1.0], [1.0 - mean, mean]) for mean in means])
+        requests, usual = (100_000, 60) if name.endswith("×9") else (10_000, 400)
+        found = lost(problem, players, math.inf, requests, runs or usual)
+        scale = requests * max(means) / 100.0
+        lines.append([name, f"{requests:,}", *(f"{scale * regret.mean():.1f}" for regret in found.values())])
+    show("B = ∞: regret on classical instances", ["means", "N", *players], lines)
+
+
+def lost(problem: Problem, players: Mapping[str, Any], c: float, requests: int, runs: int) -> dict[str, Floats]:
+    """The regret of every run in per cent of N·f, with c of money for each request."""
+    most = requests * theory.fluid(problem, c * requests, requests).value
+    found = {}
+    for name, policy in players.items():
+        print(f"{name}, {len(problem)} arms, N = {requests:,}, c = {c:g}", file=sys.stderr, flush=True)
+        result = simulate(
+            problem, {name: policy}, [c * requests], requests=requests, runs=runs, seed=SEED, progress=False
+        )
+        found[name] = 100.0 * result.frame()["regret"].to_numpy(dtype=np.float64) / most
+    return found
+
+
+def show(title: str, headings: Sequence[str], lines: Lines) -> None:
+    """Print a table in Markdown."""
+    print(f"### {title}\n")
+    for line in (headings, ["---"] * len(headings), *lines):
+        print(f"| {' | '.join(map(str, line))} |")
+    print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
