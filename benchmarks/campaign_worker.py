@@ -13,6 +13,7 @@ import resource
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from outlay import Campaign
@@ -39,7 +40,11 @@ def pair(campaign: Campaign) -> None:
 
 
 def warm_up(campaign: Campaign) -> None:
-    """So many pairs that a version which compiles choices has sent for them, and then until they are there."""
+    """Some pairs, with compiled choices sent for at once by a version that has them, and then until they are there."""
+    with suppress(ImportError):
+        from outlay.campaign.ledger import quick
+
+        quick.WORTH = 0.0
     made = 0
     while made < CHOICES:
         pulls = campaign.ask_many(BATCH)

@@ -38,7 +38,7 @@ def at_hand(learner: Learner, entry: Any) -> None:
 
 def ordered(policy: Any, monkeypatch: pytest.MonkeyPatch) -> ahead.Coming:
     """What a campaign with this policy sends for."""
-    monkeypatch.setattr(quick, "AFTER", 1)
+    monkeypatch.setattr(quick, "WORTH", 0.0)
     monkeypatch.delenv("OUTLAY_COMPILE_AHEAD", raising=False)
     learner = Learner(policy, 3, 50.0)
     learner.choose(range(3), {}, 0.0, Stream(0, 1))
@@ -77,13 +77,13 @@ def told(policy: Any, entry: Any, stories: int) -> int:
 
 def assert_samples_are_taken_in(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """By compiled code as by the interpreter, bit for bit."""
-    monkeypatch.setattr(quick, "AFTER", 1)
+    monkeypatch.setattr(quick, "WORTH", 0.0)
     one, other, rng = Learner(policy, 3, 50.0), Learner(policy, 3, 50.0), np.random.default_rng(2)
     one.choose(range(3), {}, 0.0, Stream(0, 1))
     assert one._quick._learning is not None
     one._quick.wait()
     assert one._quick._learning.failure is None
-    assert one._quick.find(one.policy, one.memory)
+    assert one._quick.find(one.policy, one.memory, 3)
     for n in range(300):
         arm, cost, reward = int(rng.integers(3)), float(rng.normal(1.0, 0.7)), round(float(rng.normal(1.0, 0.5)), 1)
         one.observe(arm, cost, reward, Stream(0, n))
@@ -190,13 +190,38 @@ def test_nothing_is_compiled_that_cannot_be_kept(
     assert coming.failure == "CannotCompile: compiled code cannot be kept on disk: see OUTLAY_CACHE_DIR"
 
 
+@pytest.mark.parametrize(("arms", "choices"), [(3, 29_412), (1000, 331)])
+def test_it_is_sent_for_when_the_interpreter_has_taken_as_long(
+    arms: int, choices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By all campaigns of the process with that policy together, each of which then finds it at once."""
+    sent: list[str] = []
+
+    def order(versions: str, _: Any) -> ahead.Coming:
+        sent.append(versions)
+        return ahead.Coming()
+
+    monkeypatch.setattr(quick, "_spent", {})
+    monkeypatch.setattr(quick, "order", order)
+    monkeypatch.delenv("OUTLAY_COMPILE_AHEAD", raising=False)
+    learners = [Learner(policy, 2, 50.0) for policy in (policies.Frugal(), policies.Frugal(), policies.KLRate("one"))]
+
+    def ask(learner: Learner) -> int:
+        assert not learner._quick.find(learner.policy, learner.memory, arms)
+        return len(sent)
+
+    assert [ask(learners[n % 2]) for n in range(choices)] == [0] * (choices - 1) + [2]
+    assert ask(learners[choices % 2]) == 4
+    assert [ask(learners[n]) for n in (0, 1, 2)] == [4, 4, 4]
+
+
 class Mine(policies.Thrifty):
     __slots__ = ()
 
 
 @pytest.mark.parametrize("policy", [Mine(), b.Greedy(), policies.UCBM1(0.1, 0.1, 0.0), b.BTS()], ids=repr)
 def test_other_policies_are_interpreted(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quick, "AFTER", 1)
+    monkeypatch.setattr(quick, "WORTH", 0.0)
     monkeypatch.setattr(quick, "order", None)
     learner = Learner(policy, 3, 50.0)
     assert learner.choose(range(3), {}, 0.0, Stream(0, 1)) in range(3)

@@ -159,7 +159,7 @@ class Learner:
 
         For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
         """
-        if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory):
+        if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory, len(self.pulls)):
             return self._quick.choose(self.memory, self.pulls, self.totals, self._unknown(), under_way)
         memory, pulls = self._with(under_way)
         n = int(pulls.sum())

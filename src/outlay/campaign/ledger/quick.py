@@ -1,8 +1,9 @@
 """Choices by compiled code, where numba is installed: the same ones, in microseconds, among three arms or thousands.
 
-It is made ready in the background once a campaign has chosen often enough for that to pay, and used from then on;
-until then, and where it cannot be made, the interpreter chooses. It serves outlay's own policies with a score or a
-comparison whose memory can be set back after pulls under way were imagined in it.
+It is made ready in the background once the interpreter's choices have taken about as long as that will, and used from
+then on: a short campaign never loads numba, one of a thousand arms soon does. Until then, and where it cannot be made,
+the interpreter chooses. It serves outlay's own policies with a score or a comparison whose memory can be set back after
+pulls under way were imagined in it.
 """
 
 import logging
@@ -22,9 +23,11 @@ from outlay.policies.protocol import MemoryTuple, Policy, Restores, memory_of, w
 UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
 
 LOG = logging.getLogger("outlay.campaign")
-AFTER = 1000  # choices: most scripts are over before
+WORTH = 1e6  # microseconds: what loading takes, which holds up all other threads meanwhile
+CHOICE, ARM = 25, 3  # microseconds that a choice takes the interpreter, and each arm in it, about
 CODE = "outlay.campaign.ledger.compiled"
 NO_PULLS: Ints = np.zeros((2, 0), np.int64)
+_spent: dict[type, int] = {}  # microseconds of the interpreter's choices in this process, for each policy
 
 
 class Quick:
@@ -34,7 +37,7 @@ class Quick:
         ours = bool(policy) and type(policy).__module__.startswith("outlay.") and isinstance(memory, Restores)
         self._picker_of: Any = PICKERS.get(way_of(type(policy)).name) if ours else None
         self._picker: Any = None  # None where compiled code is out of the question
-        self._choices = 0
+        self._kind = type(policy)
         self._coming: Coming | None = None  # `imagined.name_arm`
         self._learning: Coming | None = None  # `imagined.take_in_sample`
         self._made_for: object = None  # the types of picker and memory that the code is compiled for
@@ -52,10 +55,10 @@ class Quick:
         self._desk.marks[KNOWN] = 0
         self._picker = None if self._picker_of is None else self._picker_of(coerced(policy))
 
-    def find(self, policy: Policy, memory: MemoryTuple) -> bool:
-        """Whether compiled code is at hand for this memory; after many choices it is sent for."""
+    def find(self, policy: Policy, memory: MemoryTuple, arms: int) -> bool:
+        """Whether compiled code is at hand for this memory; where it would have paid before, it is sent for."""
         picker = self._picker
-        if picker is None or not (self._coming or self._send_for(policy)):
+        if picker is None or not (self._coming or self._send_for(policy, arms)):
             return False
         if self._coming is None or self._coming.entry is None:
             if self._coming and self._coming.failure is not None:
@@ -100,10 +103,10 @@ class Quick:
         for coming in filter(None, (self._coming, self._learning)):
             coming.over.wait()
 
-    def _send_for(self, policy: Policy) -> bool:
+    def _send_for(self, policy: Policy, arms: int) -> bool:
         """Have the code made ready, if it is time to."""
-        self._choices += 1
-        if self._choices < AFTER:
+        spent = _spent[self._kind] = _spent.get(self._kind, 0) + CHOICE + ARM * arms
+        if spent < WORTH:
             return False
         if not possible():
             self._give_up()

@@ -11,14 +11,16 @@ from typing import Any
 from outlay.campaign.ledger.quick import UnderWay
 from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.changes import report
-from outlay.formulas.choose import Counts
+from outlay.formulas.choose import Counts, best_by_excess, best_of_opened
+
+FEW = 3  # arms, up to which it is quicker to compare all of them
 
 
 class Shortcut:
     """What is certain from one choice to the next; `opening` policies open arms one by one."""
 
     def __init__(self, opening: bool) -> None:
-        self._choose = lazy_among if opening else lazy_against
+        self._choose, self._compare = (lazy_among, best_of_opened) if opening else (lazy_against, best_by_excess)
         self._known: Certificate | None = None
         self._arms: Sequence[int] = ()  # among which the last choice was made
         self._under_way: UnderWay = {}  # at the last choice
@@ -39,6 +41,9 @@ class Shortcut:
 
         `sampled` counts the samples of all arms: what is expected of an arm without any changes with every other's.
         """
+        if len(arms) <= FEW:
+            self._known = None
+            return self._compare(policy, view, pulls)
         known, changed = self._known, self._noted
         for arm in self._under_way.keys() | under_way.keys():
             if self._under_way.get(arm) != under_way.get(arm) or sampled[arm] == 0:
