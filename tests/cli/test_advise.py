@@ -112,7 +112,7 @@ def failed(result: Result, code: int) -> str:
 
 def test_one_line_for_what_cannot_be_done(ask):
     assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "outlay: there is no file nosuch.csv"
-    assert failed(ask(".", "--budget", "1"), 1) == "outlay: . is a folder; a log is one CSV or Parquet file"
+    assert failed(ask(".", "--budget", "1"), 1) == "outlay: . is a folder; a log is one CSV, JSON lines or Parquet file"
     assert failed(ask("", "--budget", "1"), 2).startswith("outlay: log of advise must be the path of a file, ")
     assert failed(ask("log.csv", "--budget", "-1"), 2) == "outlay: budget of advise must be > 0; got -1.0"
     assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in failed(
