@@ -1,23 +1,22 @@
 """advise(): from a log and a budget to what to run, and what to watch out for."""
 
-import math
 from pathlib import Path
 
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.cautions import cautions
 from outlay.advice.choice import Known, chosen, contenders
-from outlay.advice.evidence.drift import Course, alarms, change_of
-from outlay.advice.evidence.rates import FREE, OUT, Interval, rate_interval, verdicts
-from outlay.advice.evidence.tails import Tail, tail_of
-from outlay.advice.evidence.tally import Tallies, Tally, tally
-from outlay.advice.records import Advice, ArmAdvice, Caution
+from outlay.advice.evidence.instances import aligned
+from outlay.advice.evidence.rates import FREE, OUT
+from outlay.advice.evidence.tally import TIME, Tallies, tally
+from outlay.advice.judging import Judged, judge
+from outlay.advice.records import Caution
+from outlay.advice.shown import Advice
 from outlay.advice.telling.code import campaign_code
-from outlay.beliefs import Belief
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
 from outlay.extras import require
-from outlay.logs import Columns, Source, name_of, stretches
+from outlay.logs import Columns, More, Source, name_of, stretches
 from outlay.numerals import number
 from outlay.results.result import Floats
 from outlay.words import counted, shortened
@@ -30,6 +29,8 @@ def advise(
     arm: str = "arm",
     cost: str = "cost",
     reward: str = "reward",
+    time: str | None = None,
+    instance: str | None = None,
     cost_bound: float | None = None,
     reward_bound: float | None = None,
     guarantee: bool = False,
@@ -45,15 +46,20 @@ def advise(
     random; the rehearsal plays on those.
 
     Args:
-        log: the path of a CSV (also gzipped) or Parquet file, a pandas frame or an Arrow table: one row per pull.
+        log: the path of a CSV, JSON lines or Parquet file (the first two may be packed, as by gzip), a pandas frame or
+            an Arrow table: one row per pull.
         budget: what is to be spent, in the unit of the costs.
         arm: the column that names the arm.
         cost: the column with the costs.
         reward: the column with the rewards.
+        time: the column that says when a row was logged, in numbers or ISO dates; else rows count as in order of time,
+            unless they are sorted by arm.
+        instance: the column that says what the arm was tried on (a task, a question), where all arms were tried on the
+            same; one whose every value occurs once with nearly every arm is found by itself.
         cost_bound: the largest possible |cost|, if known; otherwise the largest seen is used.
         reward_bound: the same for rewards.
         guarantee: whether to recommend a policy with a proof rather than the one that earns most.
-        confidence: that the intervals of all arms hold together (Bonferroni).
+        confidence: that the intervals of all arms hold together (Bonferroni), and that the best arm is not ruled out.
         rehearse: whether to play the policies.
         runs: per policy; None for as many as fit into a few seconds.
         seed: of the sample and the rehearsal; the same seed gives the same advice.
@@ -82,14 +88,18 @@ def advise(
     require("advise", "pyarrow", "scipy", *(["numba"] if rehearse else []))
     where = name_of(log)
     with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
-        tallies = tally(stretches(log, Columns(arm, cost, reward), "advise"), where, seed, report)
-    arms = judged(tallies, confidence)
-    if all(found.verdict == FREE for found in arms):
+        rows = stretches(log, Columns(arm, cost, reward), "advise", More(time, instance, others=True))
+        tallies = tally(rows, where, seed, report)
+    if not any(found.belief(0).mean_cost > 0.0 for found in tallies.arms.values()):
         raise BadFile(f"no arm of {where} has a mean cost above 0: a budget would never be spent")
+    judged = judge(tallies, confidence, seed)
+    arms = judged.arms
+    if instance is not None and judged.instances is None and len(judged.priced) > 1:
+        raise BadFile(f"too few instances in the column {instance!r} of {where} have rows of every arm: leave it out")
     known = Known.of(arms, *bounds)
     rest = [found for found in arms if found.verdict not in (OUT, FREE)]
     played, notes = None, []
-    priced = _priced(arms, tallies)
+    priced = _priced(judged, tallies)
     if rehearse and len(priced) > 1:
         players = contenders([found for found in arms if found.name in priced], known)
         problem = rehearsals.problem_of(priced)
@@ -102,62 +112,24 @@ def advise(
         player = {"the campaign": policy}
         campaign = rehearsals.rehearse(problem, player, budget, runs=played.runs, seed=seed, workers=workers)
     code = campaign_code([found.name for found in rest], budget, policy)
-    minded = notes + cautions(arms, tallies, budget, *bounds)
+    minded = notes + cautions(arms, judged.terms, tallies, budget, *bounds)
     return Advice(
-        where, tallies.rows, tallies.left_out, budget, confidence, arms, minded, played, campaign, policy, reason, code
-    )
+        where, cost, reward, tallies.rows, tallies.left_out, budget, confidence, arms, judged.terms, minded, played,
+        campaign, policy, reason, code,
+    )  # fmt: skip
 
 
-def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
-    """What the log says about each arm."""
-    found = list(tallies.arms.values())
-    beliefs = [tally.belief(i) for i, tally in enumerate(found)]
-    lowest, highest = min(float(tally.low[1]) for tally in found), max(float(tally.high[1]) for tally in found)
-    each = 1.0 - (1.0 - confidence) / len(found)
-    intervals = [rate_interval(belief, each, lowest, highest) for belief in beliefs]
-    tails = [_tail(tally) for tally in found]
-    changes = [[change_of(sums, tally.blocks.size) for sums in tally.blocks.sums] for tally in found]
-    raised = alarms([change for both in changes for change in both])
-    courses = [
-        Course(cost or reward, tally.blocks.parts(tallies.rows))
-        for tally, cost, reward in zip(found, raised[::2], raised[1::2], strict=True)
-    ]
-    says = verdicts(beliefs, intervals, [tail.unsettled for tail in tails], courses)
-    rows = zip(tallies.arms.items(), beliefs, intervals, tails, changes, courses, says, strict=True)
-    return [
-        ArmAdvice(
-            name=name,
-            belief=belief,
-            rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
-            interval=interval,
-            correlation=_correlation(belief),
-            tail=tail,
-            cost_change=change[0],
-            reward_change=change[1],
-            course=course,
-            verdict=verdict,
-            costs=Interval(float(tally.low[0]), float(tally.high[0])),
-            rewards=Interval(float(tally.low[1]), float(tally.high[1])),
-            zero_costs=tally.zero_costs,
-            negative_costs=tally.negative_costs,
-        )
-        for (name, tally), belief, interval, tail, change, course, verdict in rows
-    ]
+def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
+    """The rows that are drawn from, of the arms that can be played: those with a mean cost above 0.
 
-
-def _priced(arms: list[ArmAdvice], tallies: Tallies) -> dict[str, Floats]:
-    """The rows kept of the arms that can be played: those with a mean cost above 0."""
-    rows = {arm.name: tallies.arms[arm.name].sample.rows() for arm in arms if arm.verdict != FREE}
+    Where every arm has each instance once, row i of every arm is about instance i. A draw takes one random number, and
+    run i has the same ones for every policy: so all policies meet the same instances, and what is common stays common.
+    """
+    if judged.instances is not None and judged.instances.once:
+        rows = aligned(judged.priced, judged.instances)
+    else:
+        rows = {name: tallies.arms[name].sample.rows()[:TIME] for name in judged.priced}
     return {name: kept for name, kept in rows.items() if kept[0].mean() > 0.0}
-
-
-def _tail(tally: Tally) -> Tail:
-    return tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n)
-
-
-def _correlation(belief: Belief) -> float | None:
-    spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
-    return min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None
 
 
 def _notes(tallies: Tallies, priced: dict[str, Floats], played: rehearsals.Rehearsal, budget: float) -> list[Caution]:

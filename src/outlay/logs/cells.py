@@ -82,7 +82,8 @@ def marks(column: ArrowColumn) -> NDArray[np.float64]:
     given = ["" if cell is None or cell != cell else str(cell).strip() for cell in encoded.dictionary.to_pylist()]
     hashes = (hash_array(np.array(given, object), categorize=False) >> np.uint64(12)).astype(np.float64)
     hashes[[text.lower() in EMPTY for text in given]] = np.nan
-    return np.append(hashes, np.nan)[codes]
+    found: NDArray[np.float64] = np.append(hashes, np.nan)[codes]
+    return found
 
 
 def _check_kind(column: ArrowColumn, what: str, wanted: str) -> None:

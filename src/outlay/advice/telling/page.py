@@ -8,13 +8,15 @@ from pathlib import Path
 from markupsafe import Markup
 
 from outlay._version import __version__
-from outlay.advice.records import Advice
+from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.telling import tables
 from outlay.advice.telling.answer import answer
 from outlay.advice.telling.charts import Dots, rate_dots, reward_dots
 from outlay.advice.telling.code import call
 from outlay.advice.telling.figures import dots_figure
+from outlay.advice.telling.glossary import glossary
+from outlay.errors import BadParameter
 from outlay.files import check_writable, checked_path, made, writing
 from outlay.numerals import number
 from outlay.report.figures.files import inline_svg, svg_text
@@ -32,7 +34,7 @@ def page_in(folder: str | PathLike[str]) -> Iterator[Path]:
         yield target
 
 
-def write_advice(advice: Advice, folder: str | PathLike[str]) -> Path:
+def write_advice(advice: Findings, folder: str | PathLike[str]) -> Path:
     """Write the page into a folder and return its path."""
     with page_in(folder) as target:
         text = page_text(advice)
@@ -41,13 +43,24 @@ def write_advice(advice: Advice, folder: str | PathLike[str]) -> Path:
     return target
 
 
-def page_text(advice: Advice) -> str:
+def save_page(advice: Findings, path: str | PathLike[str]) -> Path:
+    """Write the page to this path and return it."""
+    target = checked_path("save", path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise BadParameter("save", "path", "the name of an HTML page, such as advice.html", str(path))
+    text = page_text(advice)
+    with made(target.parent), writing(target):
+        target.write_text(text, encoding="utf-8")
+    return target
+
+
+def page_text(advice: Findings) -> str:
     """The page as text."""
     played = advice.rehearsal
     return rendered(
         "outlay.advice",
         "advice.html.j2",
-        title=f"How to spend {number(advice.budget)}, by {Path(advice.log).name}",
+        title=f"How to spend {number(advice.budget)} of {advice.cost_name}, by {Path(advice.log).name}",
         summary=tables.heading(advice),
         answer=answer(advice),
         code=advice.code,
@@ -62,15 +75,17 @@ def page_text(advice: Advice) -> str:
         policy_note="" if played is None else _policy_note(played),
         calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
         settings=settings(advice, played),
+        glossary=glossary(advice),
     )
 
 
-def settings(advice: Advice, played: Rehearsal | None) -> dict[str, str]:
+def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:
     """How the advice was made."""
     made = {
-        "log": advice.log,
+        "log": Path(advice.log).name,
         "rows": f"{advice.rows:,}, {counted(advice.left_out, 'row')} left out",
         "intervals": f"Fieller's, Student's quantiles; {advice.confidence:.0%} for all arms together (Bonferroni)",
+        "comparison": f"on {advice.terms.basis}; bootstrap of the largest of all studentised differences",
         "tail": "Hill's estimate from the tenth of the rows with the largest costs, 10,000 at most",
         "drift": "summed ranks of block means against a Brownian bridge, for each arm's cost and reward (Bonferroni)",
     }

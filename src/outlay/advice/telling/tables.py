@@ -1,10 +1,12 @@
 """Advice in a terminal: rows of text, then rich tables."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from outlay.advice.records import Advice, ArmAdvice
+from outlay.advice.records import ArmAdvice, Findings
 from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.telling.units import per, unit
 from outlay.numerals import ANY, measured, number, span
 from outlay.policies import RoundRobin
 from outlay.words import counted, listed
@@ -22,16 +24,18 @@ _NAME = 20  # characters that a name may always take; longer ones are folded
 _SPARED = ("corr.", "tail", "1 in 10 loses", "mean reward", "mean cost", "rows", "of best arm", "interval")
 
 
-def heading(advice: Advice) -> str:
-    """What was read."""
+def heading(advice: Findings) -> str:
+    """What was read; the log by its name, without the folders it is in."""
     found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
-    return f"{advice.log}: {found}; {number(advice.budget)} to spend"
+    if advice.terms.instance is not None:
+        found += f", all on the same {counted(advice.terms.instances, 'instance')} (column {advice.terms.instance})"
+    return f"{Path(advice.log).name}: {found}; {number(advice.budget)} of {advice.cost_name} to spend"
 
 
-def arm_rows(advice: Advice) -> list[tuple[str, ...]]:
+def arm_rows(advice: Findings) -> list[tuple[str, ...]]:
     """One row of text per arm, the best rate first; of many arms, only the first."""
     ranked = sorted(advice.arms, key=_rank)
-    rows = [_cells(arm) for arm in ranked[:MOST_ROWS]]
+    rows = [_cells(arm, per(advice)) for arm in ranked[:MOST_ROWS]]
     if len(ranked) > MOST_ROWS:
         rows.append((counted(len(ranked) - MOST_ROWS, "more arm"), *[""] * (len(ARMS) - 1)))
     return rows
@@ -64,7 +68,7 @@ def rehearsal_caption(played: Rehearsal) -> str:
     return f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})"
 
 
-def arm_notes(advice: Advice) -> dict[str, str]:
+def arm_notes(advice: Findings) -> dict[str, str]:
     """What the columns of the table of arms mean."""
     interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
     if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
@@ -72,7 +76,8 @@ def arm_notes(advice: Advice) -> dict[str, str]:
     tail = "tail: index of the costs, below 2 the variance looks infinite"
     if any(arm.tail.limit is not None for arm in advice.arms):
         tail += ", or would without the limit"
-    return {"interval": interval, "corr.": "corr.: of cost and reward", "tail": tail}
+    rate = f"rate: {unit(advice)}"
+    return {"rate": rate, "interval": interval, "corr.": "corr.: of cost and reward", "tail": tail}
 
 
 def policy_notes(played: Rehearsal) -> dict[str, str]:
@@ -87,7 +92,7 @@ def policy_notes(played: Rehearsal) -> dict[str, str]:
     return lost
 
 
-def advice_tables(advice: Advice, width: int) -> "RenderableType":
+def advice_tables(advice: Findings, width: int) -> "RenderableType":
     """Everything but the code, for `rich.print` on a terminal of `width` characters per line."""
     from rich.console import Group
     from rich.text import Text
@@ -143,8 +148,9 @@ def _rank(arm: ArmAdvice) -> tuple[float, str]:
     return (float("inf") if arm.rate is None else -arm.rate, arm.name)
 
 
-def _cells(arm: ArmAdvice) -> tuple[str, ...]:
-    interval = "–" if arm.rate is None else span(*arm.interval)
-    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(arm.rate))
+def _cells(arm: ArmAdvice, cost: float) -> tuple[str, ...]:
+    interval = "–" if arm.rate is None else span(*(end * cost for end in arm.interval))
+    rate = None if arm.rate is None else arm.rate * cost
+    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(rate))
     correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
     return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict
