@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from outlay.advice.advice import advise
     from outlay.advice.records import ArmAdvice, Caution, Terms
     from outlay.advice.rehearsal import Candidate, Rehearsal
+    from outlay.advice.serving import Serving
     from outlay.advice.shown import Advice
 
-__all__ = ["Advice", "ArmAdvice", "Candidate", "Caution", "Rehearsal", "Terms", "advise"]
+__all__ = ["Advice", "ArmAdvice", "Candidate", "Caution", "Rehearsal", "Serving", "Terms", "advise"]
 
 __getattr__, __dir__ = lazily(
     __name__,
@@ -21,6 +22,7 @@ __getattr__, __dir__ = lazily(
         "outlay.advice.advice": "advise",
         "outlay.advice.records": "ArmAdvice Caution Terms",
         "outlay.advice.rehearsal": "Candidate Rehearsal",
+        "outlay.advice.serving": "Serving",
         "outlay.advice.shown": "Advice",
     },
 )

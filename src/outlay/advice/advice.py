@@ -1,23 +1,30 @@
 """advise(): from a log and a budget to what to run, and what to watch out for."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.cautions import cautions
 from outlay.advice.choice import Known, chosen, contenders
+from outlay.advice.evidence.comparison import PAIRS
 from outlay.advice.evidence.instances import aligned
 from outlay.advice.evidence.rates import FREE, OUT
 from outlay.advice.evidence.tally import TIME, Tallies, tally
 from outlay.advice.judging import Judged, judge
-from outlay.advice.records import Caution
+from outlay.advice.records import ArmAdvice, Caution
+from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.serving import Serving, rehearsed, serve
 from outlay.advice.shown import Advice
-from outlay.advice.telling.code import campaign_code
+from outlay.advice.telling.code import campaign_code, serving_code
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
 from outlay.extras import require
 from outlay.logs import Columns, More, Source, name_of, stretches
 from outlay.numerals import number
+from outlay.policies import Ration
+from outlay.policies.protocol import Policy
 from outlay.results.result import Floats
 from outlay.words import counted, shortened
 
@@ -29,6 +36,7 @@ def advise(
     arm: str = "arm",
     cost: str = "cost",
     reward: str = "reward",
+    requests: int | None = None,
     time: str | None = None,
     instance: str | None = None,
     cost_bound: float | None = None,
@@ -52,6 +60,8 @@ def advise(
         arm: the column that names the arm.
         cost: the column with the costs.
         reward: the column with the rewards.
+        requests: how many requests the budget has to serve, one pull each; None for as many as it buys. With it the
+            answer is a mix of arms (docs/requests.md), and arms that cost nothing on average are left out.
         time: the column that says when a row was logged, in numbers or ISO dates; else rows count as in order of time,
             unless they are sorted by arm.
         instance: the column that says what the arm was tried on (a task, a question), where all arms were tried on the
@@ -81,10 +91,12 @@ def advise(
         if not isinstance(flag, bool):
             raise BadParameter("advise", name, "True or False", flag)
     seed = whole("advise", "seed", seed, at_least=0)
-    runs, workers = (
+    requests, runs, workers = (
         None if count is None else whole("advise", name, count, at_least=1)
-        for name, count in (("runs", runs), ("workers", workers))
+        for name, count in (("requests", requests), ("runs", runs), ("workers", workers))
     )
+    if guarantee and requests is not None:
+        raise BadParameter("advise", "guarantee", "False with requests: no policy for them has a proof", guarantee)
     require("advise", "pyarrow", "scipy", *(["numba"] if rehearse else []))
     where = name_of(log)
     with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
@@ -97,26 +109,64 @@ def advise(
     if instance is not None and judged.instances is None and len(judged.priced) > 1:
         raise BadFile(f"too few instances in the column {instance!r} of {where} have rows of every arm: leave it out")
     known = Known.of(arms, *bounds)
-    rest = [found for found in arms if found.verdict not in (OUT, FREE)]
-    played, notes = None, []
-    priced = _priced(judged, tallies)
-    if rehearse and len(priced) > 1:
-        players = contenders([found for found in arms if found.name in priced], known)
-        problem = rehearsals.problem_of(priced)
-        played = rehearsals.rehearse(problem, players, budget, runs=runs, seed=seed, workers=workers)
-        notes = _notes(tallies, priced, played, budget)
-    policy, reason = chosen(rest, known, played, guarantee)
-    campaign = None
-    if played is not None and all(found.name in priced for found in rest):
-        problem = rehearsals.problem_of({found.name: priced[found.name] for found in rest})
-        player = {"the campaign": policy}
-        campaign = rehearsals.rehearse(problem, player, budget, runs=played.runs, seed=seed, workers=workers)
-    code = campaign_code([found.name for found in rest], budget, policy)
-    minded = notes + cautions(arms, judged.terms, tallies, budget, *bounds)
+    rows_of = _priced(judged, tallies)
+    play = _Play(rows_of, budget, rehearse, runs, seed, workers)
+    made = _by_rate(arms, known, play, guarantee) if requests is None else _by_mix(judged, play, requests)
+    minded = _notes(tallies, play, made) + cautions(arms, judged.terms, tallies, budget, *bounds)
     return Advice(
-        where, cost, reward, tallies.rows, tallies.left_out, budget, confidence, arms, judged.terms, minded, played,
-        campaign, policy, reason, code,
-    )  # fmt: skip
+        where, cost, reward, tallies.rows, tallies.left_out, budget, confidence, arms, judged.terms, minded, *made
+    )
+
+
+class _Play(NamedTuple):
+    """What a rehearsal needs."""
+
+    rows: dict[str, Floats]  # of the arms that can be played
+    budget: float
+    wanted: bool
+    runs: int | None
+    seed: int
+    workers: int | None
+
+    def rehearse(self, names: Iterable[str], players: Mapping[str, Policy], runs: int | None) -> Rehearsal:
+        """Policies on some of the arms."""
+        problem = rehearsals.problem_of({name: self.rows[name] for name in names})
+        return rehearsals.rehearse(problem, players, self.budget, runs=runs, seed=self.seed, workers=self.workers)
+
+
+class _Made(NamedTuple):
+    """The last fields of an advice."""
+
+    rehearsal: Rehearsal | None
+    campaign: Rehearsal | None
+    policy: Policy
+    reason: str
+    code: str
+    serving: Serving | None
+
+
+def _by_rate(arms: list[ArmAdvice], known: Known, play: _Play, guarantee: bool) -> _Made:
+    """With a budget alone: the policies are rehearsed, and one is chosen for the arms that are left."""
+    rest = [found for found in arms if found.verdict not in (OUT, FREE)]
+    played = campaign = None
+    if play.wanted and len(play.rows) > 1:
+        players = contenders([found for found in arms if found.name in play.rows], known)
+        played = play.rehearse(play.rows, players, play.runs)
+    policy, reason = chosen(rest, known, played, guarantee)
+    names = [found.name for found in rest]
+    if played is not None and all(name in play.rows for name in names):
+        campaign = play.rehearse(names, {"the campaign": policy}, played.runs)
+    return _Made(played, campaign, policy, reason, campaign_code(names, play.budget, policy), None)
+
+
+def _by_mix(judged: Judged, play: _Play, requests: int) -> _Made:
+    """With requests beside the budget: the hull, and Ration rehearsed on the arms that may be on it."""
+    shared = judged.terms.basis == PAIRS
+    found = serve(judged.priced, judged.groups, judged.bins, shared, play.budget, requests, play.seed)
+    if play.wanted:
+        found = rehearsed(found, play.rows, play.budget, runs=play.runs, seed=play.seed, workers=play.workers)
+    reason = "it shares the budget out among the requests and learns on the way which arms to mix"
+    return _Made(None, None, Ration(), reason, serving_code(found.remaining, play.budget, requests), found)
 
 
 def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
@@ -132,15 +182,22 @@ def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
     return {name: kept for name, kept in rows.items() if kept[0].mean() > 0.0}
 
 
-def _notes(tallies: Tallies, priced: dict[str, Floats], played: rehearsals.Rehearsal, budget: float) -> list[Caution]:
+def _notes(tallies: Tallies, play: _Play, made: _Made) -> list[Caution]:
     """What was left out of the rehearsal."""
-    notes = []
-    if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in priced.items()):
-        most = max(rows.shape[1] for rows in priced.values())
+    played, serving, notes = made.rehearsal, made.serving, []
+    if played is None and (serving is None or not serving.rehearsal):
+        return []
+    if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in play.rows.items()):
+        most = max(rows.shape[1] for rows in play.rows.values())
         notes.append(Caution("sample", f"The rehearsal draws from at most {most:,} rows per arm, chosen at random"))
-    if played.budget < budget:
-        small = f"The rehearsal spends {number(played.budget)} instead of {number(budget)}, which would take too long"
+    if serving is not None and serving.rehearsed_requests < serving.requests:
+        served = f"{serving.rehearsed_requests:,} requests instead of {serving.requests:,}, which would take too long"
+        notes.append(Caution("requests", f"The rehearsal serves {served}, with as much money for each"))
+    if played is not None and played.budget < play.budget:
+        small = (
+            f"The rehearsal spends {number(played.budget)} instead of {number(play.budget)}, which would take too long"
+        )
         notes.append(Caution("budget", f"{small}; with more, every policy that learns comes closer to the best arm"))
-    if played.runs < rehearsals.FEWEST_RUNS:
+    if played is not None and played.runs < rehearsals.FEWEST_RUNS:
         notes.append(Caution("runs", f"{counted(played.runs, 'run')} of each policy say little about their order"))
     return notes

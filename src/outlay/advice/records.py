@@ -8,6 +8,7 @@ from outlay.advice.evidence.merit import Merit
 from outlay.advice.evidence.rates import BEST, FREE, OUT, Interval
 from outlay.advice.evidence.tails import Tail
 from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.serving import Serving
 from outlay.beliefs import Belief
 from outlay.policies.protocol import Policy
 
@@ -92,6 +93,7 @@ class Findings(NamedTuple):
     policy: Policy
     reason: str
     code: str
+    serving: Serving | None = None  # where there is a number of requests to serve
 
     @property
     def best(self) -> ArmAdvice:
@@ -100,5 +102,7 @@ class Findings(NamedTuple):
 
     @property
     def remaining(self) -> list[str]:
-        """The arms worth a campaign: those that are neither ruled out nor free."""
+        """The arms worth a campaign: those that are neither ruled out nor free; with requests, those of the hull."""
+        if self.serving is not None:
+            return self.serving.remaining
         return [arm.name for arm in self.arms if arm.verdict not in (OUT, FREE)]

@@ -52,6 +52,15 @@ class Advice(Findings):
             raise BadParameter("rewards_figure", "advice", "one with a rehearsal", "one without")
         return dots_figure(reward_dots(self.rehearsal), width)
 
+    def hull_figure(self, width: "Width" = "page") -> "Figure":
+        """What a request brings against what there is to spend on it, where a number of requests was given."""
+        from outlay.advice.telling.hull_figure import hull_figure
+        from outlay.errors import BadParameter
+
+        if self.serving is None:
+            raise BadParameter("hull_figure", "advice", "one with requests", "one without")
+        return hull_figure(self, self.serving, width)
+
     def _repr_html_(self) -> str:
         from outlay.advice.telling.notebook import html_of
 

@@ -14,6 +14,7 @@ EXAMPLES = """\b
 Examples:
   outlay advise log.csv --budget 10000
   outlay advise calls.parquet --budget 500 --arm model --cost usd --reward solved --out advice
+  outlay advise calls.jsonl --budget 500 --requests 10000 --time created_at
   outlay advise log.csv.gz --budget 1e4 --json | jq .answer
 """
 
@@ -21,6 +22,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("log", type=click.Path())
 @click.option("--budget", type=float, required=True, help="How much to spend, in the unit of the costs.")
+@click.option("--requests", type=int, help="How many requests it has to serve; else as many as it buys.")
 @click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Column with the arm's name.")
 @click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Column with the cost.")
 @click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Column with the reward.")

@@ -8,6 +8,7 @@ from outlay.advice.evidence.comparison import MANY, PAIRS, TIMES
 from outlay.advice.evidence.rates import OPEN, OUT
 from outlay.advice.records import ArmAdvice, Findings, Terms
 from outlay.advice.rehearsal import FEWEST_RUNS
+from outlay.advice.telling import serving
 from outlay.advice.telling.code import call
 from outlay.advice.telling.units import rate_in_words, scaled
 from outlay.numerals import measured, number
@@ -15,8 +16,11 @@ from outlay.words import capital, counted, listed
 
 
 def answer(advice: Findings) -> list[str]:
-    """The best arm and what it would bring, which arms are out, what to run and what that would bring."""
-    return [*_best(advice), *_brings(advice), *_others(advice), *_merit(advice.terms), *_run(advice)]
+    """The best arm and what it would bring, which arms are out, what to run and what that would bring; or the mix."""
+    if advice.serving is not None:
+        return serving.sentences(advice, advice.serving)
+    by_rate = [*_best(advice), *_brings(advice), *_others(advice), *_merit(advice.terms), *_run(advice)]
+    return by_rate + serving.question(advice)
 
 
 def _best(advice: Findings) -> list[str]:

@@ -20,6 +20,11 @@ def glossary(advice: Findings) -> dict[str, str]:
         " a few rows carry most of the cost.",
         "held out": "The advice was asked of one half of the log and judged on the other.",
     }
+    if advice.serving is not None:
+        words["hull"] = (
+            "The line over the arms' points (mean cost, mean reward), from nothing on: with so much to spend on a"
+            " request, no way of sharing requests out among arms brings more than the line."
+        )
     if advice.terms.basis == TIMES:
         words["at equal times"] = (
             "Two arms are compared within stretches of time, as short as they can be with enough rows of both, and a"

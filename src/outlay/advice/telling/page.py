@@ -10,12 +10,14 @@ from markupsafe import Markup
 from outlay._version import __version__
 from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.telling import tables
+from outlay.advice.serving import Serving
+from outlay.advice.telling import serving, tables
 from outlay.advice.telling.answer import answer
 from outlay.advice.telling.charts import Dots, rate_dots, reward_dots
 from outlay.advice.telling.code import call
 from outlay.advice.telling.figures import dots_figure
 from outlay.advice.telling.glossary import glossary
+from outlay.advice.telling.hull_figure import TITLE, hull_figure
 from outlay.errors import BadParameter
 from outlay.files import check_writable, checked_path, made, writing
 from outlay.numerals import number
@@ -60,7 +62,8 @@ def page_text(advice: Findings) -> str:
     return rendered(
         "outlay.advice",
         "advice.html.j2",
-        title=f"How to spend {number(advice.budget)} of {advice.cost_name}, by {Path(advice.log).name}",
+        title=title(advice),
+        serving=None if advice.serving is None else _serving(advice, advice.serving),
         summary=tables.heading(advice),
         answer=answer(advice),
         code=advice.code,
@@ -77,6 +80,24 @@ def page_text(advice: Findings) -> str:
         settings=settings(advice, played),
         glossary=glossary(advice),
     )
+
+
+def title(advice: Findings) -> str:
+    """The budget with its unit, the requests, and the name of the log without the folders it is in."""
+    requests = "" if advice.serving is None else f" on {counted(advice.serving.requests, 'request')}"
+    return f"How to spend {number(advice.budget)} of {advice.cost_name}{requests}, by {Path(advice.log).name}"
+
+
+def _serving(advice: Findings, found: Serving) -> dict[str, object]:
+    """What the page says about requests."""
+    texts = {width: svg_text(hull_figure(advice, found, width)) for width in WIDTHS}
+    return {
+        "figure": [Markup(inline_svg(text, f"hull-{width}", TITLE)) for width, text in texts.items()],  # noqa: S704
+        "arms": (serving.ARMS, serving.arm_rows(found)),
+        "mixes": (serving.MIXES, serving.mix_rows(found)),
+        "played": (serving.PLAYED, serving.played_rows(found)) if found.rehearsal else None,
+        "caption": serving.caption(found),
+    }
 
 
 def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:

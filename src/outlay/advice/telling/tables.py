@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.records import ArmAdvice, Findings
 from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.serving import Serving
+from outlay.advice.telling import serving
 from outlay.advice.telling.units import per, unit
 from outlay.numerals import ANY, measured, number, span
 from outlay.policies import RoundRobin
@@ -18,10 +20,22 @@ if TYPE_CHECKING:
 MOST_ROWS = 24
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
-_NAMES, _TEXT = ("arm", "policy"), ("arm", "policy", "verdict")
+_NAMES, _TEXT = ("arm", "policy", "mix"), ("arm", "policy", "verdict", "on the hull", "mix")
 _NAME = 20  # characters that a name may always take; longer ones are folded
 # The columns that a narrow terminal leaves out, the first one first.
-_SPARED = ("corr.", "tail", "1 in 10 loses", "mean reward", "mean cost", "rows", "of best arm", "interval")
+_SPARED = (
+    "corr.",
+    "tail",
+    "1 in 10 loses",
+    "mean reward",
+    "mean cost",
+    "rows",
+    "of best arm",
+    "interval",
+    "in samples",
+    "serves",
+    "spends",
+)
 
 
 def heading(advice: Findings) -> str:
@@ -29,7 +43,10 @@ def heading(advice: Findings) -> str:
     found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
     if advice.terms.instance is not None:
         found += f", all on the same {counted(advice.terms.instances, 'instance')} (column {advice.terms.instance})"
-    return f"{Path(advice.log).name}: {found}; {number(advice.budget)} of {advice.cost_name} to spend"
+    spend = f"{number(advice.budget)} of {advice.cost_name} to spend"
+    if advice.serving is not None:
+        spend += f" on {counted(advice.serving.requests, 'request')}"
+    return f"{Path(advice.log).name}: {found}; {spend}"
 
 
 def arm_rows(advice: Findings) -> list[tuple[str, ...]]:
@@ -98,11 +115,30 @@ def advice_tables(advice: Findings, width: int) -> "RenderableType":
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(heading(advice), "bold")]
-    parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
+    if advice.serving is not None:  # who is ruled out by rate may be part of the mix
+        parts += _serving_tables(advice.serving, width)
+    else:
+        parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
     if advice.rehearsal is not None:
         parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
         parts += _table(POLICIES, policy_rows(advice.rehearsal), policy_notes(advice.rehearsal), width)
     return Group(*parts, Text("What to watch out for", "bold"), _two_columns(advice.cautions))
+
+
+def _serving_tables(found: Serving, width: int) -> list["RenderableType"]:
+    """The hull, the mixes, and the rehearsal where there is one."""
+    from rich.text import Text
+
+    samples = {"in samples": "in samples: in which share of bootstrap samples it is on the hull"}
+    parts: list[RenderableType] = [Text("Arms that may be part of the best mix for some budget", "bold")]
+    parts += _table(serving.ARMS, serving.arm_rows(found), samples, width)
+    bring = f"What {counted(found.requests, 'request')} bring with half the budget, with it, and with twice it"
+    parts.append(Text(bring, "bold"))
+    parts += _table(serving.MIXES, serving.mix_rows(found), {"interval": "interval: 95%"}, width)
+    if found.rehearsal:
+        parts.append(Text(serving.caption(found), "bold"))
+        parts += _table(serving.PLAYED, serving.played_rows(found), {}, width)
+    return parts
 
 
 def _table(
@@ -129,7 +165,7 @@ def _table(
         table.add_row(*(Text(cell) for name, cell in zip(headings, row, strict=True) if name in room))
     words = [note for name, note in notes.items() if name in room]
     words += [f"no room for {', '.join(spared)}"] * bool(spared)
-    return [table, Text("; ".join(words), "dim"), Text()]
+    return [table, *([Text("; ".join(words), "dim"), Text()] if words else [])]
 
 
 def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
