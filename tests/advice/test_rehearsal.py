@@ -57,13 +57,13 @@ def test_a_guarantee(close, stand_in):
 def test_what_the_best_arm_brings(close, stand_in):
     """On average and what is open about that; and how single campaigns vary, where enough were played."""
     found = advise(close, 1000)
-    mean, single = answer(found)[1:3]
+    mean, single = (one for one in answer(found) if one.startswith(("If the future", "Single campaigns")))
     low, high = (f"{1000 * end:.4g}" for end in found.best.interval)
     assert f"brings about {1000 * found.best.rate:.4g} on average (between {low} and {high} as far as " in mean
     played = found.rehearsal
     assert f"8 runs in 10 earned between {played.best_low:.4g} and {played.best_high:.4g}." in single
     assert played.best_low < played.best_reward < played.best_high
-    assert "alone with " in answer(advise(close, 1e9))[2]
+    assert any("alone with " in sentence for sentence in answer(advise(close, 1e9)))
     assert not any("Single" in sentence for sentence in answer(advise(close, 1000, runs=5)))
     assert answer(advise(close[:1], 1000))[1].endswith("on average; the log leaves open how far off that is.")
     few = advise(close[:300], 1000)

@@ -58,12 +58,13 @@ def test_tables_sentences_and_code(ask, played):
     done = ask("log.csv", "--budget", "1e4")
     assert done.exit_code == 0, done.output
     text = done.stdout
-    assert text.startswith("log.csv: 900 rows, 3 arms; 10,000 to spend")
+    assert text.startswith("log.csv: 900 rows, 3 arms; 10,000 of cost to spend")
     assert re.search(r"large +\d+ +1\.[45]\d* .* best so far", text)
     assert re.search(r"Thrifty +90\.0 ± 1\.0 +90\.0% +10\.00 ± 0\.50 +60", text)
     assert "; UCBB1 was still trying every arm in turn at this budget, as RoundRobin does\n" in text
     assert "8 runs in 10 earned between 95 and 105." in text
-    assert "Ruled out with 95% confidence for all arms together (Bonferroni): small." in text
+    assert "Ruled out with 95% confidence that the best arm is not among them (compared over the whole log; " in text
+    assert f"corrected for all comparisons with it): {NASTY} and small." in " ".join(text.split())
     assert re.search(r"selection +A log does not say why", text)
     assert text.rstrip().endswith("# use pull.arm, and say what it cost and earned")
     assert NASTY in text
@@ -112,7 +113,7 @@ def failed(result: Result, code: int) -> str:
 
 def test_one_line_for_what_cannot_be_done(ask):
     assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "outlay: there is no file nosuch.csv"
-    assert failed(ask(".", "--budget", "1"), 1) == "outlay: . is a folder; a log is one CSV or Parquet file"
+    assert failed(ask(".", "--budget", "1"), 1) == "outlay: . is a folder; a log is one CSV, JSON lines or Parquet file"
     assert failed(ask("", "--budget", "1"), 2).startswith("outlay: log of advise must be the path of a file, ")
     assert failed(ask("log.csv", "--budget", "-1"), 2) == "outlay: budget of advise must be > 0; got -1.0"
     assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in failed(
@@ -177,7 +178,7 @@ def test_the_page(ask, played):
     page = Page(text)
     words = " ".join(page.words)
     for word in (
-        "How to spend 10,000, by log.csv",
+        "How to spend 10,000 of cost, by log.csv",
         "large",
         "campaign = outlay.Campaign(",
         "selection",

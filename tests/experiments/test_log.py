@@ -79,7 +79,7 @@ def test_what_is_no_log(write):
     Path("folder").mkdir()
     sentences = {
         "cut.csv.gz": "cannot read cut.csv.gz: Truncated compressed stream",
-        "folder": "folder is a folder; a log is one CSV or Parquet file",
+        "folder": "folder is a folder; a log is one CSV, JSON lines or Parquet file",
         "nosuch": "there is no file nosuch",
     }
     for name, sentence in sentences.items():

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from outlay.errors import BadFile, BadParameter
-from outlay.logs import Columns, sources, stretches
+from outlay.logs import Columns, More, sources, stretches
 
 
 def made(rows: int = 3000) -> pd.DataFrame:
@@ -49,6 +49,8 @@ def test_every_kind_of_file_gives_the_same_rows(here, monkeypatch):
         file.write(Path("log.csv").read_bytes())
     shutil.copy("log.csv", os.fsdecode(b"l\xffg"))
     frame.assign(arm=frame["arm"].astype("category")).to_parquet("categories")
+    frame.to_json("log.jsonl", orient="records", lines=True, double_precision=15)
+    Path("packed.jsonl.gz").write_bytes(gzip.compress(b"\n" + Path("log.jsonl").read_bytes()))
     wanted = frame[["arm", "cost", "reward"]]
     for path in sorted(Path().iterdir()):
         pd.testing.assert_frame_equal(read(path), wanted, check_dtype=False, obj=str(path))
@@ -152,7 +154,7 @@ def test_what_is_no_log(here):
     os.mkfifo("pipe")
     Path("cut.csv.gz").write_bytes(gzip.compress(HEAD.encode() * 1000)[:-20])
     sentences = {
-        "folder": "folder is a folder; a log is one CSV or Parquet file",
+        "folder": "folder is a folder; a log is one CSV, JSON lines or Parquet file",
         "nosuch.csv": "there is no file nosuch.csv",
         "picture": "picture is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or zstd) nor Parquet",
         "latin.csv": "latin.csv is neither CSV ",
@@ -212,3 +214,45 @@ def test_one_batch_is_no_table():
     [batch] = pa.table({"arm": ["a"], "cost": [1.0], "reward": [1.0]}).to_batches()
     with pytest.raises(BadParameter, match="a pandas frame or an Arrow table; got"):
         list(stretches(batch, Columns(), "advise"))
+
+
+def test_json_lines(here):
+    """A key that is missing is an empty cell, kinds may be mixed, and what is not an object is named with its line."""
+    Path("log.jsonl").write_text('{"arm": "a", "cost": 1, "reward": true}\n\n{"arm": "b", "cost": "2.5"}\n')
+    [rows] = stretches("log.jsonl", Columns(), "advise")
+    assert (rows.names, rows.costs.tolist(), rows.rewards.tolist(), rows.left_out.tolist()) == (
+        ["a", "b"],
+        [1],
+        [1],
+        [2],
+    )
+    for text, sentence in {
+        '{"arm": "a"}\n[1]\n': "log.jsonl cannot be read: line 2 is not one JSON object: ",
+        '{"arm": "a", "cost": 1}\n': "log.jsonl has no column 'reward'; it has arm, cost: name the one for the reward",
+        '{"arm": {"x": 1}, "cost": 1, "reward": 1}\n': "the arm of log.jsonl must be names; the column is of the kind",
+    }.items():
+        Path("log.jsonl").write_text(text)
+        with pytest.raises(BadFile) as refused:
+            list(stretches("log.jsonl", Columns(), "advise"))
+        assert str(refused.value).startswith(sentence)
+
+
+def test_times_and_instances(here):
+    """Further columns: dates as seconds, whatever kind of column has them; a row without a time is left out."""
+    days = ["2026-01-02", "2026-01-01T12:00:00+02:00", None]
+    frame = pd.DataFrame({"arm": ["a", "b", "a"], "cost": 1, "reward": 1, "Day": days, "task": ["x", "x", "y"]})
+    frame.to_csv("log.csv", index=False)
+    stamps = frame.assign(Day=pd.to_datetime(frame["Day"], format="ISO8601", utc=True))
+    stamps.to_parquet("log.parquet")
+    for source in ("log.csv", "log.parquet", frame, stamps):
+        [rows] = stretches(source, Columns(), "advise", More("day", "task"))
+        assert rows.times is not None
+        assert rows.times.tolist() == [1767312000.0, 1767261600.0]
+        assert rows.marks["instance"][0] == rows.marks["instance"][1]
+        assert rows.left_out.tolist() == [3 + (source == "log.csv" if isinstance(source, str) else 0)]
+    [rows] = stretches("log.csv", Columns(), "advise", More(others=True))
+    assert (sorted(rows.marks), rows.times) == (["other Day", "other task"], None)
+    with pytest.raises(BadParameter, match=r"^time of advise must be a column other than those of the arm, the cost"):
+        list(stretches(frame, Columns(), "advise", More("cost")))
+    with pytest.raises(BadFile, match=r"^log.csv has no column 'when'; it has .*: name the one for the time$"):
+        list(stretches("log.csv", Columns(), "advise", More("when")))

@@ -1,24 +1,30 @@
 """advise(): from a log and a budget to what to run, and what to watch out for."""
 
-import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.cautions import cautions
 from outlay.advice.choice import Known, chosen, contenders
-from outlay.advice.evidence.drift import Course, alarms, change_of
-from outlay.advice.evidence.rates import FREE, OUT, Interval, rate_interval, verdicts
-from outlay.advice.evidence.tails import Tail, tail_of
-from outlay.advice.evidence.tally import Tallies, Tally, tally
-from outlay.advice.records import Advice, ArmAdvice, Caution
-from outlay.advice.telling.code import campaign_code
-from outlay.beliefs import Belief
+from outlay.advice.evidence.comparison import PAIRS
+from outlay.advice.evidence.instances import aligned
+from outlay.advice.evidence.rates import FREE, OUT
+from outlay.advice.evidence.tally import TIME, Tallies, tally
+from outlay.advice.judging import Judged, judge
+from outlay.advice.records import ArmAdvice, Caution
+from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.serving import Serving, rehearsed, serve
+from outlay.advice.shown import Advice
+from outlay.advice.telling.code import campaign_code, serving_code
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
 from outlay.extras import require
-from outlay.logs import Columns, Source, name_of, stretches
+from outlay.logs import Columns, More, Source, name_of, stretches
 from outlay.numerals import number
+from outlay.policies import Ration
+from outlay.policies.protocol import Policy
 from outlay.results.result import Floats
 from outlay.words import counted, shortened
 
@@ -30,6 +36,9 @@ def advise(
     arm: str = "arm",
     cost: str = "cost",
     reward: str = "reward",
+    requests: int | None = None,
+    time: str | None = None,
+    instance: str | None = None,
     cost_bound: float | None = None,
     reward_bound: float | None = None,
     guarantee: bool = False,
@@ -45,15 +54,22 @@ def advise(
     random; the rehearsal plays on those.
 
     Args:
-        log: the path of a CSV (also gzipped) or Parquet file, a pandas frame or an Arrow table: one row per pull.
+        log: the path of a CSV, JSON lines or Parquet file (the first two may be packed, as by gzip), a pandas frame or
+            an Arrow table: one row per pull.
         budget: what is to be spent, in the unit of the costs.
         arm: the column that names the arm.
         cost: the column with the costs.
         reward: the column with the rewards.
+        requests: how many requests the budget has to serve, one pull each; None for as many as it buys. With it the
+            answer is a mix of arms (docs/requests.md), and arms that cost nothing on average are left out.
+        time: the column that says when a row was logged, in numbers or ISO dates; else rows count as in order of time,
+            unless they are sorted by arm.
+        instance: the column that says what the arm was tried on (a task, a question), where all arms were tried on the
+            same; one whose every value occurs once with nearly every arm is found by itself.
         cost_bound: the largest possible |cost|, if known; otherwise the largest seen is used.
         reward_bound: the same for rewards.
         guarantee: whether to recommend a policy with a proof rather than the one that earns most.
-        confidence: that the intervals of all arms hold together (Bonferroni).
+        confidence: that the intervals of all arms hold together (Bonferroni), and that the best arm is not ruled out.
         rehearse: whether to play the policies.
         runs: per policy; None for as many as fit into a few seconds.
         seed: of the sample and the rehearsal; the same seed gives the same advice.
@@ -75,100 +91,113 @@ def advise(
         if not isinstance(flag, bool):
             raise BadParameter("advise", name, "True or False", flag)
     seed = whole("advise", "seed", seed, at_least=0)
-    runs, workers = (
+    requests, runs, workers = (
         None if count is None else whole("advise", name, count, at_least=1)
-        for name, count in (("runs", runs), ("workers", workers))
+        for name, count in (("requests", requests), ("runs", runs), ("workers", workers))
     )
+    if guarantee and requests is not None:
+        raise BadParameter("advise", "guarantee", "False with requests: no policy for them has a proof", guarantee)
     require("advise", "pyarrow", "scipy", *(["numba"] if rehearse else []))
     where = name_of(log)
     with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
-        tallies = tally(stretches(log, Columns(arm, cost, reward), "advise"), where, seed, report)
-    arms = judged(tallies, confidence)
-    if all(found.verdict == FREE for found in arms):
+        rows = stretches(log, Columns(arm, cost, reward), "advise", More(time, instance, others=True))
+        tallies = tally(rows, where, seed, report)
+    if not any(found.belief(0).mean_cost > 0.0 for found in tallies.arms.values()):
         raise BadFile(f"no arm of {where} has a mean cost above 0: a budget would never be spent")
+    judged = judge(tallies, confidence, seed)
+    arms = judged.arms
+    if instance is not None and judged.instances is None and len(judged.priced) > 1:
+        raise BadFile(f"too few instances in the column {instance!r} of {where} have rows of every arm: leave it out")
     known = Known.of(arms, *bounds)
-    rest = [found for found in arms if found.verdict not in (OUT, FREE)]
-    played, notes = None, []
-    priced = _priced(arms, tallies)
-    if rehearse and len(priced) > 1:
-        players = contenders([found for found in arms if found.name in priced], known)
-        problem = rehearsals.problem_of(priced)
-        played = rehearsals.rehearse(problem, players, budget, runs=runs, seed=seed, workers=workers)
-        notes = _notes(tallies, priced, played, budget)
-    policy, reason = chosen(rest, known, played, guarantee)
-    campaign = None
-    if played is not None and all(found.name in priced for found in rest):
-        problem = rehearsals.problem_of({found.name: priced[found.name] for found in rest})
-        player = {"the campaign": policy}
-        campaign = rehearsals.rehearse(problem, player, budget, runs=played.runs, seed=seed, workers=workers)
-    code = campaign_code([found.name for found in rest], budget, policy)
-    minded = notes + cautions(arms, tallies, budget, *bounds)
+    rows_of = _priced(judged, tallies)
+    play = _Play(rows_of, budget, rehearse, runs, seed, workers)
+    made = _by_rate(arms, known, play, guarantee) if requests is None else _by_mix(judged, play, requests)
+    minded = _notes(tallies, play, made) + cautions(arms, judged.terms, tallies, budget, *bounds)
     return Advice(
-        where, tallies.rows, tallies.left_out, budget, confidence, arms, minded, played, campaign, policy, reason, code
+        where, cost, reward, tallies.rows, tallies.left_out, budget, confidence, arms, judged.terms, minded, *made
     )
 
 
-def judged(tallies: Tallies, confidence: float) -> list[ArmAdvice]:
-    """What the log says about each arm."""
-    found = list(tallies.arms.values())
-    beliefs = [tally.belief(i) for i, tally in enumerate(found)]
-    lowest, highest = min(float(tally.low[1]) for tally in found), max(float(tally.high[1]) for tally in found)
-    each = 1.0 - (1.0 - confidence) / len(found)
-    intervals = [rate_interval(belief, each, lowest, highest) for belief in beliefs]
-    tails = [_tail(tally) for tally in found]
-    changes = [[change_of(sums, tally.blocks.size) for sums in tally.blocks.sums] for tally in found]
-    raised = alarms([change for both in changes for change in both])
-    courses = [
-        Course(cost or reward, tally.blocks.parts(tallies.rows))
-        for tally, cost, reward in zip(found, raised[::2], raised[1::2], strict=True)
-    ]
-    says = verdicts(beliefs, intervals, [tail.unsettled for tail in tails], courses)
-    rows = zip(tallies.arms.items(), beliefs, intervals, tails, changes, courses, says, strict=True)
-    return [
-        ArmAdvice(
-            name=name,
-            belief=belief,
-            rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
-            interval=interval,
-            correlation=_correlation(belief),
-            tail=tail,
-            cost_change=change[0],
-            reward_change=change[1],
-            course=course,
-            verdict=verdict,
-            costs=Interval(float(tally.low[0]), float(tally.high[0])),
-            rewards=Interval(float(tally.low[1]), float(tally.high[1])),
-            zero_costs=tally.zero_costs,
-            negative_costs=tally.negative_costs,
-        )
-        for (name, tally), belief, interval, tail, change, course, verdict in rows
-    ]
+class _Play(NamedTuple):
+    """What a rehearsal needs."""
+
+    rows: dict[str, Floats]  # of the arms that can be played
+    budget: float
+    wanted: bool
+    runs: int | None
+    seed: int
+    workers: int | None
+
+    def rehearse(self, names: Iterable[str], players: Mapping[str, Policy], runs: int | None) -> Rehearsal:
+        """Policies on some of the arms."""
+        problem = rehearsals.problem_of({name: self.rows[name] for name in names})
+        return rehearsals.rehearse(problem, players, self.budget, runs=runs, seed=self.seed, workers=self.workers)
 
 
-def _priced(arms: list[ArmAdvice], tallies: Tallies) -> dict[str, Floats]:
-    """The rows kept of the arms that can be played: those with a mean cost above 0."""
-    rows = {arm.name: tallies.arms[arm.name].sample.rows() for arm in arms if arm.verdict != FREE}
+class _Made(NamedTuple):
+    """The last fields of an advice."""
+
+    rehearsal: Rehearsal | None
+    campaign: Rehearsal | None
+    policy: Policy
+    reason: str
+    code: str
+    serving: Serving | None
+
+
+def _by_rate(arms: list[ArmAdvice], known: Known, play: _Play, guarantee: bool) -> _Made:
+    """With a budget alone: the policies are rehearsed, and one is chosen for the arms that are left."""
+    rest = [found for found in arms if found.verdict not in (OUT, FREE)]
+    played = campaign = None
+    if play.wanted and len(play.rows) > 1:
+        players = contenders([found for found in arms if found.name in play.rows], known)
+        played = play.rehearse(play.rows, players, play.runs)
+    policy, reason = chosen(rest, known, played, guarantee)
+    names = [found.name for found in rest]
+    if played is not None and all(name in play.rows for name in names):
+        campaign = play.rehearse(names, {"the campaign": policy}, played.runs)
+    return _Made(played, campaign, policy, reason, campaign_code(names, play.budget, policy), None)
+
+
+def _by_mix(judged: Judged, play: _Play, requests: int) -> _Made:
+    """With requests beside the budget: the hull, and Ration rehearsed on the arms that may be on it."""
+    shared = judged.terms.basis == PAIRS
+    found = serve(judged.priced, judged.groups, judged.bins, shared, play.budget, requests, play.seed)
+    if play.wanted:
+        found = rehearsed(found, play.rows, play.budget, runs=play.runs, seed=play.seed, workers=play.workers)
+    reason = "it shares the budget out among the requests and learns on the way which arms to mix"
+    return _Made(None, None, Ration(), reason, serving_code(found.remaining, play.budget, requests), found)
+
+
+def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
+    """The rows that are drawn from, of the arms that can be played: those with a mean cost above 0.
+
+    Where every arm has each instance once, row i of every arm is about instance i. A draw takes one random number, and
+    run i has the same ones for every policy: so all policies meet the same instances, and what is common stays common.
+    """
+    if judged.instances is not None and judged.instances.once:
+        rows = aligned(judged.priced, judged.instances)
+    else:
+        rows = {name: tallies.arms[name].sample.rows()[:TIME] for name in judged.priced}
     return {name: kept for name, kept in rows.items() if kept[0].mean() > 0.0}
 
 
-def _tail(tally: Tally) -> Tail:
-    return tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n)
-
-
-def _correlation(belief: Belief) -> float | None:
-    spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
-    return min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None
-
-
-def _notes(tallies: Tallies, priced: dict[str, Floats], played: rehearsals.Rehearsal, budget: float) -> list[Caution]:
+def _notes(tallies: Tallies, play: _Play, made: _Made) -> list[Caution]:
     """What was left out of the rehearsal."""
-    notes = []
-    if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in priced.items()):
-        most = max(rows.shape[1] for rows in priced.values())
+    played, serving, notes = made.rehearsal, made.serving, []
+    if played is None and (serving is None or not serving.rehearsal):
+        return []
+    if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in play.rows.items()):
+        most = max(rows.shape[1] for rows in play.rows.values())
         notes.append(Caution("sample", f"The rehearsal draws from at most {most:,} rows per arm, chosen at random"))
-    if played.budget < budget:
-        small = f"The rehearsal spends {number(played.budget)} instead of {number(budget)}, which would take too long"
+    if serving is not None and serving.rehearsed_requests < serving.requests:
+        served = f"{serving.rehearsed_requests:,} requests instead of {serving.requests:,}, which would take too long"
+        notes.append(Caution("requests", f"The rehearsal serves {served}, with as much money for each"))
+    if played is not None and played.budget < play.budget:
+        small = (
+            f"The rehearsal spends {number(played.budget)} instead of {number(play.budget)}, which would take too long"
+        )
         notes.append(Caution("budget", f"{small}; with more, every policy that learns comes closer to the best arm"))
-    if played.runs < rehearsals.FEWEST_RUNS:
+    if played is not None and played.runs < rehearsals.FEWEST_RUNS:
         notes.append(Caution("runs", f"{counted(played.runs, 'run')} of each policy say little about their order"))
     return notes

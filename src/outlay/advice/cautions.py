@@ -6,7 +6,8 @@ from outlay.advice.doubts import doubts
 from outlay.advice.evidence.drift import FALSE_ALARM, Change, alarms
 from outlay.advice.evidence.rates import FREE, OUT
 from outlay.advice.evidence.tally import Tallies
-from outlay.advice.records import ArmAdvice, Caution
+from outlay.advice.evidence.timing import FALSE_ALARM as TIMING_ALARM
+from outlay.advice.records import ArmAdvice, Caution, Terms
 from outlay.numerals import number
 from outlay.words import capital, counted, listed
 
@@ -21,12 +22,37 @@ SELECTION = (
 
 
 def cautions(
-    arms: Sequence[ArmAdvice], tallies: Tallies, budget: float, cost_bound: float | None, reward_bound: float | None
+    arms: Sequence[ArmAdvice],
+    terms: Terms,
+    tallies: Tallies,
+    budget: float,
+    cost_bound: float | None,
+    reward_bound: float | None,
 ) -> list[Caution]:
     """All cautions, the most telling first; the last one, about selection, is always there."""
-    found = [*_budget(arms, budget), *_rows(arms, tallies), *_costs(arms), *_tails(arms), *_drift(arms)]
+    found = [*_times(arms, terms), *_budget(arms, budget), *_rows(arms, tallies), *_costs(arms), *_tails(arms)]
+    found += [*_drift(arms, terms.timed)]
     found += [*_bounds(arms, "cost", cost_bound), *_bounds(arms, "reward", reward_bound)]
     return [*found, Caution("selection", SELECTION)]
+
+
+def _times(arms: Sequence[ArmAdvice], terms: Terms) -> Iterator[Caution]:
+    """Arms that were used at different times, and what cannot be compared for it."""
+    when = "by the column of times" if terms.timed else "if the file is in order of time"
+    if terms.apart:
+        found = f"Arms were used at different times ({when}; chance of a false alarm {TIMING_ALARM:.0%})"
+        found += ": what changed over time may look like an arm's doing"
+        so = "they are compared at equal times, in short stretches that have rows of both"
+        few = [arm.name for arm in arms if arm.versus is not None and arm.versus.rows < arm.rows / 2]
+        if few:
+            so += f"; most rows of {listed(few)} are from times at which the best arm was hardly used, and do not count"
+        if terms.never_together:
+            pairs = counted(terms.never_together, "pair")
+            so += f"; {pairs} of arms were never used at the same time, and nothing can be said about these"
+        yield Caution("times", f"{found}; {so}")
+    elif terms.by_arm and len(arms) > 1 and terms.instance is None:
+        so = "name a column of times, if there is one, so that arms can be compared at equal times"
+        yield Caution("times", f"Rows are sorted by arm, so their order says nothing about when arms were used: {so}")
 
 
 def _budget(arms: Sequence[ArmAdvice], budget: float) -> Iterator[Caution]:
@@ -97,7 +123,7 @@ def _tails(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
         yield Caution("cut off", f"{found}: the figures here hold as long as that limit does")
 
 
-def _drift(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
+def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
     tested = [
         (change, f"{what} of {arm.name}")
         for arm in arms
@@ -109,9 +135,12 @@ def _drift(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
         said = "; ".join(_moved(change, what) for change, what in found[:3])
         more = f"; {len(found) - 3} more" * (len(found) > 3)
         why = "if the file is in order of time this is drift, else its order hides something that matters"
+        if timed:
+            why = "rates drift"
         if any(doubt.drift for doubt in doubts(arms).values()):
-            why += "; an arm that was not below another in every eighth of the file is called behind, not ruled out;"
-            why += " where the future mixes such rows as the log does, shuffle the file and ask again"
+            why += "; an arm that was not below another in every eighth of the log, and clearly in the last, is called"
+            why += " behind, not ruled out"
+            why += "; where the future mixes such rows as the log does, shuffle the file and ask again" * (not timed)
         level = f"{counted(len(tested), 'test')}, chance of any false alarm {FALSE_ALARM:.0%}"
         yield Caution("drift", f"Rows are not in random order ({said}{more}): {why} ({level})")
 

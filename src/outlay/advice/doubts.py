@@ -30,7 +30,7 @@ def doubts(arms: Sequence[ArmAdvice]) -> dict[str, Doubts]:
 
 
 def _doubts(arm: ArmAdvice, arms: Sequence[ArmAdvice]) -> Doubts:
-    above = [other for other in arms if other.interval.low > arm.interval.high]
+    above = [other for other in arms if other.name in arm.below]
     tails = all(other.tail.unsettled for other in above)
     drift = not any(arm.course.below(other.course) for other in above)
     return Doubts(tails or not drift, drift or not tails)  # where neither alone explains it, both do

@@ -14,6 +14,7 @@ EXAMPLES = """\b
 Examples:
   outlay advise log.csv --budget 10000
   outlay advise calls.parquet --budget 500 --arm model --cost usd --reward solved --out advice
+  outlay advise calls.jsonl --budget 500 --requests 10000 --time created_at
   outlay advise log.csv.gz --budget 1e4 --json | jq .answer
 """
 
@@ -21,13 +22,16 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("log", type=click.Path())
 @click.option("--budget", type=float, required=True, help="How much to spend, in the unit of the costs.")
+@click.option("--requests", type=int, help="How many requests it has to serve; else as many as it buys.")
 @click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Column with the arm's name.")
 @click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Column with the cost.")
 @click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Column with the reward.")
+@click.option("--time", metavar="COLUMN", help="Column that says when (numbers, ISO dates); else the order of rows.")
+@click.option("--instance", metavar="COLUMN", help="Column that says on what, where all arms were tried on the same.")
 @click.option("--cost-bound", type=float, help="The largest possible |cost|, if known.")
 @click.option("--reward-bound", type=float, help="The largest possible |reward|, if known.")
 @click.option("--guarantee", is_flag=True, help="Recommend a policy with a proof, not the one that earns most.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of all intervals together.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals, and in ruling out.")
 @click.option("--runs", type=int, help="Runs per policy; by default 20 to 200, fewer for large budgets.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same advice.")
 @click.option("--workers", type=int, help="Number of threads; all cores by default.")
@@ -35,10 +39,12 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, to DIR.")
 def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **options: Any) -> None:
-    """Advise on spending a budget, from LOG: a CSV or Parquet file of past pulls (arm, cost, reward).
+    """Advise on spending a budget, from LOG: a CSV, JSON lines or Parquet file of past pulls (arm, cost, reward).
 
     The advice says which arm has the best rate, which arms can be ruled out, what each policy would earn on the log's
-    own rows, which policy to run with which parameters, and what such a log cannot tell. Files may be of any size.
+    own rows, which policy to run with which parameters, and what such a log cannot tell. Arms that were used at
+    different times are compared at equal times, and arms that were tried on the same instances on these. Files may be
+    of any size.
     """
     options["rehearse"] = not no_rehearsal
     if out is None:

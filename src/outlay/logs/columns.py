@@ -1,14 +1,17 @@
-"""Which columns of a log are the arm, the cost and the reward."""
+"""Which columns of a log are the arm, the cost and the reward, and where wanted the time and the instance."""
 
 from typing import NamedTuple
 
 from outlay.errors import BadFile, BadParameter
 
 _MOST_LISTED = 20
+OTHER = "other "  # before the name of a column that nobody asked for
+MOST_OTHERS = 4
+_INSTANCES = ("instance", "task", "question", "problem", "query", "prompt", "issue", "item", "case", "request", "id")
 
 
 class NoColumn(BadFile):
-    """A log has no column for some of the `roles` arm, cost and reward."""
+    """A log has no column for some of the `roles` arm, cost, reward, time and instance."""
 
     def __init__(self, sentence: str, roles: list[str]) -> None:
         super().__init__(sentence)
@@ -33,21 +36,53 @@ class Columns(NamedTuple):
         Traceback (most recent call last):
         outlay.logs.columns.NoColumn: log.csv has no column 'cost'; it has arm, price, reward: name the one for the cost
         """
-        found = {role: _matches(role, name, present, owner) for role, name in self._asdict().items()}
-        more = len(present) - _MOST_LISTED
-        it_has = f"it has {', '.join(present[:_MOST_LISTED])}" + f" and {more} more" * (more > 0)
-        if missing := [role for role, group in found.items() if not group]:
-            none = " and no ".join(repr(getattr(self, role)) for role in missing)
-            wanted = "the one" if len(missing) == 1 else "those"
-            name = f"name {wanted} for the {' and the '.join(missing)}"
-            raise NoColumn(f"{where} has no column {none}; {it_has}: {name}", missing)
-        for role, group in found.items():
-            if len(group) > 1:
-                raise BadFile(f"{where} has {len(group)} columns for the {role}, {', '.join(group)}; {it_has}")
-        chosen = Columns(*(group[0] for group in found.values()))
+        chosen = Columns(**_present(self._asdict(), present, where, owner))
         if len(set(chosen)) < len(chosen):
             raise BadParameter(owner, "arm, cost and reward", "three different columns", ", ".join(chosen))
         return chosen
+
+
+class More(NamedTuple):
+    """Other columns of interest: when a row was logged, and on what (a task, a question) the arm was tried."""
+
+    time: str | None = None
+    instance: str | None = None
+    others: bool = False  # whether further columns, which may turn out to be the instance, are read as well
+
+    def found(self, taken: Columns, present: list[str], where: str, owner: str) -> dict[str, str]:
+        """What to call each further column, and how the log spells it.
+
+        >>> taken = Columns("model", "usd", "solved")
+        >>> More(time="day", others=True).found(taken, ["Day", "model", "usd", "solved", "task"], "log.csv", "advise")
+        {'time': 'Day', 'other task': 'task'}
+        """
+        asked = {role: name for role, name in (("time", self.time), ("instance", self.instance)) if name is not None}
+        found = _present(asked, present, where, owner)
+        for role, name in found.items():
+            if name in taken:
+                raise BadParameter(owner, role, "a column other than those of the arm, the cost and the reward", name)
+        if self.others and self.instance is None:
+            rest = [name for name in dict.fromkeys(present) if name not in taken and name not in found.values()]
+            rest = [name for name in rest if present.count(name) == 1]
+            likely = sorted(rest, key=lambda name: not any(word in name.lower() for word in _INSTANCES))
+            found |= {f"{OTHER}{name}": name for name in likely[:MOST_OTHERS]}
+        return found
+
+
+def _present(asked: dict[str, str], present: list[str], where: str, owner: str) -> dict[str, str]:
+    """Each column as the log spells it; NoColumn names those that are missing."""
+    found = {role: _matches(role, name, present, owner) for role, name in asked.items()}
+    more = len(present) - _MOST_LISTED
+    it_has = f"it has {', '.join(present[:_MOST_LISTED])}" + f" and {more} more" * (more > 0)
+    if missing := [role for role, group in found.items() if not group]:
+        none = " and no ".join(repr(asked[role]) for role in missing)
+        wanted = "the one" if len(missing) == 1 else "those"
+        name = f"name {wanted} for the {' and the '.join(missing)}"
+        raise NoColumn(f"{where} has no column {none}; {it_has}: {name}", missing)
+    for role, group in found.items():
+        if len(group) > 1:
+            raise BadFile(f"{where} has {len(group)} columns for the {role}, {', '.join(group)}; {it_has}")
+    return {role: group[0] for role, group in found.items()}
 
 
 def _matches(role: str, name: object, present: list[str], owner: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""A log, one stretch of rows at a time, checked; CSV and Parquet are told apart by their first bytes."""
+"""A log, one stretch of rows at a time, checked; CSV, JSON lines and Parquet are told apart by their first bytes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from outlay.errors import BadFile, BadParameter
 from outlay.extras import require
 from outlay.files import checked_path, reading
-from outlay.logs.cells import names, numbers
-from outlay.logs.columns import Columns
+from outlay.logs.cells import marks, names, numbers
+from outlay.logs.columns import OTHER, Columns, More
+from outlay.logs.json_lines import json_batches, looks_like_json
 from outlay.logs.sources import (
     BLOCK,
     FRAME,
@@ -23,8 +24,11 @@ from outlay.logs.sources import (
     frame_batches,
     parquet_batches,
 )
+from outlay.logs.times import times
 
 _PARQUET = b"PAR1"
+_NO_MORE: Mapping[str, NDArray[np.float64]] = {}
+MOST_MARKED = 1_000_000  # rows, up to which columns that nobody asked for are looked at
 
 
 class Stretch(NamedTuple):
@@ -36,6 +40,8 @@ class Stretch(NamedTuple):
     rewards: NDArray[np.float64]
     left_out: NDArray[np.int64]  # the numbers of the rows that have an empty cell; a header is row 1
     done: float = 1.0  # the part of the log that has been read so far
+    times: NDArray[np.float64] | None = None  # where a column of times is wanted
+    marks: Mapping[str, NDArray[np.float64]] = _NO_MORE  # equal where cells are equal, nan where empty; by column
 
 
 def name_of(source: object) -> str:
@@ -43,18 +49,18 @@ def name_of(source: object) -> str:
     return str(source).encode(errors="replace").decode() if isinstance(source, (str, Path)) else FRAME
 
 
-def stretches(source: object, columns: Columns, owner: str) -> Iterator[Stretch]:
-    """The rows of a CSV or Parquet file, or of a frame (pandas or Arrow), for `owner`; BadFile in one sentence.
+def stretches(source: object, columns: Columns, owner: str, more: More | None = None) -> Iterator[Stretch]:
+    """The rows of a file (CSV, JSON lines, Parquet) or of a frame (pandas, Arrow), for `owner`; BadFile in a sentence.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"arm": ["a", "b"], "cost": [1, 2], "reward": [0.5, None]})
     >>> [(rows.names, rows.costs.tolist(), rows.left_out) for rows in stretches(frame, Columns(), "advise")]
     [(['a', 'b'], [1.0], array([2]))]
     """
-    where = name_of(source)
+    where, more = name_of(source), more or More()
     if isinstance(source, (PandasFrame, ArrowTable)):
         with _explained(where):
-            yield from _converted(frame_batches(source, columns, owner), columns, where, first=1)
+            yield from _converted(frame_batches(source, columns, more, owner), columns, where, first=1)
         return
     if not isinstance(source, (str, Path)) or source == "":
         raise BadParameter(owner, "log", "the path of a file, a pandas frame or an Arrow table", source)
@@ -62,15 +68,17 @@ def stretches(source: object, columns: Columns, owner: str) -> Iterator[Stretch]
     with reading(path), _explained(where):
         start = _start(path)
         if start == _PARQUET:
-            yield from _converted(parquet_batches(path, columns, owner), columns, where, first=1)
+            yield from _converted(parquet_batches(path, columns, more, owner), columns, where, first=1)
+        elif looks_like_json(path, start):
+            yield from _converted(json_batches(path, start, columns, more, owner), columns, where, first=1)
         else:
-            yield from _converted(csv_batches(path, start, columns, owner), columns, where, first=2)
+            yield from _converted(csv_batches(path, start, columns, more, owner), columns, where, first=2)
 
 
 def _start(path: Path) -> bytes:
     """The first bytes of a file."""
     if path.is_dir():
-        raise BadFile(f"{path} is a folder; a log is one CSV or Parquet file")
+        raise BadFile(f"{path} is a folder; a log is one CSV, JSON lines or Parquet file")
     if not path.exists():
         raise BadFile(f"there is no file {path}")
     if not path.is_file():
@@ -83,14 +91,25 @@ def _start(path: Path) -> bytes:
 
 
 def _converted(batches: Batches, columns: Columns, where: str, first: int) -> Iterator[Stretch]:
-    """Batches of the three columns as numbers and names; `first` is the number of the first row."""
+    """Batches of columns, named by their roles, as numbers and names; `first` is the number of the first row."""
     empty = True
     for batch, done in batches:
-        arms, codes = names(batch.column(columns.arm), f"{columns.arm} of {where}", first)
-        costs = numbers(batch.column(columns.cost), f"{columns.cost} of {where}", first)
-        rewards = numbers(batch.column(columns.reward), f"{columns.reward} of {where}", first)
+        arms, codes = names(batch.column("arm"), f"{columns.arm} of {where}", first)
+        costs = numbers(batch.column("cost"), f"{columns.cost} of {where}", first)
+        rewards = numbers(batch.column("reward"), f"{columns.reward} of {where}", first)
         good = (codes >= 0) & ~np.isnan(costs) & ~np.isnan(rewards)
-        yield Stretch(arms, codes[good], costs[good], rewards[good], first + np.flatnonzero(~good), done)
+        when = None
+        if "time" in batch.schema.names:
+            when = times(batch.column("time"), f"time of {where}", first)
+            good &= ~np.isnan(when)
+            when = when[good]
+        found = {
+            name: marks(batch.column(name))[good]
+            for name in batch.schema.names
+            if name == "instance" or (name.startswith(OTHER) and first < MOST_MARKED)
+        }
+        left_out = first + np.flatnonzero(~good)
+        yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, found)
         first, empty = first + len(good), empty and not len(good)
     if empty:
         raise BadFile(f"{where} has no rows")

@@ -1,4 +1,4 @@
-"""The three columns of a log as Arrow's batches, each with the part of the log that has been read by then.
+"""The columns of a log as Arrow's batches, named by their roles, each with the part of the log that is read by then.
 
 Numbers come as the file has them, from CSV as text, so that a bad one can be named with its row.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from outlay.errors import BadFile
-from outlay.logs.columns import Columns
+from outlay.logs.columns import Columns, More
 
 Batches = Iterator[tuple[Any, float]]  # pyarrow has no types to name
 
@@ -55,53 +55,63 @@ FRAME = "the frame"  # in sentences
 _NO_LOG = "is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or zstd) nor Parquet"
 
 
-def csv_batches(path: Path, start: bytes, columns: Columns, owner: str) -> Batches:
+def roles_of(columns: Columns, more: More, present: list[str], where: str, owner: str) -> dict[str, str]:
+    """The role of each column that is read, and how the log spells it."""
+    found = columns.found(present, where, owner)
+    return found._asdict() | more.found(found, present, where, owner)
+
+
+def unpacked(file: Any, start: bytes) -> Any:
+    """The file, or what is packed in it; `start` are its first bytes."""
+    import pyarrow as pa
+
+    packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
+    return file if packing is None else pa.CompressedInputStream(file, packing)
+
+
+def csv_batches(path: Path, start: bytes, columns: Columns, more: More, owner: str) -> Batches:
     """A CSV file; `start` are its first bytes."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
-
-    def unpacked(file: Any) -> Any:
-        return file if packing is None else pa.CompressedInputStream(file, packing)
-
     with pa.OSFile(os.fsencode(path)) as file:
-        head = unpacked(file).read(_HEAD)
+        head = unpacked(file, start).read(_HEAD)
     parse = arrow.ParseOptions(delimiter=_separator(path, head, columns), newlines_in_values=True)
     read = arrow.ReadOptions(block_size=BLOCK, use_threads=False)  # with threads it cannot say in which row it failed
     with pa.OSFile(os.fsencode(path)) as file:
-        present = arrow.open_csv(unpacked(file), read, parse).schema.names
-    found = columns.found(present, str(path), owner)
-    text = {found.arm: pa.dictionary(pa.int32(), pa.string()), found.cost: pa.string(), found.reward: pa.string()}
-    convert = arrow.ConvertOptions(include_columns=list(found), column_types=text)
+        present = arrow.open_csv(unpacked(file, start), read, parse).schema.names
+    found = roles_of(columns, more, present, str(path), owner)
+    coded = pa.dictionary(pa.int32(), pa.string())
+    text = {name: pa.string() if role in ("cost", "reward", "time") else coded for role, name in found.items()}
+    convert = arrow.ConvertOptions(include_columns=list(found.values()), column_types=text)
     with pa.OSFile(os.fsencode(path)) as file:
-        for count, batch in enumerate(arrow.open_csv(unpacked(file), read, parse, convert), 1):
-            yield batch.rename_columns(list(columns)), min(file.tell(), count * BLOCK) / file.size()
+        for count, batch in enumerate(arrow.open_csv(unpacked(file, start), read, parse, convert), 1):
+            yield batch.rename_columns(list(found)), min(file.tell(), count * BLOCK) / file.size()
 
 
-def parquet_batches(path: Path, columns: Columns, owner: str) -> Batches:
+def parquet_batches(path: Path, columns: Columns, more: More, owner: str) -> Batches:
     """A Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pa.OSFile(os.fsencode(path)) as source, pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=False) as file:
-        found, rows = columns.found(file.schema_arrow.names, str(path), owner), 0
-        for batch in file.iter_batches(BATCH, columns=list(found)):
+        found, rows = roles_of(columns, more, file.schema_arrow.names, str(path), owner), 0
+        for batch in file.iter_batches(BATCH, columns=list(found.values())):
             rows += batch.num_rows
-            yield batch.select(list(found)).rename_columns(list(columns)), rows / file.metadata.num_rows
+            yield batch.select(list(found.values())).rename_columns(list(found)), rows / file.metadata.num_rows
 
 
-def frame_batches(frame: PandasFrame | ArrowTable, columns: Columns, owner: str) -> Batches:
+def frame_batches(frame: PandasFrame | ArrowTable, columns: Columns, more: More, owner: str) -> Batches:
     """A pandas frame or an Arrow table."""
     import pyarrow as pa
 
     present = list(map(str, frame.columns)) if isinstance(frame, PandasFrame) else frame.column_names
-    found, rows = columns.found(present, FRAME, owner), 0
+    found, rows = roles_of(columns, more, present, FRAME, owner), 0
     if isinstance(frame, PandasFrame):
-        table = pa.table({name: _array(frame.iloc[:, present.index(name)]) for name in found})
+        table = pa.table({role: _array(frame.iloc[:, present.index(name)]) for role, name in found.items()})
     else:
-        table = frame.select(list(found))
-    for batch in table.rename_columns(list(columns)).to_batches(BATCH):
+        table = frame.select(list(found.values())).rename_columns(list(found))
+    for batch in table.to_batches(BATCH):
         rows += batch.num_rows
         yield batch, rows / table.num_rows
 

@@ -1,4 +1,4 @@
-"""Whether the rows of an arm look like draws in random order: a test on block means that are kept while reading."""
+"""Whether an arm's rows, in the order of time, look like draws in random order: a test on the means of blocks."""
 
 import math
 from collections.abc import Sequence
@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outlay.advice.evidence.timing import PARTS
+
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 MOST_BLOCKS = 128
 FEWEST_BLOCKS = 16
-PARTS = 8  # of a file in which rates are compared
 FALSE_ALARM = 0.05  # chance that any of the tests raises an alarm where every arm's rows are independent and alike
+_CLEARLY = 1.645  # standard errors: one-sided, 5 %
 
 
 class Change(NamedTuple):
@@ -25,79 +28,67 @@ class Change(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How the rate of an arm developed along the file."""
+    """How the rate of an arm developed over the time of the log."""
 
     drifts: bool  # whether a change of its costs or rewards raises an alarm
-    parts: tuple[float, ...]  # the rate in each eighth of the file; nan where it has no rows, or no cost above 0
+    parts: tuple[float, ...]  # the rate in each eighth of the time; nan where it has no rows, or no cost above 0
+    errors: tuple[float, ...]  # their standard errors; nan where they cannot be told
 
     def below(self, other: "Course") -> bool:
-        """Whether it was below the other one all along: in every part that both have; always, where neither drifts.
+        """Whether it was below the other all along: always, where neither drifts.
 
-        >>> Course(True, (1.0, 1.0, 4.0)).below(Course(False, (3.0, 3.0, 3.0)))
+        Else in every part that both have, of which one must be the last part that it has at all, and there by more than
+        chance (one-sided, 5 %).
+
+        >>> none = (0.1, 0.1, 0.1)
+        >>> Course(True, (1.0, 1.0, 4.0), none).below(Course(False, (3.0, 3.0, 3.0), none))
         False
         """
         if not (self.drifts or other.drifts):
             return True
-        pairs = zip(self.parts, other.parts, strict=True)
-        shared = [mine < theirs for mine, theirs in pairs if not math.isnan(mine + theirs)]
-        return bool(shared) and all(shared)
+        ahead = [theirs - mine for mine, theirs in zip(self.parts, other.parts, strict=True)]
+        errors = [math.hypot(*both) for both in zip(self.errors, other.errors, strict=True)]
+        last = max((part for part, rate in enumerate(self.parts) if not math.isnan(rate)), default=-1)
+        if last < 0 or math.isnan(ahead[last]):
+            return False
+        return all(by > 0.0 for by in ahead if not math.isnan(by)) and not ahead[last] <= _CLEARLY * errors[last]
 
 
-class BlockSums:
-    """Sums over equal blocks of consecutive rows: at most 128 blocks, which grow as rows come in.
+def course_of(drifts: bool, pairs: Floats, parts: Ints) -> Course:
+    """The course of an arm's rows, [cost or reward, row], that are in these parts of the time."""
+    rates, errors = [], []
+    for part in range(PARTS):
+        costs, rewards = pairs[:, parts == part]
+        rate = rewards.sum() / costs.sum() if costs.sum() > 0.0 else math.nan
+        residuals = rewards - rate * costs
+        rates.append(float(rate))
+        few = len(costs) < 2 or math.isnan(rate)
+        errors.append(math.nan if few else float(residuals.std(ddof=1) * math.sqrt(len(costs)) / costs.sum()))
+    return Course(drifts, tuple(rates), tuple(errors))
 
-    >>> blocks = BlockSums()
-    >>> blocks.add(np.ones((2, 1000)), np.arange(1000))
-    >>> blocks.size, blocks.sums.shape, blocks.ends[:3]
-    (8, (2, 125), array([ 7, 15, 23]))
+
+def block_means(values: Floats) -> Floats:
+    """Means of at most 128 equal blocks of consecutive values; a last part that fills no block is dropped.
+
+    >>> block_means(np.arange(1000.0))[:2]
+    array([ 3.5, 11.5])
     """
-
-    def __init__(self) -> None:
-        self.size = 1
-        self.sums: Floats = np.zeros((2, 0))
-        self.ends = np.zeros(0, np.int64)  # the position in the file of each block's last row
-        self._rest: Floats = np.zeros((2, 1))  # of the rows after the last full block
-        self._waiting = 0  # their number
-
-    def add(self, pairs: Floats, positions: NDArray[np.int64]) -> None:
-        """Add pairs, [cost or reward, row], in their order, with their positions in the file."""
-        count = self._waiting + pairs.shape[1]
-        starts = np.arange(-self._waiting, pairs.shape[1], self.size)
-        parts = np.add.reduceat(pairs, np.maximum(starts, 0), axis=1)
-        parts[:, :1] += self._rest
-        full = count // self.size
-        self.sums = np.hstack([self.sums, parts[:, :full]])
-        self.ends = np.append(self.ends, positions[self.size * np.arange(1, full + 1) - self._waiting - 1])
-        self._waiting = count - full * self.size
-        self._rest = parts[:, full:] if self._waiting else np.zeros((2, 1))
-        while self.sums.shape[1] > MOST_BLOCKS:
-            self._widen()
-
-    def parts(self, rows: int) -> tuple[float, ...]:
-        """Rewards ÷ costs of the full blocks that end in each eighth of the file; nan where costs are not above 0."""
-        where = PARTS * self.ends // rows
-        costs, rewards = (np.bincount(where, sums, PARTS).tolist() for sums in self.sums)
-        return tuple(reward / cost if cost > 0.0 else math.nan for cost, reward in zip(costs, rewards, strict=True))
-
-    def _widen(self) -> None:
-        """Merge every two blocks into one."""
-        if self.sums.shape[1] % 2:
-            self._rest = self._rest + self.sums[:, -1:]
-            self._waiting += self.size
-        pairs = self.sums.shape[1] // 2
-        self.sums = self.sums[:, : 2 * pairs].reshape(2, pairs, 2).sum(axis=2)
-        self.ends = self.ends[1 : 2 * pairs : 2]
-        self.size *= 2
+    size = 1
+    while len(values) // size > MOST_BLOCKS:
+        size *= 2
+    count = len(values) // size
+    means: Floats = values[: count * size].reshape(count, size).mean(axis=1)
+    return means
 
 
-def change_of(sums: Floats, size: int) -> Change | None:
+def change_of(means: Floats) -> Change | None:
     """The largest excursion of the summed ranks of block means, against a Brownian bridge; None for few blocks.
 
     In random order the ranks are a random permutation, whatever the law of the rows, so the test needs no moments. It
     sees steps, trends and bumps; its p-value is that of the limit of many blocks, a little too large for few.
 
     >>> rng = np.random.default_rng(0)
-    >>> found = change_of(np.append(rng.normal(size=40), 3.0 + rng.normal(size=60)), 1)
+    >>> found = change_of(np.append(rng.normal(size=40), 3.0 + rng.normal(size=60)))
     >>> round(found.at, 1), found.chance < 1e-6
     (0.4, True)
 
@@ -106,10 +97,9 @@ def change_of(sums: Floats, size: int) -> Change | None:
     from scipy.special import kolmogorov
     from scipy.stats import rankdata
 
-    count = len(sums)
+    count = len(means)
     if count < FEWEST_BLOCKS:
         return None
-    means = sums / size
     scale = 1e-12 * float(np.abs(means).max())
     ranks = rankdata(np.round(means / scale) if scale > 0.0 else means) - (count + 1) / 2
     spread = float(np.sqrt((ranks @ ranks) / (count - 1) * count))

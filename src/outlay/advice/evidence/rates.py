@@ -1,4 +1,4 @@
-"""What a log says of the arms' rates: Fieller's interval for each, and which arms are out of the race."""
+"""What a log says of the arms' rates: Fieller's interval for each, and the verdict on each."""
 
 import math
 from collections.abc import Sequence
@@ -33,34 +33,41 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
     """
     if belief.pulls < 2:
         return Interval(-math.inf, math.inf)
-    mean, unseen = belief.mean_reward, 0.0
-    if belief.var_reward == 0.0:
-        unseen = -math.expm1(math.log(0.5 - confidence / 2.0) / belief.pulls)
+    mean, unseen = belief.mean_reward, _unseen(belief, confidence)
     least, most = (mean + unseen * (end - mean) for end in (lowest, highest))
     low, _ = fieller_interval(belief._replace(mean_reward=least), confidence)
     _, high = fieller_interval(belief._replace(mean_reward=most), confidence)
     return Interval(low, high)
 
 
-def verdicts(
-    beliefs: Sequence[Belief], intervals: Sequence[Interval], heavy: Sequence[bool], courses: Sequence[Course]
-) -> list[str]:
-    """The verdict on each arm: best so far, ruled out, behind, open, or free where its mean cost is not above 0.
+def verdicts(best: int, below: Sequence[Sequence[int]], heavy: Sequence[bool], courses: Sequence[Course]) -> list[str]:
+    """The verdict on each arm: best so far, ruled out, behind, or open; `below` are the arms that each is below.
 
-    Ruled out: even the upper end of its rate is below the lower end of another's. Behind: the same, but in doubt. The
-    reason can be that the costs of all those others are `heavy`: their variance looks infinite, so their intervals are
-    too short. Or those others were not ahead all along the file, so that the order may have changed by now.
+    Behind: below others, but in doubt. The reason can be that the costs of all those others are `heavy`: their variance
+    looks infinite, so that less is certain than it seems. Or those others were not ahead all along, so that the order
+    may have changed by now.
     """
-    rates = [b.mean_reward / b.mean_cost if b.mean_cost > 0.0 else -math.inf for b in beliefs]
     found = []
-    for belief, rate, interval, course in zip(beliefs, rates, intervals, courses, strict=True):
-        above = [k for k, other in enumerate(intervals) if interval.high < other.low]
-        if not belief.mean_cost > 0.0:
-            found.append(FREE)
-        elif rate == max(rates) and BEST not in found:
+    for arm, above in enumerate(below):
+        if arm == best:
             found.append(BEST)
-        elif any(not heavy[k] and course.below(courses[k]) for k in above):
+        elif any(not heavy[k] and courses[arm].below(courses[k]) for k in above):
             found.append(OUT)
         else:
             found.append(DOUBTFUL if above else OPEN)
     return found
+
+
+def slack_of(belief: Belief, confidence: float, lowest: float, highest: float) -> tuple[float, float]:
+    """By how much a rate may be higher and lower because rewards that were all the same may yet differ; else 0.
+
+    >>> slack_of(Belief(0, 100, 1.0, 0.0, 0.0, 0.0, 0.0), 0.95, 0.0, 1.0)
+    (0.036..., 0.0)
+    """
+    unseen = _unseen(belief, confidence) / belief.mean_cost if belief.mean_cost > 0.0 else 0.0
+    return unseen * (highest - belief.mean_reward), unseen * (belief.mean_reward - lowest)
+
+
+def _unseen(belief: Belief, confidence: float) -> float:
+    """The largest chance of a reward that n rows may well have missed, where all of theirs are the same; else 0."""
+    return -math.expm1(math.log(0.5 - confidence / 2.0) / belief.pulls) if belief.var_reward == 0.0 else 0.0

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.advice.evidence.drift import BlockSums
 from outlay.advice.evidence.kept import Kept
 from outlay.advice.evidence.moments import Sums, merged, sums_of
 from outlay.beliefs import Belief
@@ -18,34 +17,44 @@ Floats = NDArray[np.float64]
 MOST_ARMS = 1000
 SAMPLE, LARGEST = 50_000, 10_000  # rows kept of an arm: drawn at random, and with the largest costs
 ROOM = 2_000_000  # rows drawn at random of all arms together
+SPREAD = 1000  # groups that the rows of an arm are dealt out to, at random
+COST, REWARD, TIME, MARK = range(4)  # the rows of a sample; its columns are the rows of the log
 
 
 class Tally:
-    """One arm: moments, extremes, counts of odd costs, blocks in order, a uniform sample and the largest costs."""
+    """One arm: moments, extremes, counts of odd costs, sums of random groups, a uniform sample, the largest costs."""
 
     def __init__(self, room: int, first: Floats) -> None:
         self.shift = first
         self.sums = Sums(0, np.zeros(2), np.zeros((2, 2)))
         self.low, self.high = first, first
         self.zero_costs = self.negative_costs = 0
-        self.blocks = BlockSums()
+        self.spread: Floats = np.zeros((SPREAD, 3))  # rows, cost and reward of each group
         self.sample = Kept(room)
         self.largest = Kept(LARGEST)
 
-    def add(self, pairs: Floats, keys: Floats, positions: NDArray[np.int64]) -> None:
-        """Add rows, [cost or reward, row], with random keys and their positions in the log."""
+    def add(self, rows: Floats, keys: Floats) -> None:
+        """Add rows, [cost, reward, time, marks …; row], with random keys."""
+        pairs = rows[:TIME]
         self.sums = merged(self.sums, sums_of(pairs - self.shift[:, None]))
         self.low = np.minimum(self.low, pairs.min(axis=1))
         self.high = np.maximum(self.high, pairs.max(axis=1))
         self.zero_costs += int((pairs[0] == 0.0).sum())
         self.negative_costs += int((pairs[0] < 0.0).sum())
-        self.blocks.add(pairs, positions)
-        self.sample.add(keys, pairs)
+        groups = (SPREAD * keys).astype(np.int64)
+        for column, weights in enumerate((None, *pairs)):
+            self.spread[:, column] += np.bincount(groups, weights, SPREAD)
+        self.sample.add(keys, rows)
         self.largest.add(-pairs[0], pairs[:1])
 
     def belief(self, arm: int) -> Belief:
         """Its moments."""
         return self.sums.belief(arm, self.shift)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row is in the sample."""
+        return bool(self.sample.rows().shape[1] == self.sums.n)
 
 
 class Tallies(NamedTuple):
@@ -54,6 +63,9 @@ class Tallies(NamedTuple):
     arms: dict[str, Tally]
     rows: int
     left_out: int
+    timed: bool = False  # whether times come from a column; else they are the order of the rows
+    by_arm: bool = False  # whether all rows of an arm stand together, so that their order is not that of time
+    marks: tuple[str, ...] = ()  # what the samples have beside the time: columns that may name instances
 
 
 def tally(
@@ -61,30 +73,52 @@ def tally(
 ) -> Tallies:
     """Read a log to its end; `report` is called with the part that is done, from 0 to 1.
 
-    The sample depends on the rows and the seed, not on how the log was cut into stretches.
+    The sample depends on the rows and the seed, not on how the log was cut into stretches. Where a column names the
+    instances, an instance is kept of every arm or of none.
     """
     rng = np.random.default_rng(seed)
     arms: dict[str, Tally] = {}
-    rows = left_out = 0
+    rows = left_out = changes = 0
+    marks: tuple[str, ...] | None = None
+    timed, before = False, ""
     for stretch in stretches:
-        before, rows = rows, rows + len(stretch.codes) + len(stretch.left_out)
-        left_out += len(stretch.left_out)
-        pairs, keys = np.stack([stretch.costs, stretch.rewards]), rng.random(len(stretch.codes))
+        marks = tuple(stretch.marks) if marks is None else marks
+        timed = timed or stretch.times is not None
+        found = _rows(stretch, marks, rows)
+        rows, left_out = rows + len(stretch.codes) + len(stretch.left_out), left_out + len(stretch.left_out)
+        keys = rng.random(len(stretch.codes))
+        if marks == ("instance",):
+            keys = np.where(np.isnan(found[MARK]), keys, np.mod(found[MARK] / 2.0**52 + seed * _GOLDEN, 1.0))
+        if len(stretch.codes):
+            changes += int((np.diff(stretch.codes) != 0).sum()) + (stretch.names[stretch.codes[0]] != before)
+            before = stretch.names[stretch.codes[-1]]
         order = np.argsort(stretch.codes.astype(np.int32), kind="stable")
-        pairs, keys = pairs[:, order], keys[order]
+        found, keys = found[:, order], keys[order]
         counts = np.bincount(stretch.codes, minlength=len(stretch.names))
         ends = np.cumsum(counts)
         for name, start, end in zip(stretch.names, ends - counts, ends, strict=True):
             if start == end:
                 continue
             if name not in arms:
-                arms[name] = Tally(_make_room(arms, where), pairs[:, start].copy())
-            arms[name].add(pairs[:, start:end], keys[start:end], before + order[start:end])
+                arms[name] = Tally(_make_room(arms, where), found[:TIME, start].copy())
+            arms[name].add(found[:, start:end], keys[start:end])
         if report is not None:
             report(stretch.done)
     if not arms:
         raise BadFile(f"no row of {where} has an arm, a cost and a reward")
-    return Tallies(dict(sorted(arms.items())), rows, left_out)
+    by_arm = not timed and changes == len(arms)
+    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, by_arm, marks or ())
+
+
+_GOLDEN = 0.6180339887498949  # spreads the seeds over (0, 1)
+
+
+def _rows(stretch: Stretch, marks: tuple[str, ...], before: int) -> Floats:
+    """What is kept of each row: cost, reward, time (its place in the file where there is no other), marks."""
+    count = len(stretch.codes)
+    times = before + np.arange(count, dtype=np.float64) if stretch.times is None else stretch.times
+    missing = np.full(count, np.nan)
+    return np.stack([stretch.costs, stretch.rewards, times, *(stretch.marks.get(name, missing) for name in marks)])
 
 
 def _make_room(arms: dict[str, Tally], where: str) -> int:

@@ -4,8 +4,9 @@ import math
 from typing import NamedTuple
 
 from outlay.advice.evidence.rates import BEST, DOUBTFUL, FREE, OPEN, OUT
-from outlay.advice.records import Advice
+from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.telling.units import per, unit
 from outlay.numerals import number
 from outlay.words import shortened
 
@@ -33,14 +34,19 @@ class Dots(NamedTuple):
     view: tuple[float, float]
 
 
-def rate_dots(advice: Advice) -> Dots:
+def rate_dots(advice: Findings) -> Dots:
     """The arms' rates with their intervals, the best first; an interval may extend beyond the view."""
     ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
-    dots = [Dot(shortened(arm.name), arm.rate or 0.0, *arm.interval, arm.verdict) for arm in ranked[:MOST_DOTS]]
+    cost = per(advice)
+    dots = [
+        Dot(shortened(arm.name), (arm.rate or 0.0) * cost, low * cost, high * cost, arm.verdict)
+        for arm in ranked[:MOST_DOTS]
+        for low, high in [arm.interval]
+    ]
     title = f"Rates with intervals, {advice.confidence:.0%} for all arms together"
     low, high = view = _view(dots)
     further = any(dot.low < low or dot.high > high for dot in dots)
-    return Dots(title, "reward per unit of cost" + "; an arrow: the interval goes on" * further, dots, view)
+    return Dots(title, unit(advice) + "; an arrow: the interval goes on" * further, dots, view)
 
 
 def reward_dots(played: Rehearsal) -> Dots:

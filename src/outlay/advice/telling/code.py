@@ -7,6 +7,10 @@ from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy, as_data
 
 _FEW = 4
+_LOOP = (
+    "while (pull := campaign.ask()) is not None:",
+    "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned",
+)
 
 
 def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
@@ -21,17 +25,26 @@ def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
     while (pull := campaign.ask()) is not None:
         campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
     """
-    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
-    return "\n".join(
-        [
-            "import outlay",
-            "from outlay import policies",
-            "",
-            f"campaign = outlay.Campaign([{names}], budget={budget!r}, policy=policies.{call(policy)})",
-            "while (pull := campaign.ask()) is not None:",
-            "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned",
-        ]
-    )
+    made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, policy=policies.{call(policy)})"
+    return "\n".join(["import outlay", "from outlay import policies", "", made, *_LOOP])
+
+
+def serving_code(arms: Sequence[str], budget: float, requests: int) -> str:
+    """The same with a number of requests: the campaign's policy is then Ration by itself.
+
+    >>> print(serving_code(["small", "large"], 50.0, 1000))
+    import outlay
+    <BLANKLINE>
+    campaign = outlay.Campaign(["small", "large"], budget=50.0, requests=1000)
+    while (pull := campaign.ask()) is not None:
+        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
+    """
+    made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, requests={requests})"
+    return "\n".join(["import outlay", "", made, *_LOOP])
+
+
+def _names(arms: Sequence[str]) -> str:
+    return ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
 
 
 def call(policy: Policy, brief: bool = False) -> str:

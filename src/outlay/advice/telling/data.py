@@ -2,7 +2,7 @@
 
 import math
 
-from outlay.advice.records import Advice
+from outlay.advice.records import Findings
 from outlay.advice.telling.answer import answer
 from outlay.parameters import is_record
 from outlay.policies.protocol import as_data, is_policy
@@ -10,7 +10,7 @@ from outlay.policies.protocol import as_data, is_policy
 Json = object  # text, numbers, truth values, None, and lists and dicts of them
 
 
-def data_of(advice: Advice) -> dict[str, Json]:
+def data_of(advice: Findings) -> dict[str, Json]:
     """Objects, lists, text and numbers; what is infinite or unknown is null."""
     found = {name: _plain(value) for name, value in advice._asdict().items()}
     return found | {"answer": answer(advice), "remaining": advice.remaining}

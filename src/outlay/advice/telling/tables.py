@@ -1,10 +1,14 @@
 """Advice in a terminal: rows of text, then rich tables."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from outlay.advice.records import Advice, ArmAdvice
+from outlay.advice.records import ArmAdvice, Findings
 from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.serving import Serving
+from outlay.advice.telling import serving
+from outlay.advice.telling.units import per, unit
 from outlay.numerals import ANY, measured, number, span
 from outlay.policies import RoundRobin
 from outlay.words import counted, listed
@@ -16,22 +20,39 @@ if TYPE_CHECKING:
 MOST_ROWS = 24
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
-_NAMES, _TEXT = ("arm", "policy"), ("arm", "policy", "verdict")
+_NAMES, _TEXT = ("arm", "policy", "mix"), ("arm", "policy", "verdict", "on the hull", "mix")
 _NAME = 20  # characters that a name may always take; longer ones are folded
 # The columns that a narrow terminal leaves out, the first one first.
-_SPARED = ("corr.", "tail", "1 in 10 loses", "mean reward", "mean cost", "rows", "of best arm", "interval")
+_SPARED = (
+    "corr.",
+    "tail",
+    "1 in 10 loses",
+    "mean reward",
+    "mean cost",
+    "rows",
+    "of best arm",
+    "interval",
+    "in samples",
+    "serves",
+    "spends",
+)
 
 
-def heading(advice: Advice) -> str:
-    """What was read."""
+def heading(advice: Findings) -> str:
+    """What was read; the log by its name, without the folders it is in."""
     found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
-    return f"{advice.log}: {found}; {number(advice.budget)} to spend"
+    if advice.terms.instance is not None:
+        found += f", all on the same {counted(advice.terms.instances, 'instance')} (column {advice.terms.instance})"
+    spend = f"{number(advice.budget)} of {advice.cost_name} to spend"
+    if advice.serving is not None:
+        spend += f" on {counted(advice.serving.requests, 'request')}"
+    return f"{Path(advice.log).name}: {found}; {spend}"
 
 
-def arm_rows(advice: Advice) -> list[tuple[str, ...]]:
+def arm_rows(advice: Findings) -> list[tuple[str, ...]]:
     """One row of text per arm, the best rate first; of many arms, only the first."""
     ranked = sorted(advice.arms, key=_rank)
-    rows = [_cells(arm) for arm in ranked[:MOST_ROWS]]
+    rows = [_cells(arm, per(advice)) for arm in ranked[:MOST_ROWS]]
     if len(ranked) > MOST_ROWS:
         rows.append((counted(len(ranked) - MOST_ROWS, "more arm"), *[""] * (len(ARMS) - 1)))
     return rows
@@ -64,7 +85,7 @@ def rehearsal_caption(played: Rehearsal) -> str:
     return f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})"
 
 
-def arm_notes(advice: Advice) -> dict[str, str]:
+def arm_notes(advice: Findings) -> dict[str, str]:
     """What the columns of the table of arms mean."""
     interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
     if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
@@ -72,7 +93,8 @@ def arm_notes(advice: Advice) -> dict[str, str]:
     tail = "tail: index of the costs, below 2 the variance looks infinite"
     if any(arm.tail.limit is not None for arm in advice.arms):
         tail += ", or would without the limit"
-    return {"interval": interval, "corr.": "corr.: of cost and reward", "tail": tail}
+    rate = f"rate: {unit(advice)}"
+    return {"rate": rate, "interval": interval, "corr.": "corr.: of cost and reward", "tail": tail}
 
 
 def policy_notes(played: Rehearsal) -> dict[str, str]:
@@ -87,17 +109,36 @@ def policy_notes(played: Rehearsal) -> dict[str, str]:
     return lost
 
 
-def advice_tables(advice: Advice, width: int) -> "RenderableType":
+def advice_tables(advice: Findings, width: int) -> "RenderableType":
     """Everything but the code, for `rich.print` on a terminal of `width` characters per line."""
     from rich.console import Group
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(heading(advice), "bold")]
-    parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
+    if advice.serving is not None:  # who is ruled out by rate may be part of the mix
+        parts += _serving_tables(advice.serving, width)
+    else:
+        parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
     if advice.rehearsal is not None:
         parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
         parts += _table(POLICIES, policy_rows(advice.rehearsal), policy_notes(advice.rehearsal), width)
     return Group(*parts, Text("What to watch out for", "bold"), _two_columns(advice.cautions))
+
+
+def _serving_tables(found: Serving, width: int) -> list["RenderableType"]:
+    """The hull, the mixes, and the rehearsal where there is one."""
+    from rich.text import Text
+
+    samples = {"in samples": "in samples: in which share of bootstrap samples it is on the hull"}
+    parts: list[RenderableType] = [Text("Arms that may be part of the best mix for some budget", "bold")]
+    parts += _table(serving.ARMS, serving.arm_rows(found), samples, width)
+    bring = f"What {counted(found.requests, 'request')} bring with half the budget, with it, and with twice it"
+    parts.append(Text(bring, "bold"))
+    parts += _table(serving.MIXES, serving.mix_rows(found), {"interval": "interval: 95%"}, width)
+    if found.rehearsal:
+        parts.append(Text(serving.caption(found), "bold"))
+        parts += _table(serving.PLAYED, serving.played_rows(found), {}, width)
+    return parts
 
 
 def _table(
@@ -124,7 +165,7 @@ def _table(
         table.add_row(*(Text(cell) for name, cell in zip(headings, row, strict=True) if name in room))
     words = [note for name, note in notes.items() if name in room]
     words += [f"no room for {', '.join(spared)}"] * bool(spared)
-    return [table, Text("; ".join(words), "dim"), Text()]
+    return [table, *([Text("; ".join(words), "dim"), Text()] if words else [])]
 
 
 def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
@@ -143,8 +184,9 @@ def _rank(arm: ArmAdvice) -> tuple[float, str]:
     return (float("inf") if arm.rate is None else -arm.rate, arm.name)
 
 
-def _cells(arm: ArmAdvice) -> tuple[str, ...]:
-    interval = "–" if arm.rate is None else span(*arm.interval)
-    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(arm.rate))
+def _cells(arm: ArmAdvice, cost: float) -> tuple[str, ...]:
+    interval = "–" if arm.rate is None else span(*(end * cost for end in arm.interval))
+    rate = None if arm.rate is None else arm.rate * cost
+    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(rate))
     correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
     return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict

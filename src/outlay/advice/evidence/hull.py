@@ -1,0 +1,165 @@
+"""What so many requests can bring for a budget, as far as a log can tell: the hull of the arms' points, drawn again.
+
+An arm is a point (mean cost, mean reward); what a request brings at a mean cost of c is f(c), the upper concave hull of
+the points and the origin (`formulas.prices`; docs/requests.md). Each bootstrap sample has a hull of its own.
+"""
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.advice.evidence.groups import Groups, drawn, running
+from outlay.advice.evidence.strata import Strata, strata_of
+from outlay.advice.evidence.timing import PARTS
+from outlay.formulas.prices import NOTHING, TIE, prices
+
+Floats = NDArray[np.float64]
+
+DRAWS = 1000  # hulls, or as many as a few hundred thousand points make
+_POINTS = 200_000
+LEVEL = 0.95  # of intervals, and of what is on the hull for sure
+SURE, MAYBE, NEVER = "for sure", "maybe", "never"
+
+
+class Hull(NamedTuple):
+    """The bends of a hull, from the origin on."""
+
+    arms: list[int]  # at the bends after the origin
+    costs: Floats
+    rewards: Floats
+
+    def value(self, c: Floats) -> Floats:
+        """What a request brings at a mean cost of c."""
+        found: Floats = np.interp(c, self.costs, self.rewards)
+        return found
+
+
+class Points(NamedTuple):
+    """The arms' points with their hull, and what that might be instead."""
+
+    means: Floats  # [arm, 2]: mean cost and mean reward
+    hull: Hull
+    drawn: list[Hull]  # of bootstrap samples
+    at_equal_times: bool  # whether means are from times at which all arms were used
+
+
+class Estimate(NamedTuple):
+    """A number with its interval, 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Mix(NamedTuple):
+    """What a budget brings, and how its requests are shared out."""
+
+    budget: float
+    reward: Estimate  # of all requests together
+    price: float  # of money: what one more unit of budget would bring
+    low: int | None  # the cheaper arm; None: that share of the requests is not served
+    high: int | None  # the dearer one; None where one arm is enough, or none pays
+    share: float  # of the requests that go to `high`; the others go to `low`
+
+
+def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> Points:
+    """Means of all arms on common weights, and bootstrap samples of them.
+
+    With bins of time: over strata that have rows of every arm, by the bins or else by the eighths of the log; over all
+    rows where there are none.
+    """
+    rng, counts = np.random.default_rng(seed), [len(own.sums) for own in groups]
+    common = _common(groups, bins)
+    many = max(20, min(DRAWS, _POINTS // len(groups)))
+    same = drawn(counts[0], many, rng) if shared else None
+    weights = repeat(same) if same is not None else (drawn(count, many, rng) for count in counts)
+    draws, means = [], []
+    for own, drawn_now in zip(groups, weights, strict=False):
+        means.append(_means(common, running(own, bins, np.ones((1, len(own.sums)))))[0])
+        found = _means(common, running(own, bins, drawn_now))
+        draws.append(np.where(np.isnan(found), means[-1], found))
+    points = np.stack(means)
+    hulls = [hull_of(one) for one in np.stack(draws, axis=1)]
+    return Points(points, hull_of(points), hulls, bins > 1 and common.lasts[0] - common.firsts[0] < bins)
+
+
+def hull_of(points: Floats) -> Hull:
+    """The hull of arms' points, [arm, 2].
+
+    >>> hull_of(np.array([[1.0, 3.0], [4.0, 6.0], [10.0, 9.0], [5.0, 5.0]])).arms
+    [0, 1, 2]
+    """
+    costs, rewards = np.ascontiguousarray(points.T)
+    arms, c = list[int](), 0.0
+    while (high := prices(costs, rewards, c * (1.0 + TIE)).high) != NOTHING:
+        arms.append(high)
+        c = float(costs[high])
+    return Hull(arms, np.append(0.0, costs[arms]), np.append(0.0, rewards[arms]))
+
+
+def standing(points: Points) -> list[float]:
+    """In which share of the bootstrap samples each arm is at a bend of the hull."""
+    count = np.zeros(len(points.means))
+    for hull in points.drawn:
+        count[hull.arms] += 1.0
+    shares: list[float] = (count / len(points.drawn)).tolist()
+    return shares
+
+
+def said_of(share: float) -> str:
+    """Whether an arm is on the hull, from that share.
+
+    >>> said_of(1.0), said_of(0.5), said_of(0.01)
+    ('for sure', 'maybe', 'never')
+    """
+    beyond = (1.0 - LEVEL) / 2.0
+    return SURE if share >= 1.0 - beyond else NEVER if share <= beyond else MAYBE
+
+
+def mix_of(points: Points, budget: float, requests: float) -> Mix:
+    """What a budget brings with the best mix."""
+    c = budget / requests
+    costs, rewards = np.ascontiguousarray(points.means.T)
+    found = prices(costs, rewards, c * (1.0 + TIE))
+    low, high = (None if arm == NOTHING else arm for arm in (found.low, found.high))
+    share = 0.0
+    if high is not None:
+        left = 0.0 if low is None else float(costs[low])
+        share = max(0.0, (c - left) / (float(costs[high]) - left))
+    return Mix(budget, gain(points, requests, [budget])[0], found.price, low, high, share)
+
+
+def gain(points: Points, requests: float, budgets: Sequence[float], since: float | None = None) -> list[Estimate]:
+    """What the best mix brings with each budget, or how much more than with the budget `since`, with intervals."""
+    c = np.asarray(budgets) / requests
+    less = np.array(0.0 if since is None else since / requests)
+    values = np.stack([hull.value(c) - hull.value(less) for hull in (points.hull, *points.drawn)]) * requests
+    low, high = np.quantile(values[1:], [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0], axis=0)
+    return [Estimate(*map(float, one)) for one in zip(values[0], low, high, strict=True)]
+
+
+def _common(groups: Sequence[Groups], bins: int) -> Strata:
+    """Strata that have rows of every arm; all bins together where there are none."""
+    whole = Strata(np.zeros(1, np.int64), np.full(1, bins, np.int64), np.ones(1))
+    if bins == 1:
+        return whole
+    rows = np.stack([np.bincount(own.bins, own.sums[:, 0], bins) for own in groups])
+    least = rows.min(axis=0).tolist()
+    if len((fine := strata_of(least, least)).firsts) >= PARTS:
+        return fine
+    wide = bins // PARTS
+    least = rows.reshape(len(rows), PARTS, wide).sum(axis=2).min(axis=0).tolist()
+    parts = strata_of(least, least)
+    return Strata(parts.firsts * wide, parts.lasts * wide, parts.weights) if len(parts.firsts) else whole
+
+
+def _means(strata: Strata, sums: Floats) -> Floats:
+    """Mean cost and reward over strata under each draw; nan where a stratum has no row."""
+    here = sums[:, strata.lasts] - sums[:, strata.firsts]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = here[..., 1:] / here[..., :1]
+    found: Floats = np.einsum("s,dsc->dc", strata.weights / strata.weights.sum(), means)
+    return found
