@@ -17,6 +17,10 @@ EXTRA_OF = {
     "scipy": "simulate",
     "jinja2": "report",
     "matplotlib": "report",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+    "httpx2": "client",
 }
 
 

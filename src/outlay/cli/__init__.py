@@ -15,7 +15,9 @@ from outlay.cli.advise import advise
 from outlay.cli.bounds import bounds
 from outlay.cli.campaign import campaign
 from outlay.cli.compare import compare
+from outlay.cli.keys import keys
 from outlay.cli.report import report
+from outlay.cli.serve import migrate, serve
 from outlay.errors import BadParameter, OutlayError
 from outlay.extras import needed
 
@@ -72,6 +74,9 @@ commands.add_command(bounds)
 commands.add_command(report)
 commands.add_command(advise)
 commands.add_command(campaign)
+commands.add_command(serve)
+commands.add_command(keys)
+commands.add_command(migrate)
 
 
 def main() -> None:

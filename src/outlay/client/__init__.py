@@ -1,0 +1,1 @@
+"""Programs that call the service: `Client` and `AsyncClient`, with the verbs of `Campaign`."""
