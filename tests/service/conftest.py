@@ -5,20 +5,23 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.service import Settings, application
 from outlay.service.keys.book import KeyBook
+from outlay.service.server import Server
 
 POLICY = "Frugal"  # plain Python: nothing is compiled
-Running = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +58,24 @@ def book(store: str) -> Iterator[KeyBook]:
     book = KeyBook(store)
     yield book
     book.close()
+
+
+@contextmanager
+def running(store: str, port: int = 0, **settings: Any) -> Iterator[str]:
+    """A service on a real socket, in a thread of this process."""
+    app = application(Settings(store=store, **settings))
+    config = uvicorn.Config(app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    ready: Queue[str] = Queue()
+    server = Server(config, app, ready.put)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield ready.get(timeout=20)
+    finally:
+        app.desk.stopping.set()
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
 
 
 class Served:

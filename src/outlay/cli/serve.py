@@ -19,8 +19,9 @@ DEFAULT = Settings()
 @click.option("--host", default=DEFAULT.host, show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT.port, show_default=True, help="The port.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name of the service; repeatable.")
+@click.option("--proxy", metavar="ADDRESS", help="Of a proxy that says for whom it calls, and whether by https.")
 @click.option("--log-all", is_flag=True, help="Log every request, not only those that fail or change something.")
-def serve(store: str, host: str, port: int, hosts: tuple[str, ...], log_all: bool) -> None:
+def serve(store: str, host: str, port: int, hosts: tuple[str, ...], proxy: str | None, log_all: bool) -> None:
     """Serve campaigns over HTTP: an API under /v1, a dashboard at /, numbers at /metrics.
 
     Without keys it answers programs on this machine alone; `outlay keys new` makes one. Logs are lines of JSON on
@@ -28,7 +29,7 @@ def serve(store: str, host: str, port: int, hosts: tuple[str, ...], log_all: boo
     """
     from outlay.service import serve
 
-    settings = Settings(store=store, host=host, port=port, hosts=hosts, log_all=log_all)
+    settings = Settings(store=store, host=host, port=port, hosts=hosts, proxy=proxy, log_all=log_all)
     serve(settings, lambda address: click.echo(f"outlay serves {address}"))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import cookie_parser
@@ -32,7 +32,7 @@ class Call:
     def __init__(self, scope: Scope, receive: Receive, send: Send, desk: Desk, ring: KeyRing) -> None:
         self.scope, self._receive, self.send, self.desk, self.ring = scope, receive, send, desk, ring
         self.headers: dict[bytes, bytes] = scope["outlay.headers"]
-        self.parameters = {name: unquote(value) for name, value in scope["path_params"].items()}
+        self.parameters: dict[str, str] = scope["path_params"]
         self.key: Key
 
     @property

@@ -4,6 +4,7 @@ import logging
 import re
 import time
 import uuid
+from itertools import count
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,6 +27,9 @@ SAFETY = [
 ]
 UNCACHED = (b"cache-control", b"no-store")
 
+# Of requests that bring none: a random beginning, and a number.
+_NAMES = map((uuid.uuid4().hex[:20] + "{:012x}").format, count())
+
 _log = logging.getLogger("outlay.service")
 
 
@@ -39,14 +43,10 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._inner(scope, receive, send)
-            return
         began = time.perf_counter()
         headers = scope["outlay.headers"] = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"")
-        request = scope["outlay.request"] = given.decode() if _REQUEST.fullmatch(given) else uuid.uuid4().hex
+        request = scope["outlay.request"] = given.decode() if _REQUEST.fullmatch(given) else next(_NAMES)
         scope["path"] = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
         status = 0
 

@@ -24,6 +24,7 @@ class Metrics:
         self._took = Histogram(
             "outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=self._registry
         )
+        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._active = Gauge("outlay_requests_active", "Requests under way.", registry=self._registry)
 
     def active(self, number: int) -> None:
@@ -32,9 +33,13 @@ class Metrics:
 
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; what its sender made up is not taken for a name."""
-        known = method if method in METHODS else "other"
-        self._served.labels(known, route, str(status)).inc()
-        self._took.labels(route).observe(seconds)
+        counters = self._found.get((method, route, status))
+        if counters is None:  # to find them by their labels each time would take longer than to count
+            known = method if method in METHODS else "other"
+            counters = self._served.labels(known, route, str(status)), self._took.labels(route)
+            self._found[method if known == method else "other", route, status] = counters
+        counters[0].inc()
+        counters[1].observe(seconds)
 
     def text(self, campaigns: Sequence[Status]) -> bytes:
         """All of it, with the campaigns as they stand."""

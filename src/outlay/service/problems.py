@@ -79,6 +79,10 @@ def problem_of(error: BaseException) -> Problem:
         found = problem("pull_over", str(error))
         found.pull = None if error.pull is None else records.pull(error.pull)
         return found
+    if isinstance(error, errors.NothingTold):
+        found = problem("nothing_told", str(error))
+        found.arms = list(error.arms)
+        return found
     if isinstance(error, errors.NotNow):
         return problem("not_now", error.reason, error.retry_after)
     if isinstance(error, errors.StoreBusy):
@@ -94,7 +98,6 @@ def problem_of(error: BaseException) -> Problem:
 
 # In this order: an error is what the first of its kinds says.
 SAID: dict[type[BaseException], str] = {
-    errors.NothingTold: "nothing_told",
     errors.CampaignConflict: "conflict",
     errors.UnknownDecision: "no_pull",
     errors.MissingExtra: "not_installed",

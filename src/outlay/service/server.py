@@ -1,7 +1,6 @@
 """`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
 
 import logging
-import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -15,9 +14,6 @@ from outlay.service.keys.book import KeyBook, now
 from outlay.service.settings import Settings
 
 PATIENCE = 30  # seconds for requests under way, once the service is to stop
-# The event loop and the thread that writes take turns at the interpreter. At Python's 5 ms each hand-over would take as
-# long as a hundred requests.
-SWITCH = 0.0005
 
 _log = logging.getLogger("outlay.service")
 
@@ -29,13 +25,14 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> Non
     """
     check(settings)
     logs.set_up()
-    sys.setswitchinterval(SWITCH)
     app = Application(settings)
     config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
         access_log=False,
+        proxy_headers=settings.proxy is not None,
+        forwarded_allow_ips=settings.proxy,
         log_config=None,
         server_header=False,
         date_header=False,

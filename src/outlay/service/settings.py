@@ -17,6 +17,7 @@ class Settings(NamedTuple):
         most_bytes: the largest body of a request.
         most_active: requests that may be under way; more are refused, with 503.
         most_streams: event streams that may be open.
+        proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
         log_all: log every request, not only those that fail or change something.
     """
 
@@ -27,6 +28,7 @@ class Settings(NamedTuple):
     most_bytes: int = 1 << 20
     most_active: int = 2000
     most_streams: int = 100
+    proxy: str | None = None
     log_all: bool = False
 
     @property

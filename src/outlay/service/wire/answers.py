@@ -67,6 +67,7 @@ class Problem(Struct, omit_defaults=True):
     request: str = ""
     retry_after: float | None = None
     pull: Pull | None = None
+    arms: list[str] | None = None
 
 
 class TellResult(Struct, omit_defaults=True):
