@@ -1,6 +1,9 @@
 """`outlay serve` as a process: what it refuses, streams that go on, waits, and an end that loses nothing."""
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -114,3 +117,19 @@ def test_keys_from_the_command_line(tmp_path: Path) -> None:
     assert unknown.exit_code == 1
     with Campaign(["a"], 5, store=store):  # the tables of keys are in nobody's way
         pass
+
+
+def test_the_demo_shows_a_campaign_that_moves(tmp_path: Path) -> None:
+    main = "from outlay.cli import main; main()"
+    command = [sys.executable, "-c", main, "demo-service", "--port", "0", "--seconds", "8"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[1].partition("/#")[0]
+        pulls = 0
+        while pulls < 5:
+            pulls = httpx2.get(f"{address}/v1/campaigns/router").json()["pulls"]
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{address}/healthz")

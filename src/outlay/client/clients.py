@@ -49,6 +49,11 @@ class _Base:
             "verify": self._address.startswith("https"),  # without TLS there is nothing to load certificates for
             "headers": {"authorization": f"Bearer {key}"} if key else {},
         }
+        self._connect()
+
+    def _connect(self) -> None:
+        """Be ready to send; no connection is made before the first request."""
+        raise NotImplementedError
 
     def path(self, *parts: object) -> str:
         """The path of something in the campaign."""
@@ -108,8 +113,7 @@ class Client(_Base):
             through, or by `deliver`. The receipt of such a tell has an empty `head`.
     """
 
-    def __init__(self, address: str, campaign: str = "default", **settings: Any) -> None:
-        super().__init__(address, campaign, **settings)
+    def _connect(self) -> None:
         self._http = httpx2.Client(**self._settings)
 
     def held(self, pull: Pull) -> HeldPull:
@@ -159,8 +163,7 @@ class Client(_Base):
 class AsyncClient(_Base):
     """`Client` for asyncio: the same verbs, awaited, and `async for pull in client`."""
 
-    def __init__(self, address: str, campaign: str = "default", **settings: Any) -> None:
-        super().__init__(address, campaign, **settings)
+    def _connect(self) -> None:
         self._http = httpx2.AsyncClient(**self._settings)
 
     def held(self, pull: Pull) -> AsyncHeldPull:

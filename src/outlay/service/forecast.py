@@ -27,8 +27,9 @@ class Forecast(msgspec.Struct):
 def forecast(status: Status, burn: Sequence[Point]) -> Forecast | None:
     """The forecast; None where the campaign is over, or too little was spent to say.
 
-    The last half of what is known is cut into eight spans of equal time; the pace in each is one sample, and the mean
-    of them has Student's interval. That takes the spans for independent: it knows nothing of nights and weekends.
+    The last half of what is known is cut into eight spans of equal time; the pace in each is one sample. The mean pace
+    of the time to come has Student's interval, for what is not known of the pace and for how it will vary. That takes
+    the spans for independent: it knows nothing of nights and weekends.
     """
     recent = burn[int(len(burn) * (1 - LATELY)) :]
     if status.phase != "open" or len(recent) < 2 * PARTS:
@@ -41,8 +42,10 @@ def forecast(status: Status, burn: Sequence[Point]) -> Forecast | None:
     mean = sum(paces) / PARTS
     if mean <= 0:
         return None
-    spread = T_95 * math.sqrt(sum((pace - mean) ** 2 for pace in paces) / (PARTS - 1) / PARTS)
     left = max(0.0, recent[-1].left)
+    variance = sum((pace - mean) ** 2 for pace in paces) / (PARTS - 1)
+    to_come = span * mean / left if left else 0.0  # one over the number of spans that what is left will last
+    spread = T_95 * math.sqrt(variance * (1 / PARTS + to_come))
 
     def when(pace: float) -> datetime | None:
         seconds = left / pace if pace > 0 else math.inf

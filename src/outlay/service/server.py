@@ -1,6 +1,7 @@
 """`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
 
 import logging
+import threading
 from collections.abc import Callable
 from types import FrameType
 
@@ -18,8 +19,8 @@ PATIENCE = 30  # seconds for requests under way, once the service is to stop
 _log = logging.getLogger("outlay.service")
 
 
-def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
-    """Run the service until SIGINT or SIGTERM; `ready` is called with its address when it answers.
+def serve(settings: Settings, ready: Callable[[str], None] | None = None, seconds: float | None = None) -> None:
+    """Run the service until SIGINT or SIGTERM, or for so many seconds; `ready` is called with its address.
 
     Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
     """
@@ -41,7 +42,12 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> Non
         h11_max_incomplete_event_size=1 << 16,
         ws="none",
     )
-    Server(config, app, ready).run()
+    server = Server(config, app, ready)
+    if seconds is not None:
+        timer = threading.Timer(seconds, server.end)
+        timer.daemon = True
+        timer.start()
+    server.run()
 
 
 def check(settings: Settings) -> None:
@@ -72,6 +78,11 @@ class Server(uvicorn.Server):
         if self.started and self._ready is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def end(self) -> None:
+        """Stop as after a signal, from any thread."""
+        self.handle_exit(0, None)
+        self._captured_signals.clear()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal has come."""
