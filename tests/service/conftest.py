@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.service import Settings, application
+from outlay.service.connection import Connection
 from outlay.service.keys.book import KeyBook
 from outlay.service.server import Server
 
@@ -64,7 +65,9 @@ def book(store: str) -> Iterator[KeyBook]:
 def running(store: str, port: int = 0, **settings: Any) -> Iterator[str]:
     """A service on a real socket, in a thread of this process."""
     app = application(Settings(store=store, **settings))
-    config = uvicorn.Config(app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    config = uvicorn.Config(
+        app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=Connection
+    )
     ready: Queue[str] = Queue()
     server = Server(config, app, ready.put)
     thread = threading.Thread(target=server.run)

@@ -45,7 +45,7 @@ def test_nothing_is_said_where_nothing_can_be(status) -> None:
 
 
 def test_the_interval_holds_the_end_as_often_as_it_says(status) -> None:
-    """Exponential costs: 285 of 300 forecasts made half-way should hold the end; 266 to 299 do, by chance, in all but one
+    """Exponential costs: 285 of 300 forecasts made half-way should hold the end; 266 to 299 do, in all but one
     of a million runs.
     """
     rng = np.random.default_rng(5)

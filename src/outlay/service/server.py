@@ -11,6 +11,7 @@ from outlay.campaign.stores.db.database import is_older
 from outlay.errors import BadParameter, StoreError
 from outlay.service import logs
 from outlay.service.app import Application
+from outlay.service.connection import Connection
 from outlay.service.keys.book import KeyBook, now
 from outlay.service.settings import Settings
 
@@ -39,7 +40,7 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
         date_header=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=PATIENCE,
-        h11_max_incomplete_event_size=1 << 16,
+        http=Connection,
         ws="none",
     )
     server = Server(config, app, ready)

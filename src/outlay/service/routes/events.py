@@ -3,8 +3,7 @@
 import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
@@ -14,17 +13,14 @@ from starlette.responses import StreamingResponse
 from outlay.campaign import Campaign, PullStatus, export_ledger
 from outlay.extras import needed
 from outlay.service.call import Call
-from outlay.service.desk import Desk
-from outlay.service.problems import Refused
 from outlay.service.routes.asking import CAMPAIGN
+from outlay.service.stream import Stream
 from outlay.service.table import Table
 from outlay.service.wire import answers as a
 from outlay.service.wire import records
 from outlay.service.wire import requests as r
 
 table = Table()
-LOOK = 0.25  # seconds between two looks at a ledger
-QUIET = 15.0  # seconds after which a stream says that it is alive
 SOME = 500  # events at a time
 PIECE = 1 << 16  # bytes
 
@@ -38,7 +34,7 @@ async def list_events(call: Call, query: r.EventsWanted) -> StreamingResponse:
 
 
 @table.route("GET", CAMPAIGN + "/events/stream", "read", media="text/event-stream")
-async def stream_events(call: Call, query: r.EventsWanted) -> StreamingResponse:
+async def stream_events(call: Call, query: r.EventsWanted) -> Stream:
     """The events after a number, and all that follow, as server-sent events whose id is their `seq`."""
     last = call.headers.get(b"last-event-id", b"")
     after = int(last) if last.isdigit() and len(last) < 19 else query.after
@@ -54,7 +50,7 @@ async def stream_events(call: Call, query: r.EventsWanted) -> StreamingResponse:
             if not found:
                 yield b""
 
-    return streamed(call.desk, events())
+    return Stream(call.desk, events())
 
 
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")
@@ -75,49 +71,6 @@ async def export(call: Call, query: r.ExportWanted) -> StreamingResponse:
         raise
     headers = {"content-disposition": f'attachment; filename="campaign.{query.format}"'}
     return StreamingResponse(_pieces(file), media_type="application/octet-stream", headers=headers)
-
-
-def streamed(desk: Desk, pieces: AsyncIterator[bytes]) -> StreamingResponse:
-    """A stream of server-sent events that lasts until the caller goes or the service stops; an empty piece is a pause.
-
-    Whoever does not read stops his own stream only: nothing is looked up while the last piece waits to be sent.
-    """
-    if desk.streams >= desk.settings.most_streams:
-        raise Refused("busy", "too many streams are open", 5.0)
-
-    async def going_on() -> AsyncIterator[bytes]:
-        with _counted(desk):
-            quiet = 0.0
-            yield b"retry: 2000\n\n"
-            async for piece in pieces:
-                if piece:
-                    quiet = 0.0
-                    yield piece
-                elif await _stopped(desk):
-                    return
-                elif (quiet := quiet + LOOK) >= QUIET:
-                    quiet = 0.0
-                    yield b": alive\n\n"
-
-    return StreamingResponse(going_on(), media_type="text/event-stream")
-
-
-@contextmanager
-def _counted(desk: Desk) -> Iterator[None]:
-    desk.streams += 1
-    try:
-        yield
-    finally:
-        desk.streams -= 1
-
-
-async def _stopped(desk: Desk) -> bool:
-    """Wait for a look's time; True where the service stops."""
-    try:
-        await asyncio.wait_for(desk.stopping.wait(), LOOK)
-    except TimeoutError:
-        return False
-    return True
 
 
 async def _some(campaign: Campaign, after: int, most: int) -> list[a.Event]:

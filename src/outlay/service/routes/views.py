@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 import msgspec
-from starlette.responses import StreamingResponse
 
 from outlay.campaign.answers.watching import Interval, View
 from outlay.service.call import Call
 from outlay.service.forecast import Forecast, forecast
 from outlay.service.routes.asking import CAMPAIGN
-from outlay.service.routes.events import LOOK, streamed
+from outlay.service.stream import LOOK, Stream
 from outlay.service.table import Table
 from outlay.service.watched import Watched
 from outlay.service.wire import answers as a
@@ -58,7 +57,7 @@ async def view(call: Call) -> CampaignView:
 
 
 @table.route("GET", CAMPAIGN + "/view/stream", "read", media="text/event-stream")
-async def stream_views(call: Call) -> StreamingResponse:
+async def stream_views(call: Call) -> Stream:
     """The same whenever something has changed, at most twice a second, as server-sent events."""
     watched = await call.desk.watched(call.name)
 
@@ -72,7 +71,7 @@ async def stream_views(call: Call) -> StreamingResponse:
                 await asyncio.sleep(LOOK)
             yield b""
 
-    return streamed(call.desk, views())
+    return Stream(call.desk, views())
 
 
 async def _seen(watched: Watched) -> CampaignView:
