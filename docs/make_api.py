@@ -20,7 +20,21 @@ Written by `python docs/make_api.py` from the code; each name's docstring has th
 def lines() -> list[str]:
     """The page, line by line."""
     page = [HEAD]
-    page += section("outlay", outlay, ["Problem", "simulate", "Result", "load", "Campaign", "Belief", "OutlayError"])
+    page += section(
+        "outlay",
+        outlay,
+        [
+            "Problem",
+            "simulate",
+            "Result",
+            "load",
+            "Campaign",
+            "Client",
+            "AsyncClient",
+            "Belief",
+            "OutlayError",
+        ],
+    )
     page += methods("Problem", outlay.Problem)
     page += methods("Result", outlay.Result)
     page += methods("Campaign", outlay.Campaign)

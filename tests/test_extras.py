@@ -56,6 +56,7 @@ VERBS = {
     "advise log.csv --budget 10 --out folder": "matplotlib: report",
     "bounds heavy-tails": "scipy: simulate",
     "bounds G --out folder": "matplotlib: report",
+    "serve": "uvicorn: serve",
 }
 
 SENTENCES = """

@@ -27,9 +27,11 @@ LAZY = [
 
 def test_exported_names() -> None:
     assert {
+        "AsyncClient",
         "Belief",
         "OutlayError",
         "Campaign",
+        "Client",
         "Problem",
         "Result",
         "advice",

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from outlay.arms.problem import Problem
     from outlay.beliefs import Belief
     from outlay.campaign import Campaign
+    from outlay.client import AsyncClient, Client
     from outlay.engine import simulate
     from outlay.results import Result, load
 
 __all__ = [
+    "AsyncClient",
     "Belief",
     "Campaign",
+    "Client",
     "OutlayError",
     "Problem",
     "Result",
@@ -49,6 +52,7 @@ __getattr__, __dir__ = lazily(
         "outlay.arms": "Problem arms",
         "outlay.beliefs": "Belief",
         "outlay.campaign": "Campaign campaign",
+        "outlay.client": "AsyncClient Client",
         "outlay.engine": "simulate",
         "outlay.results": "Result load results",
         **{f"outlay.{room}": room for room in ("advice", "experiments", "policies", "report", "theory")},

@@ -12,6 +12,8 @@ OutlayError
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
+├── ServiceError                        the service refused a request; `code` says why
+│   └── Unreachable (also an OSError)   it did not answer; what was sent may have been done, and may be sent again
 └── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
     ├── NoCampaign                      there is no such campaign, or no ledger at all
     └── StoreBusy                       others hold the ledger, or it does not answer in time; try again
@@ -163,6 +165,32 @@ class UnknownDecision(OutlayError, KeyError):
 
     def __str__(self) -> str:
         return f"campaign {self.campaign!r} has no decision {_shown(self.decision)}"
+
+
+class ServiceError(OutlayError):
+    """The service refused a request: `code` is its word for that, which stays the same from version to version.
+
+    >>> print(ServiceError("forbidden", "this needs a key with the scope 'admin'"))
+    the service says forbidden: this needs a key with the scope 'admin'
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(code, detail)
+        self.code, self.detail = code, detail
+
+    def __str__(self) -> str:
+        return f"the service says {self.code}: {self.detail}"
+
+
+class Unreachable(ServiceError, OSError):
+    """The service did not answer, or not in time. What was sent may have been done; it may be sent again."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__("unreachable", reason)
+        self.address = address
+
+    def __str__(self) -> str:
+        return f"{self.address} cannot be reached: {self.detail}"
 
 
 class StoreError(OutlayError, OSError):

@@ -17,6 +17,11 @@ EXTRA_OF = {
     "scipy": "simulate",
     "jinja2": "report",
     "matplotlib": "report",
+    "httptools": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+    "httpx2": "client",
 }
 
 

@@ -15,7 +15,10 @@ from outlay.cli.advise import advise
 from outlay.cli.bounds import bounds
 from outlay.cli.campaign import campaign
 from outlay.cli.compare import compare
+from outlay.cli.demo_service import demo_service
+from outlay.cli.keys import keys
 from outlay.cli.report import report
+from outlay.cli.serve import migrate, serve
 from outlay.errors import BadParameter, OutlayError
 from outlay.extras import needed
 
@@ -72,6 +75,10 @@ commands.add_command(bounds)
 commands.add_command(report)
 commands.add_command(advise)
 commands.add_command(campaign)
+commands.add_command(serve)
+commands.add_command(keys)
+commands.add_command(migrate)
+commands.add_command(demo_service)
 
 
 def main() -> None:

@@ -98,16 +98,15 @@ class Asking(Settling):
         decision of this campaign), the others are told, and the first refusal is raised. To tell all of them again is
         harmless.
         """
-        rows = list(triples("tell_many", "outcomes", outcomes))
-        tells = [self._tell(*row) for row in rows]
-        whole("tell_many", "outcomes", len(tells), at_most=MOST_AT_ONCE)
-        replies: list[Reply] = (yield [*tells]) if tells else []
-        for (pull, _, _), reply in zip(rows, replies, strict=True):
-            if isinstance(reply, Receipt):
-                settled(pull)
-        return cast("list[Receipt]", answers(replies))
+        return cast("list[Receipt]", answers([*(yield from self._tell_each("tell_many", outcomes))]))
+
+    @verb
+    def tell_each(self, outcomes: Iterable[tuple[AnyPull, Amount, float]]) -> Steps[list[Receipt | Exception]]:
+        """The same, but for each outcome its receipt, or why the ledger refused it."""
+        return (yield from self._tell_each("tell_each", outcomes))
 
     aask, aask_many, atell_many = later(ask), later(ask_many), later(tell_many)
+    atell_each = later(tell_each)
 
     def __iter__(self) -> Iterator[OpenPull]:
         """Pull after pull, waiting where none can be named at the moment, until the campaign ends.
@@ -144,6 +143,18 @@ class Asking(Settling):
         mine = [pull for pull in given if not pull._settled]
         under_way = {found.number for found, _ in self._ledger.find(Wanted("pending"))} if mine else set()
         return [pull for pull in mine if pull.decision in under_way]
+
+    def _tell_each(
+        self, owner: str, outcomes: Iterable[tuple[AnyPull, Amount, float]]
+    ) -> Steps[list[Receipt | Exception]]:
+        rows = list(triples(owner, "outcomes", outcomes))
+        tells = [self._tell(*row) for row in rows]
+        whole(owner, "outcomes", len(tells), at_most=MOST_AT_ONCE)
+        replies: list[Receipt | Exception] = (yield [*tells]) if tells else []
+        for (pull, _, _), reply in zip(rows, replies, strict=True):
+            if isinstance(reply, Receipt):
+                settled(pull)
+        return replies
 
     def _waiting(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
         """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.

@@ -40,6 +40,20 @@ def connect(store: object, *, new: bool = True, owner: str = "Campaign") -> Engi
     return engine
 
 
+def is_older(store: object, owner: str = "Campaign") -> bool:
+    """Whether an older version made the tables of this store, which `connect` would bring to this one."""
+    url = parsed(store, owner)
+    try:
+        engine = _sqlite(url, new=False) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    except NoCampaign:
+        return False
+    try:
+        with _kept_if_well(engine), in_plain_words(engine):
+            return revision(engine, new=True) not in (None, REVISION)
+    finally:
+        engine.dispose()
+
+
 def adopt(engine: Engine) -> Engine:
     """Note that an engine is in use, and whose process made it."""
     _open[engine] = os.getpid()

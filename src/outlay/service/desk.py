@@ -1,0 +1,69 @@
+"""The campaigns that the service has open: each is opened when it is first asked for, and stays open."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from outlay.campaign import Campaign, campaigns
+from outlay.campaign.answers.replies import Status
+from outlay.errors import NoCampaign
+from outlay.service.settings import Settings
+from outlay.service.watched import Watched
+
+
+class Desk:
+    """One store and its campaigns; used in one event loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.stopping = asyncio.Event()
+        self.streams = 0  # that are open
+        self._open: dict[str, Campaign] = {}
+        self._opening = asyncio.Lock()
+        self._watched: dict[str, Watched] = {}
+
+    async def campaign(self, name: str) -> Campaign:
+        """The campaign of this name; NoCampaign where there is none."""
+        found = self._open.get(name)
+        return found or await self._opened(name, lambda: Campaign.open(self.settings.store, name))
+
+    async def new(self, terms: dict[str, Any]) -> tuple[Campaign, bool]:
+        """Open a campaign on these terms, and say whether it is new; CampaignConflict where it has others."""
+        name = terms["name"]
+        new = False
+        try:
+            await self.campaign(name)
+        except NoCampaign:
+            new = True
+        campaign = await asyncio.to_thread(lambda: Campaign(store=self.settings.store, **terms))
+        if name in self._open:  # it was to be compared with what is there
+            await campaign.adisconnect()
+            return self._open[name], new
+        self._open[name] = campaign
+        return campaign, new
+
+    async def watched(self, name: str) -> Watched:
+        """What there is to see of a campaign, kept from one look to the next."""
+        campaign = await self.campaign(name)
+        return self._watched.setdefault(name, Watched(campaign))
+
+    async def all(self) -> list[Status]:
+        """How all campaigns of the store stand."""
+        try:
+            return await asyncio.to_thread(campaigns, self.settings.store)
+        except NoCampaign:
+            return []
+
+    async def close(self) -> None:
+        """Write what waits, and let all go."""
+        self.stopping.set()
+        while self._open:
+            _, campaign = self._open.popitem()
+            await campaign.adisconnect()
+
+    async def _opened(self, name: str, open_it: Callable[[], Campaign]) -> Campaign:
+        """Open it once, however many ask for it at the same time."""
+        async with self._opening:
+            if name not in self._open:
+                self._open[name] = await asyncio.to_thread(open_it)
+            return self._open[name]

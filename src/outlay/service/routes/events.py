@@ -1,0 +1,116 @@
+"""The ledger as it is written: its events in lines or as a stream, and files to take away."""
+
+import asyncio
+import csv
+import io
+from collections.abc import AsyncIterator
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from starlette.responses import StreamingResponse
+
+from outlay.campaign import Campaign, PullStatus, export_ledger
+from outlay.extras import needed
+from outlay.service.call import Call
+from outlay.service.routes.asking import CAMPAIGN
+from outlay.service.stream import Stream
+from outlay.service.table import Table
+from outlay.service.wire import answers as a
+from outlay.service.wire import records
+from outlay.service.wire import requests as r
+
+table = Table()
+SOME = 500  # events at a time
+PIECE = 1 << 16  # bytes
+
+
+@table.route("GET", CAMPAIGN + "/events", "read", media="application/x-ndjson")
+async def list_events(call: Call, query: r.EventsWanted) -> StreamingResponse:
+    """The events after a number, one JSON object per line; the last one's `seq` is the next `after`."""
+    found = await _some(await call.campaign(), query.after, query.limit)
+    lines = b"".join(a.encode(event) + b"\n" for event in found)
+    return StreamingResponse(_once(lines), media_type="application/x-ndjson")
+
+
+@table.route("GET", CAMPAIGN + "/events/stream", "read", media="text/event-stream")
+async def stream_events(call: Call, query: r.EventsWanted) -> Stream:
+    """The events after a number, and all that follow, as server-sent events whose id is their `seq`."""
+    last = call.headers.get(b"last-event-id", b"")
+    after = int(last) if last.isdigit() and len(last) < 19 else query.after
+    campaign = await call.campaign()
+
+    async def events() -> AsyncIterator[bytes]:
+        nonlocal after
+        while True:
+            found = await _some(campaign, after, SOME)
+            for event in found:
+                yield b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.kind.encode(), a.encode(event))
+                after = event.seq
+            if not found:
+                yield b""
+
+    return Stream(call.desk, events())
+
+
+@table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")
+async def export(call: Call, query: r.ExportWanted) -> StreamingResponse:
+    """The whole ledger, or a table of all pulls, as a file."""
+    campaign, store = await call.campaign(), call.desk.settings.store
+    file: Any = TemporaryFile()  # noqa: SIM115 (closed when it was sent)
+    try:
+        if query.format == "ndjson":
+            await asyncio.to_thread(export_ledger, store, file, campaign.name)
+        elif query.format == "csv":
+            await asyncio.to_thread(_write_csv, campaign, file)
+        else:
+            await asyncio.to_thread(_write_parquet, campaign, file)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    headers = {"content-disposition": f'attachment; filename="campaign.{query.format}"'}
+    return StreamingResponse(_pieces(file), media_type="application/octet-stream", headers=headers)
+
+
+async def _some(campaign: Campaign, after: int, most: int) -> list[a.Event]:
+    def read() -> list[a.Event]:
+        return [records.event(entry) for entry in islice(campaign.history(after), most)]
+
+    return await asyncio.to_thread(read)
+
+
+async def _once(piece: bytes) -> AsyncIterator[bytes]:
+    yield piece
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    with file:
+        while piece := await asyncio.to_thread(file.read, PIECE):
+            yield piece
+
+
+def _write_csv(campaign: Campaign, file: BinaryIO) -> None:
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    table = csv.writer(text)
+    fields = [name for name in PullStatus._fields if name not in ("tags", "metadata")]
+    table.writerow(["pull", *fields[1:]])
+    for pull in campaign.pulls():
+        table.writerow([_harmless(getattr(pull, name)) for name in fields])
+    text.flush()
+    text.detach()
+
+
+def _harmless(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _write_parquet(campaign: Campaign, file: BinaryIO) -> None:
+    with needed("export"):
+        import pandas
+        import pyarrow
+    del pyarrow  # pandas writes with it
+    frame = pandas.DataFrame.from_records(list(campaign.pulls()), columns=list(PullStatus._fields))
+    frame["metadata"] = [a.encode(each).decode() for each in frame["metadata"]]
+    frame.rename(columns={"decision": "pull"}).to_parquet(file)

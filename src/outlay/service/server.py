@@ -1,0 +1,92 @@
+"""`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
+
+import logging
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+
+from outlay.campaign.stores.db.database import is_older
+from outlay.errors import BadParameter, StoreError
+from outlay.service import logs
+from outlay.service.app import Application
+from outlay.service.connection import Connection
+from outlay.service.keys.book import KeyBook, now
+from outlay.service.settings import Settings
+
+PATIENCE = 30  # seconds for requests under way, once the service is to stop
+
+_log = logging.getLogger("outlay.service")
+
+
+def serve(settings: Settings, ready: Callable[[str], None] | None = None, seconds: float | None = None) -> None:
+    """Run the service until SIGINT or SIGTERM, or for so many seconds; `ready` is called with its address.
+
+    Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
+    """
+    check(settings)
+    logs.set_up()
+    app = Application(settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        access_log=False,
+        proxy_headers=settings.proxy is not None,
+        forwarded_allow_ips=settings.proxy,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=PATIENCE,
+        http=Connection,
+        ws="none",
+    )
+    server = Server(config, app, ready)
+    if seconds is not None:
+        timer = threading.Timer(seconds, server.end)
+        timer.daemon = True
+        timer.start()
+    server.run()
+
+
+def check(settings: Settings) -> None:
+    """Refuse to start where that would be dangerous, or change what is kept."""
+    if is_older(settings.store, "serve"):
+        raise StoreError("an older version made this store: stop all who use it, back it up, then `outlay migrate`")
+    if not settings.on_loopback:
+        book = KeyBook(settings.store)
+        try:
+            usable = any(key.valid(now()) for key in book.all())
+        finally:
+            book.close()
+        if not usable:
+            allowed = "127.0.0.1 or localhost, until `outlay keys new` has made a key"
+            raise BadParameter("serve", "host", allowed, settings.host)
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which tells the application at once that it is to stop, so that streams and waits end."""
+
+    def __init__(self, config: uvicorn.Config, app: Application, ready: Callable[[str], None] | None = None) -> None:
+        super().__init__(config)
+        self._app, self._ready = app, ready
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Listen, and say where."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started and self._ready is not None:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def end(self) -> None:
+        """Stop as after a signal, from any thread."""
+        self.handle_exit(0, None)
+        self._captured_signals.clear()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        _log.info("stopping: requests under way are finished")
+        self._app.desk.stopping.set()
+        super().handle_exit(sig, frame)

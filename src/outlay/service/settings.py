@@ -1,0 +1,48 @@
+"""What can be set about the service: declared here, once; this file imports nothing heavy."""
+
+from typing import NamedTuple
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+class Settings(NamedTuple):
+    """How the service runs.
+
+    Args:
+        store: the address of the campaigns' database.
+        host: the address to listen on; beyond this machine only with keys.
+        port: the port; 0 for any that is free.
+        hosts: the names by which the service may be called, as in `https://budget.example.com`; empty: this machine's
+            own where it listens on loopback, any otherwise.
+        most_bytes: the largest body of a request.
+        most_active: requests that may be under way; more are refused, with 503.
+        most_streams: event streams that may be open.
+        proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
+        log_all: log every request, not only those that fail or change something.
+    """
+
+    store: str = "sqlite:///outlay.db"
+    host: str = "127.0.0.1"
+    port: int = 8700
+    hosts: tuple[str, ...] = ()
+    most_bytes: int = 1 << 20
+    most_active: int = 2000
+    most_streams: int = 100
+    proxy: str | None = None
+    log_all: bool = False
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only programs on this machine can call it.
+
+        >>> Settings().on_loopback, Settings(host="0.0.0.0").on_loopback
+        (True, False)
+        """
+        return self.host in LOOPBACK
+
+    @property
+    def allowed_hosts(self) -> frozenset[str] | None:
+        """The names that a request may call the service by; None for any."""
+        if self.hosts:
+            return frozenset((*self.hosts, *LOOPBACK))
+        return frozenset(LOOPBACK) if self.on_loopback else None

@@ -1,0 +1,68 @@
+"""The library's records as answers."""
+
+from decimal import Decimal
+from typing import Any
+
+from outlay.campaign.answers import history, pulls, replies
+from outlay.service.wire import answers as a
+from outlay.service.wire.requests import MOST_LISTED
+
+
+def text(money: float | Decimal) -> str:
+    """An amount in digits alone.
+
+    >>> text(1e-7), text(Decimal("10.500000000")), text(30.0)
+    ('0.0000001', '10.5', '30')
+    """
+    written = format(money if isinstance(money, Decimal) else Decimal(repr(money)), "f")
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def pull(given: replies.Pull) -> a.Pull:
+    """A pull as its asker sees it."""
+    exact = a.Reserved(text(given.reserved))
+    return a.Pull(
+        given.decision, given.arm, given.reserved, exact, given.expires, given.propensity, given.standing
+    )  # fmt: skip
+
+
+def receipt(given: replies.Receipt) -> a.Receipt:
+    """A tell as it was recorded."""
+    fields = given._asdict()
+    return a.Receipt(fields.pop("decision"), exact=a.Cost(text(given.cost)), **fields)
+
+
+def pull_status(given: pulls.PullStatus) -> a.PullStatus:
+    """How a pull stands."""
+    fields = given._asdict()
+    exact = a.PullMoney(text(given.reserved), None if given.cost is None else text(given.cost))
+    return a.PullStatus(fields.pop("decision"), exact=exact, **{**fields, "tags": list(given.tags)})
+
+
+def arm(given: replies.ArmStatus) -> a.Arm:
+    """How an arm stands."""
+    return a.Arm(**{**given._asdict(), "exact": a.ArmMoney(*map(text, given.exact))})
+
+
+def campaign(given: replies.Status) -> a.Campaign:
+    """How a campaign stands, without its arms."""
+    return a.Campaign(**_fields(given))
+
+
+def campaign_and_arms(given: replies.Status) -> a.CampaignAndArms:
+    """How a campaign stands, with its first arms."""
+    arms = [arm(each) for each in given.arms[:MOST_LISTED]]
+    return a.CampaignAndArms(**_fields(given), arms=arms, more_arms=len(given.arms) > len(arms))
+
+
+def event(given: history.Entry) -> a.Event:
+    """An event; numbers of decisions in it are called pulls."""
+    return a.Event(*given)
+
+
+def _fields(given: replies.Status) -> dict[str, Any]:
+    fields = given._asdict()
+    del fields["arms"]
+    fields["exact"] = a.CampaignMoney(*map(text, given.exact))
+    fields["outlook"] = None if given.outlook is None else a.Outlook(*given.outlook)
+    return fields

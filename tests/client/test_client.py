@@ -1,0 +1,224 @@
+"""Clients against the real server: the verbs of a campaign, lost connections, an outage that a spool bridges."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from outlay import AsyncClient, Campaign, Client
+from outlay.campaign import verify
+from outlay.client import clients, patience
+from outlay.client.spool import Spool
+from outlay.errors import (
+    BadFile,
+    BadParameter,
+    CampaignConflict,
+    NoCampaign,
+    NotNow,
+    PullOver,
+    ServiceError,
+    Unreachable,
+)
+from outlay.service.keys.book import KeyBook
+from tests.client.cutting import Cutting, Side
+from tests.service.conftest import POLICY, running
+
+
+@pytest.fixture
+def address(store: str) -> Iterator[str]:
+    with running(store) as address:
+        yield address
+
+
+def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
+    with Client(address, "spring") as client, Campaign.open(store, "spring") as campaign:
+        first = client.ask(key="job", tags=["a"], metadata={"n": 1})
+        assert first == campaign.ask(key="job")
+        receipt = client.tell(first, Decimal("0.125"), True)
+        assert (receipt.cost, receipt.reward, receipt.duplicate) == (0.125, 1.0, False)
+        assert client.tell(first, 0.125, 1).duplicate
+        with pytest.raises(CampaignConflict):
+            client.tell(first, 0.5, 1)
+        with pytest.raises(PullOver) as over:
+            client.ask(key="job")
+        assert (over.value.pull.decision, over.value.standing) == (first.decision, "told")
+        with pytest.raises(ServiceError, match="no_pull"):
+            client.tell(999, 1, 1)
+        many = client.ask_many(3)
+        assert [each.decision for each in client.tell_many((pull, 0.1, 0) for pull in many)] == [
+            pull.decision for pull in many
+        ]
+        client.amend(many[0], cost=0.2)
+        client.set_budget(12)
+        client.set_requests(100)
+        client.add_arm("new", max_cost=Decimal("1.5"))
+        client.disable_arm("new")
+        client.pause()
+        with pytest.raises(NotNow):
+            client.ask()
+        with pytest.raises(NotNow):
+            client.ask(wait=True, timeout=0.1)
+        client.resume()
+        with client.ask() as pull:
+            pull.extend(600)
+            pull.tell(cost=0.5, reward=1)
+        with pytest.raises(KeyError), client.ask() as lost:
+            raise KeyError
+        client.ask().void("not needed")
+        assert client.status() == campaign.status()
+        assert client.pulls() == campaign.pulls().listed()
+        assert {pull.decision for pull in client.pulls(standing="expired")} == {lost.decision}
+        told = [(entry.seq, entry.kind, entry.decision, entry.cost) for entry in client.history()]
+        assert told == [(entry.seq, entry.kind, entry.decision, entry.cost) for entry in campaign.history()]
+        client.close()
+        assert client.ask() is None
+        assert list(client) == []
+
+
+def test_a_campaign_is_made_and_spent_from_afar(address: str, store: str) -> None:
+    with Client(address, "a/b") as client:
+        with pytest.raises(NoCampaign, match="a/b"):
+            client.ask()
+        assert client.create({"x": 1, "y": Decimal(2)}, 6, POLICY, mode="hard").left == 6.0
+        for pull in client:
+            with pull:
+                pull.tell(cost=1, reward=1)
+        assert client.status().spent == 6.0
+    assert verify(store, "a/b").ok
+
+
+def test_the_same_for_asyncio(address: str, store: str) -> None:
+    async def work(client: AsyncClient) -> None:
+        async for pull in client:
+            async with pull:
+                await pull.tell(cost=0.7, reward=1)
+
+    async def spend() -> float:
+        async with AsyncClient(address, "spring") as client:
+            await asyncio.gather(*(work(client) for _ in range(5)))
+            return (await client.status()).spent
+
+    spent = asyncio.run(spend())
+    assert 10 < spent < 14
+    assert verify(store, "spring").ok
+
+
+def test_keys_and_bad_addresses(store: str, book: KeyBook, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, _ = book.new("reader", ["read"])
+    with running(store) as address:
+        with Client(address, "spring") as client, pytest.raises(ServiceError, match="no_key"):
+            client.status()
+        with Client(address, "spring", key=token) as client:
+            assert client.status().name == "spring"
+            with pytest.raises(ServiceError, match="forbidden: this needs a key with the scope 'ask'"):
+                client.ask()
+        monkeypatch.setenv("OUTLAY_KEY", token)
+        with Client(address, "spring") as client:
+            assert client.status().name == "spring"
+    with pytest.raises(BadParameter, match="http://HOST"):
+        Client("localhost:8700")
+
+
+def cut_everywhere(address: str, store: str, step: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Cut the connection after each so-manieth byte of an ask, a tell and their answers; return how often."""
+    monkeypatch.setattr(patience, "FIRST", 0.001)
+    proxy = Cutting(int(address.rpartition(":")[2]))
+    cuts = 0
+    with Campaign(["a"], 10**6, POLICY, store=store, name="cut"), Client(address, "cut") as direct:
+        sides: tuple[Side, ...] = ("request", "answer")
+        for side in sides:
+            offset = 0
+            while True:
+                with Client(f"http://127.0.0.1:{proxy.port}", "cut", patience=20) as client:
+                    proxy.cut(side, offset)
+                    pull = client.ask()
+                    client.tell(pull, cost=1, reward=1)
+                    if not proxy.has_cut:
+                        break  # there are not so many bytes
+                cuts += 1
+                offset += step
+        status = direct.status()
+    proxy.close()
+    with Campaign.open(store, "cut") as campaign:
+        asked = list(campaign.pulls())
+    assert {pull.standing for pull in asked} == {"told"}
+    assert (status.pulls, status.spent, status.in_flight) == (cuts + 2, cuts + 2.0, 0)
+    assert verify(store, "cut").ok
+    return cuts
+
+
+def test_a_connection_that_is_cut_loses_nothing_and_does_nothing_twice(
+    address: str,
+    store: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert cut_everywhere(address, store, 61, monkeypatch) > 15
+
+
+@pytest.mark.soak
+def test_a_connection_that_is_cut_at_every_byte(address: str, store: str, monkeypatch) -> None:
+    assert cut_everywhere(address, store, 1, monkeypatch) > 1000
+
+
+def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(clients, "OUTAGE", 0.05)
+    monkeypatch.setattr(patience, "FIRST", 0.001)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    path = tmp_path / "tells"
+    with Client(f"http://127.0.0.1:{port}", "spring", spool=path) as client:
+        with running(store, port):
+            pulls = client.ask_many(3)
+        for pull in pulls[:2]:
+            receipt = client.tell(pull, cost=Decimal("0.3"), reward=1)
+            assert (receipt.arm, receipt.head) == (pull.arm, "")
+        with pytest.raises(Unreachable):
+            client.ask()
+        assert len(path.read_bytes().splitlines()) == 2
+        with pytest.raises(BadFile, match="another process"):
+            Spool(path)
+    with path.open("ab") as file:  # a crash in the middle of a line
+        file.write(b'{"pull": 3')
+    with running(store, port), Client(f"http://127.0.0.1:{port}", "spring", spool=path) as client:
+        client.void(pulls[2])
+        conflicting = {"campaign": "spring", "pull": pulls[0].decision, "cost": "0.5", "reward": 1.0}
+        assert client._spool is not None
+        client._spool.add(conflicting)
+        assert client.deliver() == 3
+        assert client.deliver() == 0
+        assert client.status().exact.spent == Decimal("0.6")
+    assert path.read_bytes() == b""
+    refused = [json.loads(line) for line in path.with_name("tells.refused").read_text().splitlines()]
+    assert [each["problem"]["code"] for each in refused] == ["conflict"]
+
+
+def test_what_cannot_be_repeated_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An amendment that may have arrived is not sent again by itself; a tell is, after pauses, as long as told to."""
+    sent: list[str] = []
+    pauses: list[float] = []
+
+    def lost(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request.url.path)
+        if len(sent) < 3:
+            raise httpx2.ReadError("gone", request=request)
+        return httpx2.Response(503, json={"code": "busy"}, headers={"retry-after": "7"})
+
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    client = Client("http://nowhere", "spring", patience=10)
+    client._http = httpx2.Client(transport=httpx2.MockTransport(lost), base_url="http://nowhere")
+    with pytest.raises(Unreachable, match="http://nowhere cannot be reached: gone"):
+        client.amend(4, cost=1)
+    assert sent == ["/v1/campaigns/spring/pulls/4/amend"]
+    monkeypatch.setattr(time, "monotonic", lambda: sum(pauses))
+    with pytest.raises(ServiceError, match="busy"):
+        client.tell(4, cost=1, reward=1)
+    assert len(pauses) == 2
+    assert pauses[0] < 0.2
+    assert pauses[1] >= 7
+    client.disconnect()

@@ -1,0 +1,267 @@
+"""What a caller of the service sees: every verb, exact money, pages, problems with stable codes."""
+
+import asyncio
+import csv
+import io
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from outlay.campaign import import_ledger, verify
+from tests.service.conftest import POLICY, calling
+
+SPRING = "/v1/campaigns/spring"
+
+
+def ask(client: TestClient, **said: Any) -> dict[str, Any]:
+    pull: dict[str, Any] = client.post(f"{SPRING}/ask", json=said).json()["pulls"][0]
+    return pull
+
+
+def code(answer: httpx2.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json"
+    said = answer.json()
+    assert said["status"] == answer.status_code
+    assert said["request"] == answer.headers["x-request-id"]
+    return answer.status_code, said["code"]
+
+
+def test_a_budget_is_spent_to_the_end(client: TestClient, store: str) -> None:
+    while not (asked := client.post(f"{SPRING}/ask", json={}).json())["ended"]:
+        for pull in asked["pulls"]:
+            told = client.post(f"{SPRING}/tell", json={"pull": pull["pull"], "cost": "0.7", "reward": 0.5})
+            assert told.json()["exact"] == {"cost": "0.7"}
+    status = client.get(SPRING).json()
+    assert (status["phase"], status["ended"], status["exact"]["spent"]) == ("closed", "exhausted", "10.5")
+    assert asked["pulls"] == []
+    assert verify(store, "spring").ok
+
+
+def test_the_same_key_gives_the_same_pull_and_a_tell_may_be_repeated(client: TestClient) -> None:
+    first, again = ask(client, key="job"), ask(client, key="job")
+    assert first == again
+    tell = {"pull": first["pull"], "cost": 0.25, "reward": True}
+    assert code(client.post(f"{SPRING}/tell", json=tell)) == (422, "bad_request")  # true is no number in JSON
+    tell["reward"] = 1
+    assert [client.post(f"{SPRING}/tell", json=tell).json()["duplicate"] for _ in range(2)] == [False, True]
+    assert code(client.post(f"{SPRING}/tell", json={**tell, "cost": 0.5})) == (409, "conflict")
+    over = client.post(f"{SPRING}/ask", json={"key": "job"})
+    assert code(over) == (409, "pull_over")
+    assert over.json()["pull"]["standing"] == "told"
+
+
+def test_each_of_many_tells_has_its_own_result(client: TestClient) -> None:
+    pulls = client.post(f"{SPRING}/ask", json={"n": 3, "key": "batch"}).json()["pulls"]
+    tells = [{"pull": pull["pull"], "cost": 0.5, "reward": 1} for pull in pulls]
+    results = client.post(f"{SPRING}/tell", json=[*tells, {"pull": 999, "cost": 1, "reward": 1}, tells[0]]).json()
+    kinds = [each["problem"]["code"] if "problem" in each else "told" for each in results["results"]]
+    assert kinds == ["told"] * len(pulls) + ["no_pull", "told"]
+    assert results["results"][-1]["receipt"]["duplicate"]
+    before = client.get(SPRING).json()["events"]
+    bad = [{"pull": pulls[0]["pull"], "cost": "NaN", "reward": 1}, tells[0]]
+    assert code(client.post(f"{SPRING}/tell", json=bad)) == (422, "bad_request")
+    assert client.get(SPRING).json()["events"] == before
+
+
+def test_money_is_exact_where_floats_are_not(client: TestClient) -> None:
+    new = {"name": "cents", "arms": ["a"], "budget": "8388608.000000001", "policy": POLICY}
+    assert client.post("/v1/campaigns", json=new).json()["exact"]["budget"] == "8388608.000000001"
+
+
+def test_opening_again(client: TestClient) -> None:
+    new = {"name": "spring", "arms": {"small": "1.0", "large": 2}, "budget": 10.0, "policy": POLICY}
+    assert client.post("/v1/campaigns", json=new).status_code == 200
+    assert code(client.post("/v1/campaigns", json={**new, "budget": 11})) == (409, "conflict")
+    assert code(client.post("/v1/campaigns", json={**new, "policy": "Nonsense"})) == (422, "bad_request")
+    with_parameters = {**new, "name": "other", "policy": {"name": POLICY, "parameters": {"slope": 0.5}}}
+    assert client.post("/v1/campaigns", json=with_parameters).status_code == 201
+
+
+def test_managing(client: TestClient) -> None:
+    assert client.post(f"{SPRING}/pause").json()["phase"] == "paused"
+    refused = client.post(f"{SPRING}/ask", json={})
+    assert code(refused) == (429, "not_now")
+    assert int(refused.headers["retry-after"]) >= refused.json()["retry_after"]
+    assert client.post(f"{SPRING}/resume").json()["phase"] == "open"
+    assert client.post(f"{SPRING}/budget", json={"budget": "12.5"}).json()["exact"]["budget"] == "12.5"
+    assert client.post(f"{SPRING}/requests", json={"requests": 50}).json()["requests"] == 50
+    assert client.post(f"{SPRING}/arms", json={"name": "a/b c", "max_cost": 3}).status_code == 201
+    assert client.post(f"{SPRING}/arms/a%2Fb%20c/disable").json()["enabled"] is False
+    assert client.post(f"{SPRING}/arms/a%2Fb%20c/enable").json()["enabled"] is True
+    assert code(client.post(f"{SPRING}/arms/none/disable"))[0] in (404, 409, 422)
+    samples = {"samples": [["small", 0.5, 1.0], ["large", "1.5", 0.5]], "key": "log"}
+    assert [client.post(f"{SPRING}/warm", json=samples).json()["samples"] for _ in range(2)] == [2, 0]
+    assert client.post(f"{SPRING}/close").json()["ended"] == "closed"
+
+
+def test_how_pulls_end_otherwise(client: TestClient) -> None:
+    first, second = ask(client), ask(client)
+    path = f"{SPRING}/pulls/{first['pull']}"
+    assert client.post(f"{path}/extend", json={"ttl": 7200}).json()["expires"] > first["expires"]
+    assert client.post(f"{path}/void", json={"reason": "no need"}).json()["standing"] == "void"
+    charged = client.post(f"{SPRING}/pulls/{second['pull']}/charge").json()
+    assert (charged["standing"], charged["exact"]["cost"]) == ("expired", second["exact"]["reserved"])
+    told = client.post(f"{SPRING}/tell", json={"pull": second["pull"], "cost": 0.25, "reward": 0}).json()
+    assert told["late"]
+    amended = client.post(f"{SPRING}/pulls/{second['pull']}/amend", json={"cost": "0.125", "reason": "invoice"})
+    assert amended.json()["cost"] == 0.125
+    for number in ("99", "0", "x", "9" * 30):
+        assert code(client.get(f"{SPRING}/pulls/{number}")) == (404, "no_pull")
+
+
+def test_lists_come_in_pages(client: TestClient) -> None:
+    for number in range(5):
+        ask(client, key=f"job {number}", tags=["odd" if number % 2 else "even"], metadata={"n": number})
+    pages, after = [], 0
+    while after is not None:
+        page = client.get(f"{SPRING}/pulls", params={"limit": 2, "after": after}).json()
+        pages.append([pull["key"] for pull in page["items"]])
+        after = page["next"]
+    assert pages == [["job 0", "job 1"], ["job 2", "job 3"], ["job 4"]]
+    odd = client.get(f"{SPRING}/pulls", params={"tag": "odd", "standing": "open"}).json()["items"]
+    assert [pull["metadata"]["n"] for pull in odd] == [1, 3]
+    assert client.get(f"{SPRING}/pulls", params={"key": "job 4"}).json()["items"][0]["tags"] == ["even"]
+    assert client.get(f"{SPRING}/tags").json() == {
+        "items": [{"tag": "even", "pulls": 3}, {"tag": "odd", "pulls": 2}],
+        "next": None,
+    }
+    assert client.get(f"{SPRING}/tags?limit=1").json()["next"] == "even"
+    arms = client.get(f"{SPRING}/arms?limit=1").json()
+    assert client.get(f"{SPRING}/arms?after={arms['next']}").json()["items"][0]["name"] == "large"
+    client.post("/v1/campaigns", json={"name": "autumn", "arms": ["a"], "budget": 1, "policy": POLICY})
+    first = client.get("/v1/campaigns?limit=1").json()
+    assert (first["items"][0]["name"], first["next"]) == ("autumn", "autumn")
+    assert [each["name"] for each in client.get("/v1/campaigns?after=autumn").json()["items"]] == ["spring"]
+
+
+def test_events_and_files_to_take_away(client: TestClient, store: str) -> None:
+    pull = ask(client, key="=HYPERLINK(1)")
+    client.post(f"{SPRING}/tell", json={"pull": pull["pull"], "cost": 0.5, "reward": 1})
+    lines = [json.loads(line) for line in client.get(f"{SPRING}/events?after=1").text.splitlines()]
+    assert [(event["kind"], event["pull"]) for event in lines] == [("asked", pull["pull"]), ("told", pull["pull"])]
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{SPRING}/export?format=csv").text)))
+    assert [(row["pull"], row["cost"], row["key"]) for row in rows] == [(str(pull["pull"]), "0.5", "'=HYPERLINK(1)")]
+    ledger = client.get(f"{SPRING}/export").content
+    assert import_ledger(store, io.BytesIO(ledger), "copy").ok
+    parquet = client.get(f"{SPRING}/export?format=parquet")
+    import pandas
+
+    assert list(pandas.read_parquet(io.BytesIO(parquet.content))["pull"]) == [pull["pull"]]
+
+
+def test_what_the_dashboard_draws(client: TestClient) -> None:
+    pull = ask(client)
+    client.post(f"{SPRING}/tell", json={"pull": pull["pull"], "cost": 1.5, "reward": 1})
+    ask(client)
+    view = client.get(f"{SPRING}/view").json()
+    assert view["campaign"]["spent"] == 1.5
+    assert [point["left"] for point in view["burn"]] == [10, 8.5]
+    assert len(view["under_way"]) == 1
+    assert view["events"][0]["kind"] == "asked"
+    assert view["counts"]["overrun"] == (1 if pull["reserved"] < 1.5 else 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        (b"{", "application/json", (400, "bad_json")),
+        (b'{"pull": 1, "cost": NaN, "reward": 1}', "application/json", (400, "bad_json")),
+        (b'{"pull": 1, "cost": 1, "reward": 1e999}', "application/json", (422, "bad_request")),
+        (b'{"pull": 1, "cost": 1}', "application/json", (422, "bad_request")),
+        (b'{"pull": 1, "cost": 1, "reward": 1, "more": 1}', "application/json", (422, "bad_request")),
+        (b'{"pull": 1, "cost": 1, "reward": 1}', "text/plain", (415, "not_json")),
+        (b"\xff\xfe", "application/json", (400, "bad_json")),
+        (b" " * 2_000_000, "application/json", (413, "too_large")),
+    ],
+)
+def test_malformed_requests_write_nothing(client: TestClient, body: bytes, kind: str, said: tuple[int, str]) -> None:
+    assert code(client.post(f"{SPRING}/tell", content=body, headers={"content-type": kind})) == said
+    assert client.get(SPRING).json()["events"] == 1
+
+
+def test_bodies_without_a_length_and_deep_ones_are_bounded(client: TestClient) -> None:
+    taken = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal taken
+        taken += 65_536
+        return {"type": "http.request", "body": b" " * 65_536, "more_body": True}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def call() -> None:
+        await client.app(scope, receive, send)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"{SPRING}/tell",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
+    }
+    asyncio.run(call())
+    assert sent[0]["status"] == 413
+    assert taken < 2_000_000
+    deep = b'{"metadata": {"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
+    headers = {"content-type": "application/json"}
+    assert client.post(f"{SPRING}/ask", content=deep, headers=headers).status_code in (400, 422)
+    assert client.get(SPRING).json()["events"] == 1
+
+
+def test_paths_methods_queries_and_names_that_are_not_there(client: TestClient) -> None:
+    assert code(client.get("/v1/nothing")) == (404, "not_found")
+    assert code(client.get("/v1/campaigns/winter")) == (404, "no_campaign")
+    assert code(client.post("/v1/campaigns/winter/ask", json={})) == (404, "no_campaign")
+    wrong = client.put(f"{SPRING}/ask", json={})
+    assert (code(wrong), wrong.headers["allow"]) == ((405, "method_not_allowed"), "POST")
+    assert code(client.get(f"{SPRING}/pulls?limit=0")) == (422, "bad_request")
+    assert code(client.get(f"{SPRING}/pulls?colour=red")) == (422, "bad_request")
+    assert code(client.get(f"{SPRING}/events?after=-1")) == (422, "bad_request")
+
+
+def test_other_hosts_and_origins(client: TestClient) -> None:
+    assert code(client.get("/healthz", headers={"host": "evil.example"})) == (400, "bad_host")
+    evil = {"origin": "http://evil.example"}
+    assert code(client.post(f"{SPRING}/pause", headers=evil)) == (403, "bad_origin")
+    assert client.post(f"{SPRING}/pause", headers={"origin": "http://localhost:8700"}).status_code == 200
+    assert "access-control-allow-origin" not in client.get(SPRING, headers=evil).headers
+
+
+def test_what_every_answer_carries(client: TestClient) -> None:
+    page = client.get("/", headers={"x-request-id": "mine-17"})
+    assert page.headers["x-request-id"] == "mine-17"
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert client.get(SPRING).headers["cache-control"] == "no-store"
+    assert len(client.get(SPRING, headers={"x-request-id": "<script>"}).headers["x-request-id"]) == 32
+
+
+def test_health_and_numbers(client: TestClient) -> None:
+    ask(client)
+    assert client.get("/healthz").json()["status"] == client.get("/readyz").json()["status"] == "ok"
+    numbers = client.get("/metrics").text
+    assert 'outlay_campaign_left{campaign="spring"}' in numbers
+    assert 'outlay_arm_in_flight{arm="small",campaign="spring"}' in numbers
+    assert 'outlay_requests_total{method="POST",route="/v1/campaigns/{campaign}/ask",status="200"} 1.0' in numbers
+
+
+def test_too_many_at_once_are_refused(store: str) -> None:
+    with calling(store, most_active=0) as client:
+        refused = client.get("/v1/campaigns")
+        assert code(refused) == (503, "busy")
+        assert refused.headers["retry-after"] == "1"
+        assert client.get("/healthz").status_code == 200
+
+
+def test_hostile_names_stay_text(client: TestClient) -> None:
+    name = "</script><img src=x onerror=alert(1)>"
+    new = {"name": name, "arms": ["=1+1", "<b>"], "budget": 1, "policy": POLICY}
+    assert client.post("/v1/campaigns", json=new).json()["name"] == name
+    assert client.post("/v1/campaigns", json={**new, "name": "a\nb"}).status_code == 422
+    assert client.get("/metrics").status_code == 200

@@ -1,0 +1,135 @@
+"""`outlay serve` as a process: what it refuses, streams that go on, waits, and an end that loses nothing."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+
+from outlay import Campaign
+from outlay.campaign import verify
+from outlay.cli import commands
+from outlay.errors import BadParameter, StoreError
+from outlay.service.keys.book import KeyBook
+from outlay.service.server import check
+from outlay.service.settings import Settings
+from tests.service.conftest import Served
+
+ASSETS = Path(__file__).parents[1] / "campaign" / "assets"
+
+
+def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, book: KeyBook) -> None:
+    settings = Settings(store=store, host="0.0.0.0")
+    with pytest.raises(BadParameter, match="keys new"):
+        check(settings)
+    _, key = book.new("first", ["read"])
+    check(settings)
+    book.revoke(key.id)
+    with pytest.raises(BadParameter, match="keys new"):
+        check(settings)
+    check(Settings(store=store))
+
+
+def test_streams_waits_and_an_orderly_end(served: Served, store: str) -> None:
+    """One process for all of it, for a process takes a second to start."""
+    spring = f"{served.address}/v1/campaigns/spring"
+    kinds: list[str] = []
+    numbers: list[int] = []
+    begun, ended = threading.Event(), threading.Event()
+
+    def listen() -> None:
+        with httpx2.stream("GET", f"{spring}/events/stream", headers={"last-event-id": "1"}, timeout=30) as stream:
+            for line in stream.iter_lines():
+                begun.set()
+                if line.startswith("data: "):
+                    event = json.loads(line[6:])
+                    kinds.append(event["kind"])
+                    numbers.append(event["seq"])
+                    if len(kinds) == 2:
+                        ended.set()
+
+    listening = threading.Thread(target=listen)
+    listening.start()
+    assert begun.wait(20)
+    with httpx2.Client(timeout=30) as client:
+        pull = client.post(f"{spring}/ask", json={}).json()["pulls"][0]
+        client.post(f"{spring}/tell", json={"pull": pull["pull"], "cost": 1, "reward": 1})
+        assert ended.wait(20)
+        assert (kinds, numbers) == (["asked", "told"], [2, 3])
+        client.post(f"{spring}/pause")
+        refused = client.post(f"{spring}/ask", json={"wait": 0.2})
+        assert refused.json()["code"] == "not_now"
+        waiting: list[int] = []
+        waiter = threading.Thread(
+            target=lambda: waiting.append(httpx2.post(f"{spring}/ask", json={"wait": 60}, timeout=60).status_code)
+        )
+        waiter.start()
+        while "requests_active 3.0" not in client.get(f"{served.address}/metrics").text:
+            time.sleep(0.02)
+    logged = served.stop()
+    listening.join(20)
+    waiter.join(20)
+    assert waiting == [503]
+    assert not listening.is_alive()
+    for line in logged.splitlines():
+        assert {"at", "level", "log", "message"} <= json.loads(line).keys()
+    assert verify(store, "spring").ok
+
+
+def test_an_older_store_is_migrated_by_its_own_command_alone(tmp_path: Path) -> None:
+    old = sorted(ASSETS.glob("*.db"))
+    assert old, "there are files of older versions"
+    path = tmp_path / "old.db"
+    path.write_bytes(old[0].read_bytes())
+    store = f"sqlite:///{path}"
+    with pytest.raises(StoreError, match="outlay migrate"):
+        check(Settings(store=store))
+    said = CliRunner().invoke(commands, ["migrate", "--store", store])
+    assert (said.exit_code, said.output) == (0, "the store was brought to this version\n")
+    check(Settings(store=store))
+    again = CliRunner().invoke(commands, ["migrate", "--store", store])
+    assert again.output == "the store is of this version already\n"
+
+
+def test_keys_from_the_command_line(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/new.db"
+
+    def run(*words: str) -> list[dict[str, object]]:
+        done = CliRunner().invoke(commands, ["keys", words[0], "--store", store, *words[1:]])
+        assert done.exit_code == 0, done.output
+        return [json.loads(line) for line in done.output.splitlines()]
+
+    (made,) = run("new", "workers", "--scope", "ask", "--campaign", "spring", "--days", "30")
+    assert str(made["key"]).startswith("out_")
+    assert len(str(made["key"])) == 47
+    run("revoke", str(made["id"]))
+    (listed,) = run("list")
+    assert "key" not in listed
+    assert listed["revoked"] is not None
+    assert run("audit") == []
+    unknown = CliRunner().invoke(commands, ["keys", "revoke", "--store", store, "none"])
+    assert unknown.exit_code == 1
+    with Campaign(["a"], 5, store=store):  # the tables of keys are in nobody's way
+        pass
+
+
+def test_the_demo_shows_a_campaign_that_moves(tmp_path: Path) -> None:
+    main = "from outlay.cli import main; main()"
+    command = [sys.executable, "-c", main, "demo-service", "--port", "0", "--seconds", "8"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[1].partition("/#")[0]
+        pulls = 0
+        while pulls < 5:
+            pulls = httpx2.get(f"{address}/v1/campaigns/router").json()["pulls"]
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{address}/healthz")
