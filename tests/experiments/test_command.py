@@ -197,9 +197,15 @@ def completed(words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_completion():
+def test_completion(write):
     assert completed("outlay com") == ["plain,compare"]
-    assert completed("outlay compare near") == ["plain,near-tie", "file,near"]
+    Path("nearby").mkdir()
+    Path("near.toml").touch()
+    Path("near.csv").touch()
+    assert completed("outlay compare near") == ["plain,near-tie", "plain,near.toml", "plain,nearby/"]
+    Path("nearby/mine.toml").touch()
+    assert completed("outlay compare nearby/") == ["plain,nearby/mine.toml"]
+    assert completed("outlay compare nowhere/") == [""]
     assert completed("outlay compare --policy frug") == ["plain,Frugal"]
     assert "plain,--dry-run" in completed("outlay compare --")
 

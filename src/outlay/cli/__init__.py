@@ -17,8 +17,10 @@ from outlay.cli.campaign import campaign
 from outlay.cli.compare import compare
 from outlay.cli.demo_service import demo_service
 from outlay.cli.keys import keys
+from outlay.cli.listings import policies, problems
 from outlay.cli.report import report
 from outlay.cli.serve import migrate, serve
+from outlay.cli.shared import Summaries
 from outlay.errors import BadParameter, OutlayError
 from outlay.extras import needed
 
@@ -43,7 +45,7 @@ class Interrupted(Failure):
     exit_code = 130
 
 
-class Commands(click.Group):
+class Commands(Summaries):
     """A group that turns the library's errors into failures."""
 
     def invoke(self, ctx: click.Context) -> object:
@@ -75,6 +77,8 @@ commands.add_command(bounds)
 commands.add_command(report)
 commands.add_command(advise)
 commands.add_command(campaign)
+commands.add_command(policies)
+commands.add_command(problems)
 commands.add_command(serve)
 commands.add_command(keys)
 commands.add_command(migrate)

@@ -1,14 +1,11 @@
 """`outlay compare`: play policies on a problem, or an experiment file; print the regret, write figures and a page."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from outlay.cli.shared import listing, say_written
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 EXAMPLES = listing(
     "Examples:",
@@ -35,14 +32,22 @@ def as_count(ctx: click.Context, param: click.Parameter, value: float | None) ->
     return int(value) if value is not None and value.is_integer() else value
 
 
-def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list["CompletionItem"]:  # noqa: ARG001
-    """Names of the catalogue, and files."""
-    from click.shell_completion import CompletionItem
-
+def complete_problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Names of the catalogue, folders and TOML files: as words, which bash forgets where it is told to find files."""
     from outlay.arms import catalogue
 
-    items = [CompletionItem(name) for name in catalogue.names() if name.startswith(incomplete)]
-    return [*items, CompletionItem(incomplete, type="file")]
+    names = [name for name in catalogue.names() if name.startswith(incomplete)]
+    folder, _, start = incomplete.rpartition("/")
+    try:
+        entries = sorted(Path(folder or ("/" if incomplete.startswith("/") else ".")).iterdir())
+    except OSError:
+        return names
+    places = [path for path in entries if path.name.startswith(start) and (start or path.name[0] != ".")]
+    return names + [
+        incomplete.removesuffix(start) + path.name + "/" * path.is_dir()
+        for path in places
+        if path.is_dir() or path.suffix == ".toml"
+    ]
 
 
 def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001

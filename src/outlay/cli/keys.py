@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from outlay.cli.campaign.shared import example, in_store, show
+from outlay.cli.shared import Summaries
 
 if TYPE_CHECKING:
     from outlay.service.keys.key import Key
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 SCOPES = ("ask", "tell", "read", "admin")
 
 
-@click.group()
+@click.group(cls=Summaries)
 def keys() -> None:
     """Make, list and revoke the keys of the service; once there is one, every request needs one."""
 

@@ -8,6 +8,17 @@ import click
 from outlay.words import counted
 
 
+class Summaries(click.Group):
+    """A group whose help shows what each command does in a whole sentence, where click cuts it to one line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, (verb.help or "").split("\n\n", 1)[0]) for name, verb in found if verb and not verb.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def listing(title: str, *lines: str) -> str:
     """A part of a help text that is printed line by line."""
     return "\n".join(["\b", title, *(f"  {line}" for line in lines)])

@@ -11,11 +11,11 @@ from outlay.cli.campaign.settling import amend, charge, extend, void
 from outlay.cli.campaign.shared import example
 from outlay.cli.campaign.spending import ask, new, tell
 from outlay.cli.campaign.watch import watch
-from outlay.cli.shared import listing
+from outlay.cli.shared import Summaries, listing
 from outlay.errors import NoCampaign
 
 
-class Verbs(click.Group):
+class Verbs(Summaries):
     """A group that lists its verbs in the order of their use, and says which is the first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
