@@ -10,6 +10,7 @@ import pytest
 
 import outlay
 from outlay import policies
+from outlay.advice.evidence.comparison import PAIRS
 from outlay.advice.telling.answer import answer
 from outlay.advice.telling.code import call
 from outlay.advice.telling.data import data_of
@@ -105,9 +106,12 @@ def test_real_logs():
     assert {"infinite variance", "cut off"} <= set(kinds(solvers))
     assert solvers.best.name == "eax.restart"
     assert "would be infinite without the limit" in said(solvers, "infinite variance")
-    assert solvers.remaining == ["eax.restart", "lkh.restart"]
+    assert (solvers.terms.basis, solvers.terms.instances) == (PAIRS, 31_060)
+    assert solvers.remaining == ["eax.restart"]  # on the same instances all three others are below it
     ads = advise(folder / "kag_facebook_ads.csv.gz", 1e4, rehearse=False)
     assert "few rows" in kinds(ads)
     agents = advise(folder / "swebench.csv.gz", 1e4, rehearse=False)
-    assert len(agents.arms) == 24
+    assert (len(agents.arms), agents.terms.instances) == (24, 500)
+    assert len(agents.remaining) == 1
+    assert all(arm.versus.chance < 0.05 for arm in agents.arms if arm.versus is not None)
     assert "few rows" not in kinds(agents)

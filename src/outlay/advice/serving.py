@@ -156,6 +156,7 @@ def _curve(points: Points, c: float) -> Curve:
     """The hull from 0 to a little beyond its last bend and twice the budget, with a band."""
     last = max(2.2 * c, 1.1 * float(points.hull.costs[-1]))
     last = min(last, 20.0 * c)  # a dear arm far away is no reason to squeeze the rest
-    budgets = np.linspace(0.0, last, _CURVE)
+    bends = points.hull.costs[points.hull.costs < last]
+    budgets = np.union1d(np.linspace(0.0, last, _CURVE), bends)
     found = gain(points, 1.0, budgets.tolist())
     return Curve(budgets.tolist(), *([getattr(one, part) for one in found] for part in ("value", "low", "high")))

@@ -115,7 +115,7 @@ def advice_tables(advice: Findings, width: int) -> "RenderableType":
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(heading(advice), "bold")]
-    if advice.serving is not None:  # who is ruled out by rate may be part of the mix
+    if advice.serving is not None:  # the verdict is about rates: who is ruled out by rate may be part of the mix
         parts += _serving_tables(advice.serving, width)
     else:
         parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
