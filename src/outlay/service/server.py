@@ -1,5 +1,6 @@
 """`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -75,6 +76,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Listen, and say where."""
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started and self._ready is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
@@ -88,5 +90,5 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal has come."""
         _log.info("stopping: requests under way are finished")
-        self._app.desk.stopping.set()
+        self._loop.call_soon_threadsafe(self._app.desk.stopping.set)  # we may be in the middle of anything
         super().handle_exit(sig, frame)
