@@ -140,7 +140,7 @@ class Client(_Base):
     set_budget, set_requests, expect = now(verbs.set_budget), now(verbs.set_requests), now(verbs.expect)
     add_arm, disable_arm, enable_arm = now(verbs.add_arm), now(verbs.disable_arm), now(verbs.enable_arm)
     pause, resume, close = now(verbs.pause), now(verbs.resume), now(verbs.close)
-    deliver = now(_Base._deliver)
+    warm_start, deliver = now(verbs.warm_start), now(_Base._deliver)
 
     def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""
@@ -191,7 +191,7 @@ class AsyncClient(_Base):
     set_budget, set_requests, expect = later(verbs.set_budget), later(verbs.set_requests), later(verbs.expect)
     add_arm, disable_arm, enable_arm = later(verbs.add_arm), later(verbs.disable_arm), later(verbs.enable_arm)
     pause, resume, close = later(verbs.pause), later(verbs.resume), later(verbs.close)
-    deliver = later(_Base._deliver)
+    warm_start, deliver = later(verbs.warm_start), later(_Base._deliver)
 
     async def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""
