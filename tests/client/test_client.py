@@ -192,13 +192,14 @@ def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> N
         client.void(pulls[2])
         conflicting = {"campaign": "spring", "pull": pulls[0].decision, "cost": "0.5", "reward": 1.0}
         assert client._spool is not None
-        client._spool.add(conflicting)
-        assert client.deliver() == 3
+        for tell in (conflicting, {**conflicting, "campaign": "gone"}, {**conflicting, "cost": "NaN"}):
+            client._spool.add(tell)
+        assert client.deliver() == 5
         assert client.deliver() == 0
         assert client.status().exact.spent == Decimal("0.6")
     assert path.read_bytes() == b""
     refused = [json.loads(line) for line in path.with_name("tells.refused").read_text().splitlines()]
-    assert [each["problem"]["code"] for each in refused] == ["conflict"]
+    assert sorted(each["problem"]["code"] for each in refused) == ["bad_request", "conflict", "no_campaign"]
 
 
 def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +216,7 @@ def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.M
     client = Client("http://nowhere", "spring", patience=10)
     client._http = httpx2.Client(transport=httpx2.MockTransport(lost), base_url="http://nowhere")
     monkeypatch.setattr(time, "monotonic", lambda: sum(pauses))
-    with pytest.raises(ServiceError, match="busy"):
+    with pytest.raises(Unreachable, match="busy"):
         client.tell(4, cost=1, reward=1)
     assert len(sent) == len(pauses) + 1 == 4
     assert max(pauses[:2]) < 0.4

@@ -47,6 +47,8 @@ class Attempts:
             pause = self._next(float(after) if after.isdigit() else 0.0)
             if pause is not None:
                 return None, pause
+            if problem["code"] not in ("store_busy", "store_error"):
+                raise errors.Unreachable(self._address, problem.get("detail") or problem["code"])
         body = self._request.body
         raise error(problem, self._campaign, body.get("key") if isinstance(body, dict) else None)
 
