@@ -13,6 +13,7 @@ import pytest
 
 from outlay import AsyncClient, Campaign, Client
 from outlay.campaign import verify
+from outlay.campaign.settings import Amount
 from outlay.client import clients, patience
 from outlay.client.spool import Spool
 from outlay.errors import (
@@ -57,6 +58,8 @@ def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
         client.amend(many[0], cost=0.2)
         client.set_budget(12)
         client.set_requests(100)
+        log: list[tuple[str, Amount, float]] = [("small", Decimal("0.5"), True), ("large", 1.0, 0.25)]
+        assert [client.warm_start(log, "log"), client.warm_start(log, "log")] == [2, 0]
         client.add_arm("new", max_cost=Decimal("1.5"))
         client.disable_arm("new")
         client.pause()
@@ -189,17 +192,17 @@ def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> N
         client.void(pulls[2])
         conflicting = {"campaign": "spring", "pull": pulls[0].decision, "cost": "0.5", "reward": 1.0}
         assert client._spool is not None
-        client._spool.add(conflicting)
-        assert client.deliver() == 3
+        for tell in (conflicting, {**conflicting, "campaign": "gone"}, {**conflicting, "cost": "NaN"}):
+            client._spool.add(tell)
+        assert client.deliver() == 5
         assert client.deliver() == 0
         assert client.status().exact.spent == Decimal("0.6")
     assert path.read_bytes() == b""
     refused = [json.loads(line) for line in path.with_name("tells.refused").read_text().splitlines()]
-    assert [each["problem"]["code"] for each in refused] == ["conflict"]
+    assert sorted(each["problem"]["code"] for each in refused) == ["bad_request", "conflict", "no_campaign"]
 
 
-def test_what_cannot_be_repeated_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An amendment that may have arrived is not sent again by itself; a tell is, after pauses, as long as told to."""
+def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     pauses: list[float] = []
 
@@ -212,13 +215,15 @@ def test_what_cannot_be_repeated_is_not(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(time, "sleep", pauses.append)
     client = Client("http://nowhere", "spring", patience=10)
     client._http = httpx2.Client(transport=httpx2.MockTransport(lost), base_url="http://nowhere")
+    monkeypatch.setattr(time, "monotonic", lambda: sum(pauses))
+    with pytest.raises(Unreachable, match="busy"):
+        client.tell(4, cost=1, reward=1)
+    assert len(sent) == len(pauses) + 1 == 4
+    assert max(pauses[:2]) < 0.4
+    assert pauses[2] >= 7
+    sent.clear()
+    client._patience = 0
+    monkeypatch.setattr(patience, "FIRST", 100.0)
     with pytest.raises(Unreachable, match="http://nowhere cannot be reached: gone"):
         client.amend(4, cost=1)
-    assert sent == ["/v1/campaigns/spring/pulls/4/amend"]
-    monkeypatch.setattr(time, "monotonic", lambda: sum(pauses))
-    with pytest.raises(ServiceError, match="busy"):
-        client.tell(4, cost=1, reward=1)
-    assert len(pauses) == 2
-    assert pauses[0] < 0.2
-    assert pauses[1] >= 7
     client.disconnect()

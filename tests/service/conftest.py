@@ -75,8 +75,7 @@ def running(store: str, port: int = 0, **settings: Any) -> Iterator[str]:
     try:
         yield ready.get(timeout=20)
     finally:
-        app.desk.stopping.set()
-        server.should_exit = True
+        server.end()
         thread.join(20)
         assert not thread.is_alive()
 

@@ -161,7 +161,20 @@ def test_what_the_dashboard_draws(client: TestClient) -> None:
     assert [point["left"] for point in view["burn"]] == [10, 8.5]
     assert len(view["under_way"]) == 1
     assert view["events"][0]["kind"] == "asked"
+    assert view["learning"] is None  # after one pull nothing can be said
     assert view["counts"]["overrun"] == (1 if pull["reserved"] < 1.5 else 0)
+
+
+def test_what_learning_has_cost(client: TestClient) -> None:
+    new = {"name": "two", "arms": {"good": 1, "bad": 1}, "budget": 100, "policy": POLICY}
+    client.post("/v1/campaigns", json=new)
+    for _ in range(8):
+        pulls = client.post("/v1/campaigns/two/ask", json={"n": 5}).json()["pulls"]
+        tells = [{"pull": pull["pull"], "cost": 1, "reward": float(pull["arm"] == "good")} for pull in pulls]
+        client.post("/v1/campaigns/two/tell", json=tells)
+    view = client.get("/v1/campaigns/two/view").json()
+    (bad,) = [each["arm"]["pulls"] for each in view["arms"] if each["arm"]["name"] == "bad"]
+    assert view["learning"] == bad > 0
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from outlay.campaign import verify
 from outlay.cli import commands
 from outlay.errors import BadParameter, StoreError
 from outlay.service.keys.book import KeyBook
-from outlay.service.server import check
+from outlay.service.server import bound, check
 from outlay.service.settings import Settings
 from tests.service.conftest import Served
 
@@ -34,6 +34,16 @@ def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, book: 
     with pytest.raises(BadParameter, match="keys new"):
         check(settings)
     check(Settings(store=store))
+
+
+def test_a_port_that_is_taken_and_a_host_that_is_not_ours() -> None:
+    with (
+        bound("127.0.0.1", 0) as taken,
+        pytest.raises(BadParameter, match="port of serve must be one that nobody else"),
+    ):
+        bound("127.0.0.1", taken.getsockname()[1])
+    with pytest.raises(BadParameter, match="host of serve must be an address of this machine"):
+        bound("192.0.2.1", 0)
 
 
 def test_streams_waits_and_an_orderly_end(served: Served, store: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Iterator
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,8 +19,8 @@ from outlay.client import verbs
 from outlay.client.patience import Attempts
 from outlay.client.pulls import AsyncHeldPull, HeldPull
 from outlay.client.requests import Request, Requests, later, now, path_of
-from outlay.client.spool import Spool
-from outlay.errors import BadParameter, StoreBusy, StoreError, Unreachable
+from outlay.client.spool import AT_ONCE, Spool
+from outlay.errors import BadParameter, NoCampaign, ServiceError, StoreError, Unreachable
 
 OUTAGE = 5.0  # seconds for which a service that could not be reached is not tried again for a tell that may wait
 
@@ -70,7 +71,9 @@ class _Base:
             try:
                 yield from self._deliver()
                 return (yield from verbs.tell(self, pull, cost, reward))  # type: ignore[arg-type]
-            except (Unreachable, StoreBusy, StoreError):
+            except NoCampaign:
+                raise
+            except (Unreachable, StoreError):
                 self._down_until = time.monotonic() + OUTAGE
         tell = verbs.outcome("tell", pull, cost, reward)
         self._spool.add({"campaign": self.campaign, **tell})
@@ -78,17 +81,27 @@ class _Base:
         return Receipt(tell["pull"], arm, float(cost), tell["reward"], False, False, False)
 
     def _deliver(self) -> Requests[int]:
-        """Deliver what waits in the spool; return how many tells that were."""
-        done = 0
-        while self._spool is not None and (some := self._spool.some()):
+        """Deliver what waits in the spool; return how many tells that were.
+
+        What the service will never take goes to the file of those that were refused: it must not keep others waiting.
+        """
+        done, most = 0, AT_ONCE
+        while self._spool is not None and (some := self._spool.some(most)):
             campaign = some[0]["campaign"]
-            tells = [each for each in some if each["campaign"] == campaign]
-            if len(tells) < len(some):  # of another campaign: those before it first
-                cut = next(i for i, each in enumerate(some) if each["campaign"] != campaign)
-                tells = some[:cut]
+            tells = [*takewhile(lambda each, name=campaign: each["campaign"] == name, some)]  # type: ignore[misc]
             body = [{name: each[name] for name in ("pull", "cost", "reward")} for each in tells]
-            said = yield Request("POST", path_of(campaign, "tell"), body)
-            self._spool.delivered(tells, said["results"])
+            try:
+                results = (yield Request("POST", path_of(campaign, "tell"), body))["results"]
+            except NoCampaign:
+                results = [{"problem": {"code": "no_campaign"}}] * len(tells)
+            except ServiceError as error:
+                if error.code != "bad_request":
+                    raise
+                if len(tells) > 1:  # one of them is bad, and all were refused for it
+                    most = 1
+                    continue
+                results = [{"problem": {"code": error.code, "detail": error.detail}}]
+            self._spool.delivered(tells, results)
             done += len(tells)
         return done
 
@@ -140,7 +153,7 @@ class Client(_Base):
     set_budget, set_requests, expect = now(verbs.set_budget), now(verbs.set_requests), now(verbs.expect)
     add_arm, disable_arm, enable_arm = now(verbs.add_arm), now(verbs.disable_arm), now(verbs.enable_arm)
     pause, resume, close = now(verbs.pause), now(verbs.resume), now(verbs.close)
-    deliver = now(_Base._deliver)
+    warm_start, deliver = now(verbs.warm_start), now(_Base._deliver)
 
     def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""
@@ -191,7 +204,7 @@ class AsyncClient(_Base):
     set_budget, set_requests, expect = later(verbs.set_budget), later(verbs.set_requests), later(verbs.expect)
     add_arm, disable_arm, enable_arm = later(verbs.add_arm), later(verbs.disable_arm), later(verbs.enable_arm)
     pause, resume, close = later(verbs.pause), later(verbs.resume), later(verbs.close)
-    deliver = later(_Base._deliver)
+    warm_start, deliver = later(verbs.warm_start), later(_Base._deliver)
 
     async def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""

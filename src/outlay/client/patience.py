@@ -13,7 +13,6 @@ from outlay.client.requests import Request, encoded
 
 FIRST, LONGEST = 0.1, 10.0  # seconds of a pause, before its random part is taken
 BUSY = (502, 503, 504)
-NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 
 class Attempts:
@@ -48,15 +47,16 @@ class Attempts:
             pause = self._next(float(after) if after.isdigit() else 0.0)
             if pause is not None:
                 return None, pause
+            if problem["code"] not in ("store_busy", "store_error"):
+                raise errors.Unreachable(self._address, problem.get("detail") or problem["code"])
         body = self._request.body
         raise error(problem, self._campaign, body.get("key") if isinstance(body, dict) else None)
 
     def failed(self, cause: httpx2.TransportError) -> float:
-        """The seconds after which to try again; Unreachable where that is not safe, or has been tried for long."""
-        if self._request.again or isinstance(cause, NEVER_SENT):
-            pause = self._next(0.0)
-            if pause is not None:
-                return pause
+        """The seconds after which to try again; Unreachable where that has been tried for long."""
+        pause = self._next(0.0)
+        if pause is not None:
+            return pause
         raise errors.Unreachable(self._address, str(cause) or type(cause).__name__) from cause
 
     def _next(self, at_least: float) -> float | None:

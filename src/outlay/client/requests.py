@@ -19,13 +19,12 @@ T = TypeVar("T")
 
 
 class Request(NamedTuple):
-    """What to send. `again`: it may be sent again where nobody knows whether it arrived."""
+    """What to send. Every verb of a campaign changes nothing the second time, so it may be sent again."""
 
     method: str
     path: str
     body: Any = None
     query: dict[str, Any] | None = None
-    again: bool = True
     seconds: float = 0.0  # that the service was asked to wait before it answers
 
 

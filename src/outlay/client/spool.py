@@ -40,9 +40,9 @@ class Spool:
             self._flush()
             self._waiting.append(tell)
 
-    def some(self) -> list[dict[str, Any]]:
+    def some(self, most: int) -> list[dict[str, Any]]:
         """The first tells that wait."""
-        return self._waiting[:AT_ONCE]
+        return self._waiting[:most]
 
     def delivered(self, tells: list[dict[str, Any]], results: list[dict[str, Any]]) -> None:
         """These were told, or refused for good; what was refused is kept for people to look at."""

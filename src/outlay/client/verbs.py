@@ -18,6 +18,7 @@ from outlay.errors import NotNow
 
 LOOK = 25.0  # seconds that one request waits for a pull; then another does
 PAGE = 1000
+SAMPLES = 5000  # of a warm start in one request
 
 
 def ask(
@@ -105,7 +106,7 @@ def amend(
     """Correct what was told, on the record; as `Campaign.amend`."""
     body = {"cost": money(cost), "reward": None if reward is None else float(reward), "reason": reason}
     path = client.path("pulls", number_of("amend", pull), "amend")
-    said = yield Request("POST", path, body, again=False)
+    said = yield Request("POST", path, body)
     return answers.receipt(said)
 
 
@@ -171,7 +172,19 @@ def expect(client: Caller, requests: int) -> Requests[None]:
 
 def add_arm(client: Caller, name: str, max_cost: Amount | None = None, cost: float | None = None) -> Requests[None]:
     """Add another arm; as `Campaign.add_arm`."""
-    yield Request("POST", client.path("arms"), {"name": name, "max_cost": money(max_cost), "cost": cost}, again=False)
+    yield Request("POST", client.path("arms"), {"name": name, "max_cost": money(max_cost), "cost": cost})
+
+
+def warm_start(client: Caller, samples: Iterable[tuple[str, Amount, float]], key: str | None = None) -> Requests[int]:
+    """Let the policy learn from samples made elsewhere; as `Campaign.warm_start`. Return how many were learned."""
+    rows = [(arm, money(cost), float(reward)) for arm, cost, reward in samples]
+    key = key or uuid.uuid4().hex
+    learned = 0
+    for start in range(0, len(rows), SAMPLES):
+        name = key if start == 0 else f"{key}/{start}"  # a part of a log is learned once, too
+        said = yield Request("POST", client.path("warm"), {"samples": rows[start : start + SAMPLES], "key": name})
+        learned += said["samples"]
+    return learned
 
 
 def disable_arm(client: Caller, name: str) -> Requests[None]:

@@ -25,6 +25,7 @@ SAFETY = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+ALWAYS = ("/healthz", "/readyz")  # that whoever watches the service hears of, however much there is to do
 UNCACHED = (b"cache-control", b"no-store")
 
 # Of requests that bring none: a random beginning, and a number.
@@ -81,7 +82,7 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in SAFE and origin.decode("latin-1").partition("://")[2] != host:
             raise Refused("bad_origin")
-        if self._active > self._settings.most_active and not scope["path"].endswith("z"):  # of /healthz and /readyz
+        if self._active > self._settings.most_active and scope["path"] not in ALWAYS:
             raise Refused("busy", retry_after=1.0)
 
     async def _refuse(self, scope: Scope, send: Send, error: Exception) -> None:

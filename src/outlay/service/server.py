@@ -1,6 +1,9 @@
 """`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
 
+import asyncio
+import errno
 import logging
+import socket
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -26,12 +29,11 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
     Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
     """
     check(settings)
+    listening = bound(settings.host, settings.port)
     logs.set_up()
     app = Application(settings)
     config = uvicorn.Config(
         app,
-        host=settings.host,
-        port=settings.port,
         access_log=False,
         proxy_headers=settings.proxy is not None,
         forwarded_allow_ips=settings.proxy,
@@ -48,7 +50,7 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
         timer = threading.Timer(seconds, server.end)
         timer.daemon = True
         timer.start()
-    server.run()
+    server.run(sockets=[listening])
 
 
 def check(settings: Settings) -> None:
@@ -66,6 +68,22 @@ def check(settings: Settings) -> None:
             raise BadParameter("serve", "host", allowed, settings.host)
 
 
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there; BadParameter where that cannot be.
+
+    >>> bound("127.0.0.1", 0).close()
+    """
+    plain = host.strip("[]")
+    try:
+        return socket.create_server((plain, port), family=socket.AF_INET6 if ":" in plain else socket.AF_INET)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise BadParameter("serve", "port", "one that nobody else listens on", port) from None
+        if error.errno == errno.EACCES:
+            raise BadParameter("serve", "port", "one that this user may listen on", port) from None
+        raise BadParameter("serve", "host", "an address of this machine", host) from None
+
+
 class Server(uvicorn.Server):
     """uvicorn, which tells the application at once that it is to stop, so that streams and waits end."""
 
@@ -73,9 +91,10 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._app, self._ready = app, ready
 
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say where."""
-        await super().startup(sockets)  # type: ignore[arg-type]
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
         if self.started and self._ready is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
@@ -88,5 +107,5 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal has come."""
         _log.info("stopping: requests under way are finished")
-        self._app.desk.stopping.set()
+        self._loop.call_soon_threadsafe(self._app.desk.stopping.set)  # we may be in the middle of anything
         super().handle_exit(sig, frame)

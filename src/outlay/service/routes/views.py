@@ -7,6 +7,7 @@ from datetime import datetime
 
 import msgspec
 
+from outlay.campaign.answers.replies import Status
 from outlay.campaign.answers.watching import Interval, View
 from outlay.service.call import Call
 from outlay.service.forecast import Forecast, forecast
@@ -19,6 +20,7 @@ from outlay.service.wire import records
 
 table = Table()
 MOST_POINTS = 240  # of a curve
+FEW = 10  # pulls, below which an arm's rate says little
 MOST_ARMS = 60  # that are shown: those with most pulls
 
 
@@ -48,6 +50,7 @@ class CampaignView(msgspec.Struct):
     under_way: list[a.PullStatus]
     events: list[a.Event]
     counts: dict[str, int]
+    learning: float | None  # what would have been earned more with the arm that seems best now; null if that is unclear
 
 
 @table.route("GET", CAMPAIGN + "/view", "read")
@@ -92,7 +95,19 @@ def _view(found: View, counts: dict[str, int]) -> CampaignView:
         [records.pull_status(pull) for pull in found.under_way],
         [records.event(entry) for entry in reversed(found.last)],
         counts,
+        _learning(status),
     )
+
+
+def _learning(status: Status) -> float | None:
+    """What choosing among the arms has cost so far, in reward: against all the money at the best rate known now.
+
+    Where requests are limited, the best mix is no single arm, and nothing is said.
+    """
+    rates = [arm.rate for arm in status.arms if arm.rate is not None and arm.pulls >= FEW]
+    if status.requests is not None or status.expected is not None or not rates:
+        return None
+    return max(0.0, max(rates) * status.spent - status.reward)
 
 
 def _ends(interval: Interval) -> tuple[float | None, float | None]:

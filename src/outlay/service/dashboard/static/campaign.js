@@ -27,11 +27,12 @@ function render(parts, view) {
   redraw(parts.body, money(view), charts(view), arms(view), underWay(view), events(view));
 }
 
-function money({ campaign, counts, forecast }) {
+function money({ campaign, counts, forecast, learning }) {
   const numbers = [["Spent", short(campaign.spent)], ["Set aside", short(campaign.reserved)], ["Left", short(campaign.left)],
     ["Budget", short(campaign.budget)], ["Reward", short(campaign.reward)], ["Pulls", short(campaign.pulls)],
     ["Under way", short(campaign.in_flight)], ["Policy", campaign.policy]];
   if (campaign.requests !== null) numbers.push(["Requests used", `${short(campaign.used)} of ${short(campaign.requests)}`]);
+  if (learning !== null) numbers.push(["Learning cost, in reward", short(learning)]);
   if (forecast) numbers.push(["Spent by, about", clock(forecast.at)]);
   const unusual = Object.entries(COUNTS).filter(([key]) => counts[key]).map(([key, word]) => `${short(counts[key])} ${word}`);
   return make("section", { class: "card", "aria-label": "Money" }, budgetBar(campaign), make("p", {}),

@@ -1,0 +1,82 @@
+"""kill -9 of the server under load, again and again: what was acknowledged is there once, and the budget is exact."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from decimal import Decimal
+
+import pytest
+
+from outlay import Campaign, Client
+from outlay.campaign import verify
+from outlay.client import patience
+from outlay.errors import OutlayError
+from tests.service.conftest import POLICY
+
+WORKERS = 8
+MAIN = "from outlay.cli import main; main()"
+
+
+def started(store: str, port: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", MAIN, "serve", "--store", store, "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("outlay serves")
+    return process
+
+
+def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
+    """Have workers ask and tell while the server is killed so many times; how many tells were acknowledged."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    stop = threading.Event()
+    told: list[int] = []
+    wrong: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with Client(f"http://127.0.0.1:{port}", "killed", patience=60) as client:
+                while not stop.is_set():
+                    pull = client.ask()
+                    client.tell(pull, cost=Decimal("0.001"), reward=1)
+                    told.append(pull.decision)
+        except OutlayError as error:
+            wrong.append(error)
+
+    server = started(store, port)
+    workers = [threading.Thread(target=work) for _ in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    for _ in range(kills):
+        enough = len(told) + 3 * WORKERS
+        while len(told) < enough and not wrong:
+            time.sleep(0.01)
+        os.kill(server.pid, signal.SIGKILL)
+        server.communicate()
+        server = started(store, port)
+    stop.set()
+    for worker in workers:
+        worker.join()
+    server.terminate()
+    server.communicate()
+    assert wrong == []
+    assert len(set(told)) == len(told)
+    with Campaign.open(store, "killed") as campaign:
+        kept = {pull.decision for pull in campaign.pulls(standing="told")}
+        assert kept == set(told)  # every tell is repeated until it is acknowledged
+        assert campaign.pulls(standing="open").listed() == []  # and no ask was made twice
+        return len(told), campaign.status().exact.spent
+
+
+@pytest.mark.soak
+def test_a_hundred_kills_lose_nothing(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "LONGEST", 0.5)
+    with Campaign(["a", "b"], 1000, POLICY, store=store, name="killed", reservation=0.001, first_pulls=None):
+        pass
+    told, spent = killed_under_load(store, int(os.environ.get("OUTLAY_KILLS", "100")))
+    assert spent == told * Decimal("0.001")
+    assert verify(store, "killed").ok
