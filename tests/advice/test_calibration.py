@@ -21,7 +21,7 @@ from outlay.advice.evidence.rates import rate_interval
 from outlay.advice.evidence.timing import edges_of, parts_of, timing_of
 
 Floats = NDArray[np.float64]
-SOAK = pytest.param(6000, 2000, marks=pytest.mark.soak)
+SOAK = pytest.param(2000, 1000, marks=pytest.mark.soak)
 BINS = 16
 
 

@@ -83,15 +83,17 @@ def rates_in(strata: Strata, sums: Floats) -> Floats:
 
 def noise_in(strata: Strata, groups: Groups, rate: float) -> float:
     """The variance of that rate, by the delta method; nan where a stratum has a single group of rows."""
-    variance = costs = 0.0
-    edges = np.searchsorted(groups.bins, np.stack([strata.firsts, strata.lasts]))
-    for first, last, weight in zip(*edges.tolist(), strata.weights.tolist(), strict=True):
-        own = groups.sums[first:last]
-        count = len(own)
-        if count < 2:
-            return math.nan
-        rows, cost, reward = own.sum(axis=0).tolist()
-        residuals = own[:, 2] - rate * own[:, 1] - own[:, 0] * ((reward - rate * cost) / rows)
-        variance += (weight / rows) ** 2 * float(residuals @ residuals) * count / (count - 1)
-        costs += weight / rows * cost
-    return variance / costs**2 if costs > 0.0 else np.nan
+    variance = 0.0
+    edges = np.searchsorted(groups.bins, np.stack([strata.firsts, strata.lasts])).T.tolist()
+    parts = [groups.sums[first:last] for first, last in edges]
+    if any(len(own) < 2 for own in parts):
+        return math.nan
+    shares = [weight / float(own[:, 0].sum()) for own, weight in zip(parts, strata.weights.tolist(), strict=True)]
+    costs = sum(share * float(own[:, 1].sum()) for own, share in zip(parts, shares, strict=True))
+    if not costs > 0.0:
+        return math.nan
+    for own, share in zip(parts, shares, strict=True):
+        residuals = own[:, 2] - rate * own[:, 1]
+        residuals = (residuals - own[:, 0] * (residuals.sum() / own[:, 0].sum())) * (share / costs)
+        variance += float(residuals @ residuals) * len(own) / (len(own) - 1)
+    return variance
