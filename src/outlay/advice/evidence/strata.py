@@ -83,17 +83,19 @@ def rates_in(strata: Strata, sums: Floats) -> Floats:
 
 def noise_in(strata: Strata, groups: Groups, rate: float) -> float:
     """The variance of that rate, by the delta method; nan where a stratum has a single group of rows."""
-    variance = 0.0
-    edges = np.searchsorted(groups.bins, np.stack([strata.firsts, strata.lasts])).T.tolist()
-    parts = [groups.sums[first:last] for first, last in edges]
-    if any(len(own) < 2 for own in parts):
+    count = len(strata.weights)
+    where = np.searchsorted(strata.firsts, groups.bins, side="right") - 1
+    used = (where >= 0) & (groups.bins < strata.lasts[where]) if count else np.zeros(len(where), bool)
+    where, own = where[used], groups.sums[used]
+    number = np.bincount(where, minlength=count)
+    if not count or number.min() < 2:
         return math.nan
-    shares = [weight / float(own[:, 0].sum()) for own, weight in zip(parts, strata.weights.tolist(), strict=True)]
-    costs = sum(share * float(own[:, 1].sum()) for own, share in zip(parts, shares, strict=True))
+    rows = np.bincount(where, own[:, 0], count)
+    share = strata.weights / rows
+    costs = float((share * np.bincount(where, own[:, 1], count)).sum())
     if not costs > 0.0:
         return math.nan
-    for own, share in zip(parts, shares, strict=True):
-        residuals = own[:, 2] - rate * own[:, 1]
-        residuals = (residuals - own[:, 0] * (residuals.sum() / own[:, 0].sum())) * (share / costs)
-        variance += float(residuals @ residuals) * len(own) / (len(own) - 1)
-    return variance
+    residuals = own[:, 2] - rate * own[:, 1]
+    residuals -= own[:, 0] * (np.bincount(where, residuals, count) / rows)[where]
+    residuals *= (share / costs)[where]
+    return float((np.bincount(where, residuals * residuals, count) * number / (number - 1)).sum())
