@@ -125,7 +125,7 @@ def test_intervals_cover_what_the_truth_brings(logs, monkeypatch):
 
     Two standard deviations of chance are allowed beside that (1 in 20 at the very ends of that range).
     """
-    monkeypatch.setattr(hull, "DRAWS", 200)
+    monkeypatch.setattr(hull, "DRAWS", 120)
     rng = np.random.default_rng(2)
     truth = hull_of(np.array(list(POINTS.values())))
     reward = 1000 * float(truth.value(np.array(0.25)))

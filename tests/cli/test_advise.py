@@ -261,3 +261,20 @@ def test_numbers_in_words():
     assert number(134.2, 2) == "134"
     assert measured(-1.0, 0.0) == "−1"
     assert measured(1.0, 1e-9) == "1 ± 1e−9"
+
+
+def test_requests_times_and_instances(ask):
+    """Each option reaches the library, and errors name the option that is wrong."""
+    frame = pd.read_csv("log.csv")
+    frame.assign(day=np.arange(900) // 3).to_json("log.jsonl", orient="records", lines=True)
+    told = ["log.jsonl", "--budget", "90", "--no-rehearsal", "--json"]
+    data = json.loads(ask(*told, "--requests", "300", "--time", "day").stdout)
+    assert data["serving"]["requests"] == 300
+    assert data["terms"]["timed"] is True
+    assert data["answer"][0].startswith("With 90 of cost for 300 requests, 0.3 for each, serve ")
+    assert failed(ask(*told, "--time", "when"), 1).endswith("name the one for the time (--time COLUMN)")
+    assert "too few instances in the column 'day'" in failed(ask(*told, "--instance", "day"), 1)
+    assert failed(ask(*told, "--requests", "0"), 2) == "outlay: requests of advise must be a whole number ≥ 1; got 0"
+    text = ask("log.jsonl", "--budget", "90", "--requests", "300", "--no-rehearsal").stdout
+    assert "campaign = outlay.Campaign([" in text
+    assert "budget=90.0, requests=300)" in text

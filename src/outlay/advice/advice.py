@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.cautions import cautions
 from outlay.advice.choice import Known, chosen, contenders
@@ -104,7 +106,8 @@ def advise(
         tallies = tally(rows, where, seed, report)
     if not any(found.belief(0).mean_cost > 0.0 for found in tallies.arms.values()):
         raise BadFile(f"no arm of {where} has a mean cost above 0: a budget would never be spent")
-    judged = judge(tallies, confidence, seed)
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of rates near 1e300: nothing can be told of them
+        judged = judge(tallies, confidence, seed)
     arms = judged.arms
     if instance is not None and judged.instances is None and len(judged.priced) > 1:
         raise BadFile(f"too few instances in the column {instance!r} of {where} have rows of every arm: leave it out")
@@ -162,7 +165,8 @@ def _by_rate(arms: list[ArmAdvice], known: Known, play: _Play, guarantee: bool) 
 def _by_mix(judged: Judged, play: _Play, requests: int) -> _Made:
     """With requests beside the budget: the hull, and Ration rehearsed on the arms that may be on it."""
     shared = judged.terms.basis == PAIRS
-    found = serve(judged.priced, judged.groups, judged.bins, shared, play.budget, requests, play.seed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = serve(judged.priced, judged.groups, judged.bins, shared, play.budget, requests, play.seed)
     if play.wanted:
         found = rehearsed(found, play.rows, play.budget, runs=play.runs, seed=play.seed, workers=play.workers)
     reason = "it shares the budget out among the requests and learns on the way which arms to mix"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE, Comparison, compare, estimates
+from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE, Comparison, compare
 from outlay.advice.evidence.drift import Course, alarms, block_means, change_of, course_of
 from outlay.advice.evidence.groups import IN_BIN, MOST, Groups, groups_of, merged_groups
 from outlay.advice.evidence.instances import Instances, correlation, instances_of
@@ -190,7 +190,6 @@ def _latest(pairs: Floats, scale: _Scale) -> Latest | None:
 
 def _terms(tallies: Tallies, ground: _Ground, compared: Comparison, parts: Sequence[Groups], seed: int) -> Terms:
     shared, instances, timing = ground.basis == PAIRS, ground.instances, ground.timing
-    pairs = estimates(ground.groups, ground.bins, shared)
     apart = ground.basis == TIMES
     return Terms(
         basis=ground.basis,
@@ -204,7 +203,7 @@ def _terms(tallies: Tallies, ground: _Ground, compared: Comparison, parts: Seque
         instances=0 if instances is None else instances.shared,
         all_instances=0 if instances is None else instances.total,
         correlation=correlation(ground.groups, compared.best) if shared else None,
-        merit=merit_of(ground.groups, ground.bins, pairs, parts, shared=shared, seed=seed),
+        merit=merit_of(ground.groups, ground.bins, compared.pairs, parts, shared=shared, seed=seed),
     )
 
 

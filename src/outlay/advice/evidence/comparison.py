@@ -39,6 +39,14 @@ class Versus(NamedTuple):
     rows: int  # of the arm that this rests on, estimated where not all were kept
 
 
+class Pairs(NamedTuple):
+    """Estimates for pairs of arms, [i, j]: of arm i, where it is compared with j; nan where it cannot be."""
+
+    strata: dict[tuple[int, int], Strata]  # for i ≤ j
+    rates: Floats
+    errors: Floats  # standard errors of the differences, symmetric
+
+
 class Comparison(NamedTuple):
     """All arms, compared on equal terms."""
 
@@ -47,14 +55,7 @@ class Comparison(NamedTuple):
     below: Truths  # [i, j] whether arm i is below arm j beyond chance; the best arm is so in at most 5 % of logs
     versus: list[Versus | None]  # each arm against the best one; None for that one, and where the log cannot tell
     unseen: int  # pairs of arms that were never used at the same time
-
-
-class Pairs(NamedTuple):
-    """Estimates for pairs of arms, [i, j]: of arm i, where it is compared with j; nan where it cannot be."""
-
-    strata: dict[tuple[int, int], Strata]  # for i ≤ j
-    rates: Floats
-    errors: Floats  # standard errors of the differences, symmetric
+    pairs: Pairs
 
 
 def compare(
@@ -97,7 +98,7 @@ def compare(
         chance = noise.tail(float(judged[arm, best]) / wider)
         versus.append(Versus(own, own - noise.high * error, own - noise.low * error, chance, rows))
     unseen = sum(not len(strata.weights) for strata in pairs.strata.values())
-    return Comparison(basis, best, below, versus, unseen)
+    return Comparison(basis, best, below, versus, unseen, pairs)
 
 
 class _Noise(NamedTuple):
@@ -130,8 +131,14 @@ def _noise(stars: Floats | None, arm: int, best: int, level: float, arms: int) -
 
 
 def estimates(groups: Sequence[Groups], bins: int = 1, shared: bool = False) -> Pairs:
-    """Rates on common weights, and the standard errors of their differences."""
+    """Rates on common weights, and the standard errors of their differences.
+
+    At equal times many arms are compared only with those of the highest rates: pairs take their time.
+    """
     count = len(groups)
+    totals = [own.sums.sum(axis=0) for own in groups]
+    ranked = np.argsort([-reward / cost if cost > 0.0 else math.inf for _, cost, reward in totals], kind="stable")
+    rivals = set(ranked[:MANY].tolist())
     rows = [np.bincount(own.bins, own.sums[:, 0], bins).tolist() for own in groups]
     sums = [running(own, bins, np.ones((1, len(own.sums)))) for own in groups]
     strata: dict[tuple[int, int], Strata] = {}
@@ -140,10 +147,11 @@ def estimates(groups: Sequence[Groups], bins: int = 1, shared: bool = False) -> 
         for other in range(one, count):
             if bins == 1 and other > one:  # all rows: the same for every pair
                 strata[one, other] = strata[one, one]
-                rates[one, other], noise[one, other] = rates[one, one], noise[one, one]
+                continue
+            if bins > 1 and one not in rivals and other not in rivals:
                 continue
             found = strata[one, other] = strata_of(rows[one], rows[other])
-            for mine, its in ((one, other), (other, one)):
+            for mine, its in {(one, other), (other, one)}:
                 rates[mine, its] = rates_in(found, sums[mine])[0]
                 noise[mine, its] = noise_in(found, groups[mine], float(rates[mine, its]))
     if bins == 1:

@@ -33,9 +33,9 @@ def merit_of(
 
     `parts` are the rows of each arm by the eighths of the log, none where there is no order of time.
     """
-    later = [good for cut in range(1, PARTS) if parts and (good := _later(parts, cut, bins > 1)) is not None]
     if len(groups) < 2 or len(groups) > MANY:
-        return Merit(None, None, 0, sum(later), len(later))
+        return Merit(None, None, 0, 0, 0)
+    later = [good for cut in range(1, PARTS) if parts and (good := _later(parts, cut, bins > 1)) is not None]
     rng = np.random.default_rng(seed)
     same = _halves(len(groups[0].sums), rng)
     halves = [same if shared else _halves(len(own.sums), rng) for own in groups]

@@ -83,15 +83,19 @@ def rates_in(strata: Strata, sums: Floats) -> Floats:
 
 def noise_in(strata: Strata, groups: Groups, rate: float) -> float:
     """The variance of that rate, by the delta method; nan where a stratum has a single group of rows."""
-    variance = costs = 0.0
-    edges = np.searchsorted(groups.bins, np.stack([strata.firsts, strata.lasts]))
-    for first, last, weight in zip(*edges.tolist(), strata.weights.tolist(), strict=True):
-        own = groups.sums[first:last]
-        count = len(own)
-        if count < 2:
-            return math.nan
-        rows, cost, reward = own.sum(axis=0).tolist()
-        residuals = own[:, 2] - rate * own[:, 1] - own[:, 0] * ((reward - rate * cost) / rows)
-        variance += (weight / rows) ** 2 * float(residuals @ residuals) * count / (count - 1)
-        costs += weight / rows * cost
-    return variance / costs**2 if costs > 0.0 else np.nan
+    count = len(strata.weights)
+    where = np.searchsorted(strata.firsts, groups.bins, side="right") - 1
+    used = (where >= 0) & (groups.bins < strata.lasts[where]) if count else np.zeros(len(where), bool)
+    where, own = where[used], groups.sums[used]
+    number = np.bincount(where, minlength=count)
+    if not count or number.min() < 2:
+        return math.nan
+    rows = np.bincount(where, own[:, 0], count)
+    share = strata.weights / rows
+    costs = float((share * np.bincount(where, own[:, 1], count)).sum())
+    if not costs > 0.0:
+        return math.nan
+    residuals = own[:, 2] - rate * own[:, 1]
+    residuals -= own[:, 0] * (np.bincount(where, residuals, count) / rows)[where]
+    residuals *= (share / costs)[where]
+    return float((np.bincount(where, residuals * residuals, count) * number / (number - 1)).sum())

@@ -21,9 +21,9 @@ def hull_figure(advice: Findings, serving: Serving, width: Width = "page") -> Fi
     frame(axes, sheet, TITLE, f"{advice.cost_name} per request", f"{advice.reward_name} per request")
     axes.fill_between(curve.budgets, curve.low, curve.high, color=PALETTE[0], alpha=0.18, linewidth=0.0)
     axes.plot(curve.budgets, curve.rewards, color=PALETTE[0], linewidth=sheet.line)
-    right, top = curve.budgets[-1], 1.08 * max([*curve.high, *(arm.reward for arm in serving.arms)])
+    right, top = curve.budgets[-1], 1.08 * max([0.0, *curve.high, *(arm.reward for arm in serving.arms)])
     set_scale(axes.xaxis, "linear", 0.0, right, ticks=4 if sheet.narrow else 6)
-    set_scale(axes.yaxis, "linear", min(0.0, *(arm.reward for arm in serving.arms)), top)
+    set_scale(axes.yaxis, "linear", min(0.0, *(arm.reward for arm in serving.arms)), top or 1.0)
     c = serving.mix.budget / serving.requests
     axes.axvline(c, color=INK, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
     axes.annotate(
