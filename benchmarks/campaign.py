@@ -104,15 +104,15 @@ def opened(store: str | None, name: str = "default", policy: Any = None) -> Iter
         yield campaign
 
 
-def pace(store: str, callers: str, source: Path, policy: str) -> dict[str, float]:
+def pace(store: str, callers: str, source: Path, policy: str, start: str) -> dict[str, float]:
     """What one measurement in a process of its own gives, with the outlay whose `src` folder this is."""
-    command = [sys.executable, "-m", "benchmarks.campaign_worker", store, callers, policy]
+    command = [sys.executable, "-m", "benchmarks.campaign_worker", store, callers, policy, start]
     environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{Path.cwd()}"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def speeds(folder: Path, console: Console, before: Path | None, policy: str, turns: int) -> None:
+def speeds(folder: Path, console: Console, before: Path | None, policy: str, turns: int, start: str) -> None:
     """Pairs per second everywhere and the processor time of each; with `before`, next to another version, by turns."""
     sources = [Path(outlay.__file__).parents[1], *([before] if before else [])]
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
@@ -122,7 +122,8 @@ def speeds(folder: Path, console: Console, before: Path | None, policy: str, tur
 
     def row(where: str, callers: str, new: Callable[[str], str]) -> None:
         got = [
-            [pace(new(f"{where.lower()}{next(stores)}"), callers, src, policy) for src in sources] for _ in range(turns)
+            [pace(new(f"{where.lower()}{next(stores)}"), callers, src, policy, start) for src in sources]
+            for _ in range(turns)
         ]
         cells: list[str] = []
         for column in zip(*got, strict=True):
@@ -252,13 +253,14 @@ def main() -> None:
     options.add_argument("--only", choices=("speeds", "optuna", "growth", "choices"))
     options.add_argument("--before", type=Path, help="the src folder of another version, to compare the speeds with")
     options.add_argument("--policy", default="Frugal", help="of the campaigns whose speed is measured")
+    options.add_argument("--cold", action="store_true", help="measure campaigns that have just been opened")
     options.add_argument("--turns", type=int, default=TURNS, help="of each speed")
     given = options.parse_args()
     console = Console(width=120, highlight=False)
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as name:
         folder = Path(name)
         if given.only in (None, "speeds"):
-            speeds(folder, console, given.before, given.policy, given.turns)
+            speeds(folder, console, given.before, given.policy, given.turns, "cold" if given.cold else "warm")
         if given.only in (None, "optuna"):
             try:
                 next_to_optuna(folder, console)

@@ -1,8 +1,9 @@
 """One measurement of a campaign's pace in a process of its own, which may run another version of outlay.
 
-`python -m benchmarks.campaign_worker STORE CALLERS POLICY` prints, as JSON, pairs of ask and tell per second and the
+`python -m benchmarks.campaign_worker STORE CALLERS POLICY warm` prints, as JSON, pairs of ask and tell per second and the
 processor time of each in microseconds, servers aside, of a campaign that has run for a while. CALLERS: "64 threads",
-"64 tasks", "batches of 200", "16 campaigns × 4 threads", "8 processes"; STORE: an address, or "memory".
+"64 tasks", "batches of 200", "16 campaigns × 4 threads", "8 processes"; STORE: an address, or "memory"; "cold" instead
+of "warm": of one that has just been opened.
 """
 
 import asyncio
@@ -125,7 +126,7 @@ def by_processes(store: str, policy: str, callers: int) -> list[int]:
     return list(made[:])
 
 
-def measured(store: str | None, callers: str, policy: str) -> dict[str, float]:
+def measured(store: str | None, callers: str, policy: str, cold: bool) -> dict[str, float]:
     """Pairs per second, their processor time, and the share that the least lucky got of an equal one."""
     numbers = [int(number) for number in re.findall(r"\d+", callers)]
     if "processes" in callers:
@@ -133,7 +134,7 @@ def measured(store: str | None, callers: str, policy: str) -> dict[str, float]:
         return {"rate": sum(made) / SECONDS, "least": min(made) * len(made) / sum(made)}
     count, many = numbers if "campaigns" in callers else (1, numbers[0])
     campaigns = [Campaign(ARMS, BUDGET, policy, store=store, name=f"{callers} {i}") for i in range(count)]
-    for campaign in campaigns:
+    for campaign in campaigns if not cold else ():
         warm_up(campaign)
     used, start = time.process_time(), time.perf_counter()
     if "tasks" in callers:
@@ -152,5 +153,5 @@ def measured(store: str | None, callers: str, policy: str) -> dict[str, float]:
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    address, who, by = sys.argv[1:]
-    print(json.dumps(measured(None if address == "memory" else address, who, by)))
+    address, who, by, start = sys.argv[1:]
+    print(json.dumps(measured(None if address == "memory" else address, who, by, start == "cold")))

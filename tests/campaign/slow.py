@@ -30,7 +30,9 @@ class Twin:
         self.excused = 0  # by how much the cap may be crossed: costs that nobody could foresee
 
     def served(self) -> int:
-        return len([d for d in self.decisions.values() if d["standing"] in ("told", "expired")])
+        """Of old formats, a pull that was voided and then told is none."""
+        ended = [d for d in self.decisions.values() if d["standing"] in ("told", "expired")]
+        return len([d for d in ended if self.terms.format > 2 or not d.get("voided")])
 
     def all_served(self) -> bool:
         return self.requests is not None and self.served() >= self.requests
@@ -164,6 +166,7 @@ class Twin:
         if decision["overrun"] or self.terms.mode != "hard":
             released = decision["standing"] == "expired" and decision["cost"] is None
             self.excused += max(0, command.cost - (0 if released else held))
+        decision["voided"] = decision["standing"] == "voided"
         decision["standing"], decision["told"] = "told", said
         self.arms[decision["arm"]]["untold"] = 0
         self._wrote(now)

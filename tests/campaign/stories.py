@@ -116,15 +116,16 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
         "format": draw(st.sampled_from([1, 2, 3, 3, 3])),
     }
     drawn["first_pulls"] = None if drawn["format"] == 1 else draw(st.sampled_from([None, 1, 1, 2]))
+    drawn |= fixed
     arms = tuple(
         ArmTerms(f"a{i}", most)
         for i, most in enumerate(draw(st.lists(st.sampled_from(MAX_COSTS), min_size=1, max_size=3)))
     )
     budget, of_unknown = draw(BUDGETS), drawn["reservation"] or 0
-    if mode == "hard" and drawn["format"] > 2:  # so that some arm fits
+    if drawn["mode"] == "hard" and drawn["format"] > 2:  # so that some arm fits
         budget = max(budget, min(of_unknown if arm.max_cost is None else arm.max_cost for arm in arms))
     requests = None if drawn["format"] < 3 else draw(st.sampled_from([None, None, 1, 3, 8]))
-    return c.Open("story", arms, budget, Terms(unit="1", version="story", **(drawn | fixed)), requests)
+    return c.Open("story", arms, budget, Terms(unit="1", version="story", **drawn), requests)
 
 
 # What someone who writes a ledger by hand might put in place of what was agreed.
