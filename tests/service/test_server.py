@@ -131,7 +131,7 @@ def test_keys_from_the_command_line(tmp_path: Path) -> None:
 
 def test_the_demo_shows_a_campaign_that_moves(tmp_path: Path) -> None:
     main = "from outlay.cli import main; main()"
-    command = [sys.executable, "-c", main, "demo-service", "--port", "0", "--seconds", "8"]
+    command = [sys.executable, "-c", main, "demo-service", "--port", "0", "--seconds", "60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         address = process.stdout.readline().split()[1].partition("/#")[0]

@@ -1,5 +1,8 @@
 """`outlay serve` and `outlay migrate`: campaigns over HTTP, and a store brought to this version."""
 
+import os
+from typing import Any
+
 import click
 
 from outlay.cli.campaign.shared import example, in_store
@@ -20,8 +23,10 @@ DEFAULT = Settings()
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT.port, show_default=True, help="The port.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name of the service; repeatable.")
 @click.option("--proxy", metavar="ADDRESS", help="Of a proxy that says for whom it calls, and whether by https.")
+@click.option("--warn", "warn_at", type=float, multiple=True, help="Warn when this share of a budget is spent, as 0.8.")
+@click.option("--webhook", envvar="OUTLAY_WEBHOOK", metavar="URL", help="Where warnings go, signed; else only the log.")
 @click.option("--log-all", is_flag=True, help="Log every request, not only those that fail or change something.")
-def serve(store: str, host: str, port: int, hosts: tuple[str, ...], proxy: str | None, log_all: bool) -> None:
+def serve(store: str, **options: Any) -> None:
     """Serve campaigns over HTTP: an API under /v1, a dashboard at /, numbers at /metrics.
 
     Without keys it answers programs on this machine alone; `outlay keys new` makes one. Logs are lines of JSON on
@@ -29,7 +34,7 @@ def serve(store: str, host: str, port: int, hosts: tuple[str, ...], proxy: str |
     """
     from outlay.service import serve
 
-    settings = Settings(store=store, host=host, port=port, hosts=hosts, proxy=proxy, log_all=log_all)
+    settings = Settings(store=store, webhook_secret=os.environ.get("OUTLAY_WEBHOOK_SECRET", ""), **options)
     serve(settings, lambda address: click.echo(f"outlay serves {address}"))
 
 

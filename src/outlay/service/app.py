@@ -1,5 +1,6 @@
 """The service as an application of ASGI: routes, keys and campaigns, put together."""
 
+import asyncio
 import json
 
 from starlette.types import Receive, Scope, Send
@@ -14,6 +15,7 @@ from outlay.service.openapi import document
 from outlay.service.paths import Paths
 from outlay.service.routes import ROUTES
 from outlay.service.settings import Settings
+from outlay.service.warner import Warner
 
 
 def application(settings: Settings) -> "Application":
@@ -50,8 +52,11 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         """Begin and end, as the server says."""
         await receive()
+        warning = asyncio.ensure_future(Warner(self.desk).run())
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        self.desk.stopping.set()
+        await warning
         await self.desk.close()
         self.ring.close()
         await send({"type": "lifespan.shutdown.complete"})

@@ -11,6 +11,7 @@ from types import FrameType
 import uvicorn
 
 from outlay.campaign.stores.db.database import is_older
+from outlay.checks import real
 from outlay.errors import BadParameter, StoreError
 from outlay.service import logs
 from outlay.service.app import Application
@@ -55,6 +56,7 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
 
 def check(settings: Settings) -> None:
     """Refuse to start where that would be dangerous, or change what is kept."""
+    _check_warnings(settings)
     if is_older(settings.store, "serve"):
         raise StoreError("an older version made this store: stop all who use it, back it up, then `outlay migrate`")
     if not settings.on_loopback:
@@ -66,6 +68,20 @@ def check(settings: Settings) -> None:
         if not usable:
             allowed = "127.0.0.1 or localhost, until `outlay keys new` has made a key"
             raise BadParameter("serve", "host", allowed, settings.host)
+
+
+def _check_warnings(settings: Settings) -> None:
+    for level in settings.warn_at:
+        real("serve", "warn", level, at_least=0, at_most=1)
+    if settings.webhook is None:
+        return
+    if not settings.webhook.startswith(("http://", "https://")):
+        raise BadParameter("serve", "webhook", "http:// or https://…", settings.webhook)
+    if not settings.warn_at:
+        raise BadParameter("serve", "warn", "given with a webhook", settings.warn_at)
+    if not settings.webhook_secret:
+        allowed = "signed: set OUTLAY_WEBHOOK_SECRET in the environment"
+        raise BadParameter("serve", "webhook", allowed, settings.webhook)
 
 
 def bound(host: str, port: int) -> socket.socket:

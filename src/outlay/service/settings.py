@@ -18,6 +18,9 @@ class Settings(NamedTuple):
         most_active: requests that may be under way; more are refused, with 503.
         most_streams: event streams that may be open.
         proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
+        warn_at: shares of a budget, as 0.8: a warning is made when so much is spent.
+        webhook: where warnings are sent, beside the log; None for nowhere.
+        webhook_secret: what they are signed with.
         log_all: log every request, not only those that fail or change something.
     """
 
@@ -29,6 +32,9 @@ class Settings(NamedTuple):
     most_active: int = 2000
     most_streams: int = 100
     proxy: str | None = None
+    warn_at: tuple[float, ...] = ()
+    webhook: str | None = None
+    webhook_secret: str = ""
     log_all: bool = False
 
     @property

@@ -57,7 +57,7 @@ function arms({ campaign, arms: found, other_arms: others }) {
     isAdmin() ? toggle(campaign.name, each.arm) : each.arm.enabled ? "in use" : "disabled",
   ]);
   const heads = [["Arm", "name"], ["Pulls", "number"], ["Spent", "number"], ["Share of spending", "small wide"], ["Reward", "number wide"],
-    ["Rate", "number"], ["Rate and its 95 % interval", "small"], ["Interval", "number wide"], ["", ""]];
+    ["Rate", "number"], ["Rate and its 95 % interval", "small"], ["Interval", "number wide"], ["Use", ""]];
   const title = others ? `The ${found.length} arms with most pulls, of ${found.length + others}` : `${found.length} arms, by pulls`;
   return make("section", { class: "card" }, make("h2", {}, "Arms"), table("arms", title, heads, rows));
 }

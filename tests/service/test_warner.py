@@ -1,0 +1,104 @@
+"""Warnings before a budget is spent: once for each level and budget, signed, sent again until they are received."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from click.testing import CliRunner
+
+from outlay.cli import commands
+from outlay.service import warner
+from outlay.service.warner import signature
+from tests.service.conftest import calling
+
+SPRING = "/v1/campaigns/spring"
+
+
+class Receiver:
+    """A webhook that fails at first."""
+
+    def __init__(self, failures: int) -> None:
+        self.received: list[tuple[str, dict[str, object]]] = []
+        self.arrived = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                at = self.headers["x-outlay-time"]
+                assert self.headers["x-outlay-signature"] == signature("hush", at, body)
+                outer.received.append((self.headers["x-outlay-warning"], json.loads(body)))
+                self.send_response(500 if len(outer.received) <= failures else 204)
+                self.end_headers()
+                outer.arrived.set()
+
+            def log_message(self, *args: object) -> None:
+                return
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}/hook"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def wait(self, number: int) -> None:
+        """Until so many were received."""
+        while len(self.received) < number:
+            self.arrived.clear()
+            if len(self.received) < number:
+                assert self.arrived.wait(20)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver(failures=1)
+    yield receiver
+    receiver.server.shutdown()
+    receiver.thread.join()
+    receiver.server.server_close()
+
+
+def test_each_level_of_each_budget_is_warned_of_once(
+    store: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warner, "EVERY", 0.05)
+    monkeypatch.setattr(warner, "FIRST", 0.05)
+    settings = {"warn_at": (0.5, 0.9), "webhook": receiver.address, "webhook_secret": "hush"}
+    with calling(store, **settings) as client:
+
+        def spend(cost: float) -> None:
+            pull = client.post(f"{SPRING}/ask", json={}).json()["pulls"][0]["pull"]
+            client.post(f"{SPRING}/tell", json={"pull": pull, "cost": cost, "reward": 1})
+
+        spend(4.9)
+        spend(0.1)
+        receiver.wait(2)
+        (first, said), (again, _) = receiver.received
+        assert first == again == said["warning"]
+        assert (said["campaign"], said["level"]) == ("spring", 0.5)
+        assert said["exact"] == {"budget": "10", "spent": "5", "reserved": "0", "left": "5"}
+        client.post(f"{SPRING}/budget", json={"budget": 8})
+        receiver.wait(3)
+        assert receiver.received[2][0] != first
+        spend(2.5)
+        receiver.wait(4)
+        assert [each["level"] for _, each in receiver.received] == [0.5, 0.5, 0.5, 0.9]
+    with calling(store, **settings):  # after a restart it is said again, under the same names
+        receiver.wait(6)
+    assert {name for name, _ in receiver.received[4:6]} == {name for name, _ in receiver.received[2:4]}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--warn", "1.5"], "warn of serve must be ≥ 0 and ≤ 1"),
+        (["--warn", "0.5", "--webhook", "file:///etc/passwd"], "webhook of serve must be http:// or https://"),
+        (["--warn", "0.5", "--webhook", "http://localhost/x"], "OUTLAY_WEBHOOK_SECRET"),
+        (["--webhook", "http://localhost/x"], "warn of serve must be given"),
+    ],
+)
+def test_settings_that_make_no_sense(store: str, options: list[str], said: str) -> None:
+    done = CliRunner().invoke(commands, ["serve", "--store", store, *options], env={"OUTLAY_WEBHOOK_SECRET": None})
+    assert done.exit_code == 2
+    assert said in done.output
