@@ -1,9 +1,9 @@
 """One measurement of a campaign's pace in a process of its own, which may run another version of outlay.
 
 `python -m benchmarks.campaign_worker STORE CALLERS POLICY warm` prints, as JSON, pairs of ask and tell per second and
-the processor time of each in microseconds, servers aside, of a campaign that has run for a while. CALLERS: "64 threads",
-"64 tasks", "batches of 200", "16 campaigns × 4 threads", "8 processes"; STORE: an address, or "memory"; "cold" instead
-of "warm": of one that has just been opened.
+the processor time of each in microseconds, servers aside, of a campaign that has run for a while; with "cold", of one
+that has just been opened. CALLERS: "64 threads", "64 tasks", "batches of 200", "16 campaigns × 4 threads", "8
+processes"; STORE: an address, or "memory".
 """
 
 import asyncio
