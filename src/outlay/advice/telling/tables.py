@@ -9,19 +9,19 @@ from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.serving import Serving
 from outlay.advice.telling import serving
 from outlay.advice.telling.units import per, unit
+from outlay.columns import Column, Columns
 from outlay.numerals import ANY, measured, number, span
 from outlay.policies import RoundRobin
 from outlay.words import counted, listed
 
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod, RenderableType
+    from rich.console import RenderableType
     from rich.table import Table
 
 MOST_ROWS = 24
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
-_NAMES, _TEXT = ("arm", "policy", "mix"), ("arm", "policy", "verdict", "on the hull", "mix")
-_NAME = 20  # characters that a name may always take; longer ones are folded
+_FOLDED, _TEXT = ("arm", "policy", "mix"), ("arm", "policy", "verdict", "on the hull", "mix")
 # The columns that a narrow terminal leaves out, the first one first.
 _SPARED = (
     "corr.",
@@ -114,58 +114,41 @@ def advice_tables(advice: Findings, width: int) -> "RenderableType":
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(heading(advice), "bold")]
+    parts: list[RenderableType] = []
     if advice.serving is not None:  # the verdict is about rates: who is ruled out by rate may be part of the mix
-        parts += _serving_tables(advice.serving, width)
+        parts += [Text(heading(advice), "bold"), Text(), *_serving_tables(advice.serving, width)]
     else:
-        parts += _table(ARMS, arm_rows(advice), arm_notes(advice), width)
-    if advice.rehearsal is not None:
-        parts.append(Text(rehearsal_caption(advice.rehearsal), "bold"))
-        parts += _table(POLICIES, policy_rows(advice.rehearsal), policy_notes(advice.rehearsal), width)
+        parts.append(_table(heading(advice), ARMS, arm_rows(advice), arm_notes(advice), width))
+    if (played := advice.rehearsal) is not None:
+        parts.append(_table(rehearsal_caption(played), POLICIES, policy_rows(played), policy_notes(played), width))
     return Group(*parts, Text("What to watch out for", "bold"), _two_columns(advice.cautions))
 
 
-def _serving_tables(found: Serving, width: int) -> list["RenderableType"]:
+def _serving_tables(found: Serving, width: int) -> list[Columns]:
     """The hull, the mixes, and the rehearsal where there is one."""
-    from rich.text import Text
-
     samples = {"in samples": "in samples: in which share of bootstrap samples it is on the hull"}
-    parts: list[RenderableType] = [Text("Arms that may be part of the best mix for some budget", "bold")]
-    parts += _table(serving.ARMS, serving.arm_rows(found), samples, width)
+    hull = "Arms that may be part of the best mix for some budget"
     bring = f"What {counted(found.requests, 'request')} bring with half the budget, with it, and with twice it"
-    parts.append(Text(bring, "bold"))
-    parts += _table(serving.MIXES, serving.mix_rows(found), {"interval": "interval: 95%"}, width)
+    parts = [
+        _table(hull, serving.ARMS, serving.arm_rows(found), samples, width),
+        _table(bring, serving.MIXES, serving.mix_rows(found), {"interval": "interval: 95%"}, width),
+    ]
     if found.rehearsal:
-        parts.append(Text(serving.caption(found), "bold"))
-        parts += _table(serving.PLAYED, serving.played_rows(found), {}, width)
+        parts.append(_table(serving.caption(found), serving.PLAYED, serving.played_rows(found), {}, width))
     return parts
 
 
 def _table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Mapping[str, str], width: int
-) -> list["RenderableType"]:
-    """A table of as many columns as there is room for, the notes on them, and an empty line."""
-    from rich import box
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    room = {name: max(map(cell_len, cells)) for name, *cells in zip(headings, headings, *rows, strict=True)}
-    room = {name: min(wide, _NAME) if name in _NAMES else wide for name, wide in room.items()}
-    spared = []
-    for name in _SPARED:
-        if name in room and sum(room.values()) + 3 * len(room) + 1 > width:
-            del room[name]
-            spared.append(name)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for name, wide in room.items():
-        justify: JustifyMethod = "left" if name in _TEXT else "right"
-        table.add_column(name, justify=justify, no_wrap=name not in _NAMES, overflow="fold", min_width=wide)
-    for row in rows:
-        table.add_row(*(Text(cell) for name, cell in zip(headings, row, strict=True) if name in room))
-    words = [note for name, note in notes.items() if name in room]
-    words += [f"no room for {', '.join(spared)}"] * bool(spared)
-    return [table, *([Text("; ".join(words), "dim"), Text()] if words else [])]
+    title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Mapping[str, str], width: int
+) -> Columns:
+    """A table of as many columns as there is room for, and the notes on them."""
+    ranks = {name: len(_SPARED) - place for place, name in enumerate(_SPARED)}
+    columns = [
+        Column(name, cells, rank=ranks.get(name, 0), right=name not in _TEXT, name=name in _FOLDED)
+        for name, *cells in zip(headings, *rows, strict=True)
+    ]
+    left_out = {column.heading for column in Columns(columns).within(width)[1]}
+    return Columns(columns, title, more="; ".join(note for name, note in notes.items() if name not in left_out))
 
 
 def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
