@@ -249,9 +249,11 @@ def test_narrow_terminals(ask, played, width):
         "90.0 ± 1.0",
     ):
         assert word in text
-    assert ("corr." in text.partition("───")[0]) == (width == 160)
-    assert ("no room for corr." in " ".join(text.split())) == (width < 160)
-    assert ("tail: index" in text) == ("corr.: of" in text) == (width == 160)
+    head, said = text.partition("───")[0].split(), " ".join(text.split())
+    assert ("corr." in head) == (width == 160)
+    assert ("no room for corr." in said) == (width < 160)
+    for column, note in (("corr.", "corr.: of"), ("tail", "tail: index")):
+        assert (note in said) == (column in head), "notes are on columns that are there"
 
 
 def test_numbers_in_words():
