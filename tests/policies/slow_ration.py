@@ -207,6 +207,8 @@ class Market:
         M += self.rate * max(0.0, -min(self.costs)) if self.rate >= 0 else -self.rate * max(0.0, max(self.costs))
         M = max(0.0, M)
         own, usual = (float(np.var([r - self.rate * x for x, r in some])) for some in (pairs, everything.everything()))
+        if self.told.costs is not None:
+            own = float(np.var([r for _, r in pairs]))
         v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * M**2) / T
         if v == 0:
             return math.inf if T > 1 else -g

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.beliefs import Lead, Points, price_of
+from outlay.beliefs import Belief, Lead, Points, price_of
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
 from outlay.formulas.choose import AT_ONCE, Now, leader_of, leads
@@ -158,9 +158,17 @@ def least_in_dues(
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
-        belief = in_dues(memory.belief(arm), currency)
+        belief = in_dues(known_cost(memory, arm), currency)
         excess = -comparable(-excess_within(total, slope, steady, belief, lead, lead))
         mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
             best, least, spend = arm, excess, mine
     return best, least
+
+
+def known_cost(memory: Points, arm: int) -> Belief:
+    """What is known of an arm, with a cost that does not vary where its mean was told: only rewards are in doubt."""
+    belief = memory.belief(arm)
+    if math.isnan(memory.told[arm]):
+        return belief
+    return Belief(arm, belief.pulls, belief.mean_cost, belief.mean_reward, 0.0, belief.var_reward, 0.0)
