@@ -17,12 +17,13 @@ Report = Callable[[float], None]
 
 @contextlib.contextmanager
 def progress(
-    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float = _DELAY_SECONDS
+    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float | None = None
 ) -> Iterator[Report]:
     """Yield a function to be told how much of `total` is done.
 
     A bar is shown, or not, as `wanted` says; None means on a terminal or in a notebook only. Where it is a function,
-    there is no bar and it is told the part that is done, from 0 to 1. The bar comes after `delay` seconds.
+    there is no bar and it is told the part that is done, from 0 to 1. The bar comes after `delay` seconds,
+    by default one.
     """
     if callable(wanted):
         yield lambda done: wanted(min(done / total, 1.0))
@@ -32,7 +33,9 @@ def progress(
     if not shown:
         yield lambda _: None
         return
-    with (_in_notebook if notebook else _on_terminal)(total, words, delay) as report:
+    with (_in_notebook if notebook else _on_terminal)(
+        total, words, _DELAY_SECONDS if delay is None else delay
+    ) as report:
         yield report
 
 

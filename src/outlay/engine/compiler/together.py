@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from outlay.arms.law import AnyLaw
@@ -39,14 +40,11 @@ class Missing:
     here: bool  # whether no other process can compile it
 
     def compile(self) -> None:
-        """Compile it, unless numba refuses: who plays it will say so."""
-        from outlay.compiler.dispatch import CannotCompile
+        """Compile it, unless numba refuses, in whatever way: who plays it interprets it then, and says so."""
         from outlay.engine.compiler.dispatch import compiled
 
-        try:
+        with suppress(Exception):
             compiled(*_things(self.policy, self.arms), self.hard)
-        except CannotCompile:
-            return
 
 
 _met: set[object] = set()  # classes that have been looked at: what they need is there, or is compiled when played
