@@ -62,6 +62,7 @@ def run_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             exec(compile(block, f"{page.name}, block {number}", "exec"), space)
 
 
+@pytest.mark.soak  # four policies are compiled in another process
 def test_the_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("outlay")), "compare", "--out", str(tmp_path)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout

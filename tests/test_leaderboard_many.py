@@ -54,6 +54,7 @@ def test_families_are_what_their_names_say() -> None:
     assert problems["beta"][0].bounds() == {"cost_bound": 1.0, "reward_bound": 1.0}
 
 
+@pytest.mark.interpreted
 def test_every_run_is_on_its_own_problem_and_told_the_budget(tmp_path: Path) -> None:
     setting = SETTING._replace(runs=3)
     players = PLAYERS | {"EpsilonFirst": Contender("budget", always(EpsilonFirst(0.5)))}
@@ -102,6 +103,7 @@ def test_who_must_be_told_something_of_each_problem_does_not_play() -> None:
     assert [job.label for job in coins] == ["OmegaUCB:0.25", "Fieller"], "every problem has the same bounds"
 
 
+@pytest.mark.soak  # it plays the whole command
 def test_many_arms_have_tables_of_their_own(tmp_path: Path) -> None:
     entries = [Drawn(family, arms) for family in ("uniform", "one-good") for arms in (3, 4)]
     jobs = [job for entry in entries for job in play.jobs_of(entry, PLAYERS, SETTING._replace(runs=20))]

@@ -107,6 +107,7 @@ def test_the_same_of_every_policy_that_is_served(policy: Any) -> None:
     assert told(policy, name_arm, stories=300) > 5000
 
 
+@pytest.mark.soak  # each kind of choice is compiled
 def test_compiled_choices_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled by another process, as in a campaign; then the next campaign finds it at once."""
     policy = policies.UCBB2(1.0, 1.0)  # Thrifty takes ten times as long to compile, and `make soak` does

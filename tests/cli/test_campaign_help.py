@@ -101,6 +101,7 @@ jq() { local field=${@: -1}; sed -E 's/.*"'"${field#.}"'": "?([^",}]*).*/\1/'; }
 """
 
 
+@pytest.mark.soak  # every line of it starts a process
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_the_script_of_the_guide(tmp_path: Path) -> None:
     """A whole campaign from a shell, whose one pull costs 4 of 3, twice its maximum."""

@@ -21,6 +21,8 @@ from outlay.errors import BadParameter, InterpretedWarning, OutlayError, RunTooL
 distributed = pytest.importorskip("distributed", reason="dask is not installed: nothing of clusters is tested")
 cloudpickle = pytest.importorskip("cloudpickle")  # comes with it
 
+pytestmark = pytest.mark.soak  # workers are processes that take seconds to start; every day `test_chunks` has the rest
+
 G = catalogue.load("G")
 COINS = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
 
@@ -116,7 +118,6 @@ def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pyte
     assert client.status == "running"  # it is the caller's, and stays open
 
 
-@pytest.mark.soak  # every worker compiles it
 def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outlay.engine.backends.cluster._FEWEST_PULLS", 1.0)
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
@@ -127,7 +128,6 @@ def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeyp
     assert max(loops) == 1  # some chunks on each worker, one compilation
 
 
-@pytest.mark.soak  # another worker starts in its place
 @pytest.mark.filterwarnings("ignore::outlay.errors.InterpretedWarning")
 def test_a_killed_worker_costs_time_but_not_correctness(client: Any, tmp_path: Path) -> None:
     grave = tmp_path / "grave"
@@ -163,7 +163,6 @@ def test_mistakes_are_told_as_threads_tell_them(client: Any, name: str) -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.soak  # it waits for six workers to start
 def test_a_chunk_that_kills_every_worker_is_given_up(client: Any) -> None:
     """And what runs interpreted is said here, once."""
     given_up = r"the dask cluster gave up a chunk of runs \(KilledWorker\): see its logs; .*"
@@ -218,12 +217,10 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.soak  # three processes start
 def test_without_a_cluster_one_is_made_and_closed(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
     assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "nothing")).stdout == "equal\n"
 
 
-@pytest.mark.soak  # it waits until the workers play
 def test_ctrl_c_ends_the_workers_and_returns(fresh_python: Callable[..., CompletedProcess[str]]) -> None:
     assert fresh_python(ALONE.replace("{backend}", "dask").replace("{what}", "interrupt")).stdout == "interrupted\n"
 

@@ -70,7 +70,7 @@ PLAYERS: list[Any] = [
 ]
 
 
-EVERY_DAY = ("UCBB1", "RoundRobin")  # each is a compilation
+EVERY_DAY = ("RoundRobin",)  # each is a compilation
 
 
 @pytest.mark.parametrize(

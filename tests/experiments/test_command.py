@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 import outlay
@@ -220,6 +221,7 @@ def test_the_script_for_a_shell():
     assert "_OUTLAY_COMPLETE=zsh_source outlay" in PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.soak  # ten cells of runs of 10⁴ pulls
 def test_the_example_of_the_docs_prints_what_they_say(write, reports):
     page = PAGE.read_text(encoding="utf-8")
     example, table = (re.search(rf"^```{kind}\n(.*?)^```", page, re.S | re.M)[1] for kind in ("toml", "text"))  # type: ignore[index]

@@ -194,6 +194,7 @@ class Bare(NamedTuple):
         return -float(belief.pulls) - 0.0 * log_n
 
 
+@pytest.mark.interpreted
 def test_a_named_tuple_of_a_user_is_a_policy() -> None:
     problem = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 0.5)])
     assert wants_budget(Mine())

@@ -52,6 +52,7 @@ def measured(problem: Problem, runs: int, low: float, high: float) -> Measured:
     )
 
 
+@pytest.mark.soak  # thousands of long runs
 def test_a_policy_at_the_sharp_bound():
     """False alarms: 3e-5 at the lower end if the slope were the bound itself, 1e-5 at the upper end.
 

@@ -115,6 +115,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> First:
     return First(outputs, folder / "cache")
 
 
+@pytest.mark.soak  # processes of their own compile
 def test_parallel_first_runs_agree(first: First, fresh_python: Any) -> None:
     assert first.outputs[0] == first.outputs[1] != ""
     assert fresh_python(SMALL, OUTLAY_CACHE_DIR=str(first.cache)).stdout == first.outputs[0]  # what they left behind
@@ -133,6 +134,7 @@ def test_without_a_writable_place_it_compiles_for_itself_and_writes_nothing(firs
     assert listing() == before
 
 
+@pytest.mark.soak  # processes of their own compile
 def test_a_damaged_cache_is_replaced(tmp_path: Path, first: First, fresh_python: Any) -> None:
     cache = shutil.copytree(first.cache, tmp_path / "cache")
     damaged = list(cache.rglob("*.nb?"))

@@ -56,6 +56,7 @@ class ByHelper(NamedTuple):
 """
 
 
+@pytest.mark.soak  # it compiles twice
 def test_redefining_only_a_helper_of_a_helper_runs_the_new_code() -> None:
     space: dict[str, Any] = {}
     define(space, STEP.format(arm=0))
@@ -228,6 +229,7 @@ def test_helpers_given_to_njit_are_followed_and_left_unharmed(pulls: Callable[[A
     assert pulls(space["ByNjit"](), 0)
 
 
+@pytest.mark.soak  # it compiles twice
 def test_a_patched_constant_of_outlay_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = arms.catalogue.load("G")
     policy = policies.UCBB1(**problem.second_moments())

@@ -104,6 +104,7 @@ def test_compiled_equals_interpreted_and_never_nan(policy: Any) -> None:
         assert np.float64(one).tobytes() == np.float64(other).tobytes(), (belief, log_n)
 
 
+@pytest.mark.soak  # two compilations
 @pytest.mark.parametrize("policy", WITH_MEMORY, ids=repr)
 def test_compiled_equals_interpreted_with_a_memory(policy: Any) -> None:
     rng, score = np.random.default_rng(8), compiled(type(policy).score)
