@@ -47,10 +47,10 @@ class Desk:
         campaign = await self.campaign(name)
         return self._watched.setdefault(name, Watched(campaign))
 
-    async def all(self) -> list[Status]:
-        """How all campaigns of the store stand."""
+    async def all(self, archived: bool = False) -> list[Status]:
+        """How all campaigns of the store stand that were archived, or were not."""
         try:
-            return await asyncio.to_thread(campaigns, self.settings.store)
+            return await asyncio.to_thread(campaigns, self.settings.store, archived)
         except NoCampaign:
             return []
 
