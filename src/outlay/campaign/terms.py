@@ -84,9 +84,7 @@ def _timezone(settings: Settings) -> str:
     """The time zone of the windows; only where there are windows does another than the default make sense."""
     zone_of(OWNER, settings.timezone)
     if settings.window is None and settings.timezone != DEFAULT.timezone:
-        raise BadParameter(
-            OWNER, "timezone", "given with a window: without one no clock is looked at", settings.timezone
-        )
+        raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", settings.timezone)
     return settings.timezone
 
 

@@ -15,10 +15,8 @@ Json = dict[str, Any]
 
 def pull(said: Json) -> Pull:
     """A pull."""
-    expires = _time(said["expires"])
-    return Pull(
-        said["pull"], said["arm"], said["reserved"], expires, said["propensity"], said["standing"], said["fallback"]
-    )
+    fields = {name: value for name, value in said.items() if name in Pull._fields}
+    return Pull(decision=said["pull"], **{**fields, "expires": _time(said["expires"])})
 
 
 def receipt(said: Json) -> Receipt:

@@ -105,9 +105,9 @@ class Status(NamedTuple):
     `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
     name is pulled), "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or "closed".
     With windows, spent, reserved, left and used are those of this `window`; arms have the sums of all. `outside` is
-    what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of the `requests`, if
-    limited, those of pulls that were asked for and not voided are `used`; `expected` is how many are still to come, as
-    far as somebody said (`expect`), and `outlook` what that comes to.
+    what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where
+    floats are rounded. Of the `requests`, if limited, those of pulls that were asked for and not voided are `used`;
+    `expected` is how many are still to come, as far as somebody said (`expect`), and `outlook` what that comes to.
     """
 
     name: str

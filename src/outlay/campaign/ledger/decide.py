@@ -11,13 +11,14 @@ import msgspec
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import course
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, check_some_arm_fits, learner_of
-from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
+from outlay.campaign.ledger import roster
+from outlay.campaign.ledger.admission import Namer, check_some_arm_fits
+from outlay.campaign.ledger.agreement import check_opening
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.limits import expect, set_budget, set_requests
-from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
+from outlay.campaign.ledger.refusals import check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.ledger.windows import bounds, renewal
 from outlay.errors import CampaignConflict
@@ -56,13 +57,13 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
         case c.Expect():
             return expect(state, command)
         case c.AddArm():
-            return _add_arm(state, command, by)
+            return roster.add_arm(state, command, by)
         case c.DisableArm():
-            return _disable(state, command)
+            return roster.disable(state, command)
         case c.EnableArm():
-            return _enable(state, command)
+            return roster.enable(state, command)
         case c.Warm():
-            return _warm(state, command)
+            return roster.warm(state, command)
         case c.Pause():
             return course.pause(state)
         case c.Resume():
@@ -198,42 +199,6 @@ def _amend(state: State, command: c.Amend) -> Ruling:
     return [event, *_crossing(state, 0 if earlier or outside else more)], False
 
 
-def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
-    index = state.index(command.arm.name)
-    check_arm("add_arm", command.arm)
-    if index is not None:
-        if state.arms[index].terms == command.arm:
-            return [], None
-        there, given = state.arms[index].terms, command.arm
-        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
-        if pair[0] == pair[1]:
-            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
-        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
-    if len(state.arms) >= MOST_ARMS:
-        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
-    (by or learner_of(state)).check_wider()
-    return [e.Added(command.arm)], None
-
-
-def _disable(state: State, command: c.DisableArm) -> Ruling:
-    index = arm_index(state, "disable_arm", command.arm)
-    return [e.Disabled(index)] if state.arms[index].enabled else [], None
-
-
-def _enable(state: State, command: c.EnableArm) -> Ruling:
-    index = arm_index(state, "enable_arm", command.arm)
-    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
-
-
-def _warm(state: State, command: c.Warm) -> Ruling:
-    if command.key in state.warmed:
-        return [], 0
-    arms = {name: arm_index(state, "warm_start", name) for name in set(command.arms)}
-    for reward in command.rewards:
-        check_reward("warm_start", reward)
-    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
-
-
 def _sweep(state: State, now: int) -> Ruling:
     """What is overdue expires; then, where the window is over, the next begins."""
     window = renewal(state, now)
@@ -268,10 +233,9 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
 
     Only in hard mode is it a promise that an arm of which nothing is known needs nothing.
     """
-    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None
-    return (promised or (state.terms.mode == "hard" and not decision.fallback)) and cost > (
-        0 if decision.standing == "voided" else decision.reserved
-    )
+    capped = state.terms.mode == "hard" and not decision.fallback
+    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or capped
+    return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
 
 
 def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> bool:
@@ -288,14 +252,15 @@ def _beyond(state: State, decision: Decision) -> bool:
 
 
 def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
-    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others."""
-    past = more > state.left and not (decision.fallback or state.is_earlier(decision))
+    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others.
+
+    Of an earlier window nobody knows any more what was left of it: there, any may.
+    """
+    past = (state.is_earlier(decision) or more > state.left) and not decision.fallback
     return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
     """Exhausted, where this much more spending crosses the budget, or so many requests more are all there are."""
-    over = state.counted + more > state.budget or (
-        state.requests is not None and state.served + served >= state.requests
-    )
-    return [e.Exhausted()] if not state.ended and over else []
+    all_served = state.requests is not None and state.served + served >= state.requests
+    return [e.Exhausted()] if not state.ended and (state.counted + more > state.budget or all_served) else []

@@ -145,8 +145,8 @@ def ask(
 ) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"}. At the end it prints null and exits
-    with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
+    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"}. At the end it prints
+    null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     from outlay.errors import NotNow
 

@@ -141,9 +141,7 @@ def _window(status: Status) -> list[str]:
         end = window.end.astimezone(zone_of("status", window.timezone))
         said += [f"this {window.kind} ends {end:%Y-%m-%d %H:%M %Z}", f"{window.earlier:,.6g} spent in earlier ones"]
     if status.fallback is not None:
-        said.append(
-            f"then {cut(status.fallback, LONGEST)}, on which {status.outside:,.6g} was spent outside the budget"
-        )
+        said += [f"fallback {cut(status.fallback, LONGEST)}", f"{status.outside:,.6g} spent on it outside the budget"]
     return said
 
 
