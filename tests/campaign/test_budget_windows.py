@@ -1,4 +1,4 @@
-"""Budgets by the day, fallbacks and the archive as users meet them: in memory and in files, over the edge of a window."""
+"""Budgets by the day, fallbacks and the archive as users meet them, in memory and in files, across midnight."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -9,9 +9,8 @@ from typing import assert_never
 import msgspec
 
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger import course
+from outlay.campaign.ledger import course, roster
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger import roster
 from outlay.campaign.ledger.admission import Namer, check_some_arm_fits
 from outlay.campaign.ledger.agreement import check_opening
 from outlay.campaign.ledger.asks import Ruling, ask

@@ -4,6 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from outlay._version import __version__
+from outlay.campaign.stores.writing.shared import queue_depth
 from outlay.service.call import Call
 from outlay.service.keys.ring import ANYBODY
 from outlay.service.sessions import cookie, csrf_of
@@ -44,8 +45,10 @@ async def ready(call: Call) -> a.Health:
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(call: Call) -> Response:
     """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
-    seen = [status for status in await call.desk.all() if call.key.sees(status.name)]
-    return Response(call.scope["outlay.app"].metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
+    desk = call.desk
+    seen = [status for status in await desk.all() if call.key.sees(status.name)]
+    text = call.scope["outlay.app"].metrics.text(seen, queue_depth(desk.settings.store), desk.streams)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @table.route("GET", "/v1/openapi.json", None)
