@@ -10,7 +10,8 @@ from outlay.service.keys.ring import ANYBODY
 from outlay.service.sessions import cookie, csrf_of
 from outlay.service.table import Table
 from outlay.service.wire import answers as a
-from outlay.service.wire.requests import Body
+from outlay.service.wire import records
+from outlay.service.wire.requests import ActsWanted, Body
 
 table = Table()
 
@@ -49,6 +50,14 @@ async def metrics(call: Call) -> Response:
     seen = [status for status in await desk.all() if call.key.sees(status.name)]
     text = call.scope["outlay.app"].metrics.text(seen, queue_depth(desk.settings.store), desk.streams)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@table.route("GET", "/v1/audit", "admin")
+async def audit(call: Call, query: ActsWanted) -> a.Acts:
+    """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
+    found = await call.ring.acts(call.key, query.limit + 1, query.after)
+    items = [records.act(each) for each in found[: query.limit]]
+    return a.Acts(items, items[-1].seq if len(found) > query.limit else None)
 
 
 @table.route("GET", "/v1/openapi.json", None)

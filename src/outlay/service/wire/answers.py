@@ -243,6 +243,25 @@ class Tags(Struct):
     next: str | None
 
 
+class Act(Struct):
+    """Something that was done with an admin key, and in which request."""
+
+    seq: int
+    at: datetime
+    key: str
+    act: str
+    campaign: str | None
+    status: int
+    request: str
+
+
+class Acts(Struct):
+    """A page of acts, the newest first."""
+
+    items: list[Act]
+    next: int | None
+
+
 class Event(Struct):
     """An event of the ledger; `more` holds what only its kind has."""
 

@@ -135,6 +135,13 @@ class CampaignsWanted(Page):
     archived: bool = False
 
 
+class ActsWanted(Struct):
+    """Which acts of admins, the newest first: `after` is the `next` of the page before."""
+
+    after: PullNumber | None = None
+    limit: PageSize = 100
+
+
 class PullsWanted(Struct):
     """Which pulls."""
 
