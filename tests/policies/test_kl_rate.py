@@ -22,7 +22,7 @@ from tests.policies.tapes import (
 
 from outlay.beliefs import Lead, Pooled, PooledBelief
 from outlay.errors import BadParameter
-from outlay.formulas.choose import best_by_excess
+from outlay.formulas.choices.choose import best_by_excess
 from outlay.policies import Frugal, KLRate
 
 Array = NDArray[np.float64]

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from outlay.engine.compiler.program import Program, program_of
-from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
-from outlay.engine.memories import packed
-from outlay.engine.streams import Opened, seeded
+from outlay.engine.run.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
+from outlay.engine.run.memories import packed
+from outlay.engine.run.streams import Opened, seeded
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import Grows, Memory

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from outlay.beliefs import Belief, Lead, Points, price_of
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choose import AT_ONCE, Now, leader_of, leads
-from outlay.formulas.choose import number as comparable
-from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
-from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
-from outlay.formulas.prices import Prices
+from outlay.formulas.choices.choose import AT_ONCE, Now, leader_of, leads
+from outlay.formulas.choices.choose import number as comparable
+from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
+from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
+from outlay.formulas.requests.prices import Prices
 from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity

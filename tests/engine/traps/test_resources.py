@@ -15,7 +15,7 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.engine.streams import Opened
+from outlay.engine.run.streams import Opened
 from tests.engine.traps.cells import PROBLEM, favourite
 
 

@@ -21,7 +21,7 @@ from outlay.campaign.ledger.quick import Quick, UnderWay
 from outlay.campaign.ledger.shortcut import Shortcut
 from outlay.campaign.ledger.stream import Stream
 from outlay.errors import BadParameter, OutlayError
-from outlay.formulas.choose import Counts, Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
 from outlay.parameters import is_record
 from outlay.policies.protocol import (
     Chooser,

@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from outlay.campaign.ledger.quick import UnderWay
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.changes import report
-from outlay.formulas.choose import Counts, best_by_excess, best_of_opened
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.choices.changes import report
+from outlay.formulas.choices.choose import Counts, best_by_excess, best_of_opened
 
 FEW = 3  # arms, up to which it is quicker to compare all of them
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from outlay.beliefs import Lead, price_of
 from outlay.engine.gpu.contest import Dues
 from outlay.engine.gpu.hand import LOW, Hand, around, as_edge, between, draw, inside
-from outlay.formulas.asking import MARGIN
-from outlay.formulas.choose import AT_ONCE, Counts, leader_of, leads, number, without_price
+from outlay.formulas.choices.asking import MARGIN
+from outlay.formulas.choices.choose import AT_ONCE, Counts, leader_of, leads, number, without_price
 from outlay.policies.protocol import Compared, Leads, Opening, Opens, WayName
 
 Drawing = Any

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.beliefs import Lead
-from outlay.formulas.asking import MARGIN, Memory, Policy, ask, ask_ring, least_of_due
-from outlay.formulas.boxes import (
+from outlay.formulas.choices.asking import MARGIN, Memory, Policy, ask, ask_ring, least_of_due
+from outlay.formulas.choices.boxes import (
     BOXES,
     DUE,
     LASTING,
@@ -34,8 +34,8 @@ from outlay.formulas.boxes import (
     meet,
     within,
 )
-from outlay.formulas.choose import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, number
-from outlay.formulas.ranking import Ranking, note, rank, rank_all, runner_up
+from outlay.formulas.choices.choose import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, number
+from outlay.formulas.choices.ranking import Ranking, note, rank, rank_all, runner_up
 
 FRESH_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
 
