@@ -133,7 +133,9 @@ def state_of(connection: Connection, name: str) -> State | None:
     state = State(opened, list(of_arms), None)
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
-    state.head = row.head or NOTHING
+    state.head, state.archived = row.head or NOTHING, row.archived
+    state.window_start, state.window_end, state.used_before = row.window_start, row.window_end, row.used_before
+    state.earlier, state.outside, state.apart = row.earlier, row.outside, row.apart
     return state
 
 
@@ -224,6 +226,13 @@ def _campaign(state: State) -> dict[str, Any]:
         "used": state.used,
         "forecast": state.forecast,
         "head": state.head,
+        "archived": state.archived,
+        "window_start": state.window_start,
+        "window_end": state.window_end,
+        "earlier": state.earlier,
+        "outside": state.outside,
+        "apart": state.apart,
+        "used_before": state.used_before,
     }
 
 
