@@ -110,7 +110,7 @@ class State:
         self.forecast: int | None = None  # how many are expected to be used in all
         self.unit = unit_of(opened.terms)
         self.seq = 0
-        self.at = 0
+        self.at = self.since = 0  # when the last event happened, and the first
         self.head = NOTHING  # the hash of the last event
         self.paused = False
         self.ended: Ending | None = None
