@@ -241,16 +241,6 @@ def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> Non
         Campaign(["a", "b"], 5, "Frugal", store, first_pulls=2)
 
 
-def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
-    one, other = Campaign(["a"], 5), Campaign(["b"], 5)
-    pull = one.ask()
-    assert pull is not None
-    assert other.ask() is not None
-    with pytest.raises(CampaignConflict, match="decision 2 is a pull of 'b', not of 'a'"):
-        other.tell(pull, 1, 1)
-    assert other.status().spent == 0
-
-
 def test_hard_mode_waits_while_a_disabled_arm_would_fit() -> None:
     campaign = Campaign({"cheap": 1, "dear": 9}, 5, mode="hard")
     campaign.disable_arm("cheap")

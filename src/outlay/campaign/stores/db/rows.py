@@ -129,8 +129,9 @@ def state_of(connection: Connection, name: str) -> State | None:
     if there is None:
         return None
     row = typed(connection, CampaignRow, there, f"the row of campaign {name!r}")
-    opened, of_arms = opening(connection, name, list(events(connection, row.id, 0, 1))), arms(connection, row.id)
-    state = State(opened, list(of_arms), None)
+    opened, since = opening(connection, name, list(events(connection, row.id, 0, 1)))
+    state = State(opened, list(arms(connection, row.id)), None)
+    state.since = since
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
     state.head, state.archived = row.head or NOTHING, row.archived
