@@ -22,7 +22,8 @@ from outlay.engine.task import Task
 from outlay.errors import BadParameter
 from outlay.extras import require
 from outlay.parameters import is_record
-from outlay.policies.protocol import Policy, checked_policy, wants_budget, wants_requests, with_limits
+from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
+from outlay.policies.trial import checked_policy
 from outlay.results.result import Result
 from outlay.words import listed
 
@@ -182,9 +183,9 @@ def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
     else:
         several = isinstance(policies, (list, tuple)) and not is_record(policies)
         many = [*cast("Sequence[Policy]", policies)] if several else [cast("Policy", policies)]  # checked below
-        labelled = {type(policy).__name__: policy for policy in many}
+        labelled = {_label(policy): policy for policy in many}
         if len(labelled) < len(many):
-            names = [type(policy).__name__ for policy in many]
+            names = [_label(policy) for policy in many]
             twice = next(name for name in names if names.count(name) > 1)
             raise BadParameter("simulate", "policies", "a dict from label to policy where two have one name", twice)
     if not labelled:
@@ -194,3 +195,8 @@ def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
         checked_policy("simulate", f"policy {label!r}", policy, arms)
     return labelled
+
+
+def _label(policy: object) -> str:
+    """A policy is labelled by its class; so is a class, of which `checked_policy` says that it is none."""
+    return policy.__name__ if isinstance(policy, type) else type(policy).__name__

@@ -22,7 +22,8 @@ from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, Values, moved
-from outlay.policies.protocol import Policy, as_data, checked_policy, wants_budget, wants_requests
+from outlay.policies.protocol import Policy, as_data, wants_budget, wants_requests
+from outlay.policies.trial import checked_policy
 
 _LONGEST_NAME = 255  # bytes: what file systems take
 _LARGEST = 1e100  # mean of an arm, as in logs
