@@ -18,7 +18,7 @@ class ReturnsNothing(NamedTuple):
     width: float = 1.0
 
     def score(self, belief: Any, log_n: float) -> Any:
-        belief.mean_reward / 2.0  # noqa: B018 # here
+        belief.mean_reward / 2.0  # here
 
 
 class ReturnsPair(NamedTuple):

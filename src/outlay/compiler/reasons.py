@@ -9,10 +9,10 @@ _LACKS = r"Use of unsupported NumPy function '(\w+(?:\.\w+)*)'"
 
 
 def reason_of(report: str, functions: Iterable[FunctionType] = ()) -> str:
-    """Which line of the user's numba stumbled over, and what it said there; `functions` are those it might be in.
+    r"""Which line of the user's numba stumbled over, and what it said there; `functions` are those it might be in.
 
-    >>> reason_of("Unknown attribute 'cots' of type Belief\\nFile \\"mine.py\\", line 3:\\n    return belief.cots\\n    ^")
-    "numba refuses 'return belief.cots' in mine.py, line 3 (Unknown attribute 'cots' of type Belief)"
+    >>> reason_of('Unknown attribute cots\nFile "mine.py", line 3:\n    return belief.cots\n    ^')
+    "numba refuses 'return belief.cots' in mine.py, line 3 (Unknown attribute cots)"
     """
     report = re.sub(r"\x1b\[[0-9;]*m", "", report)
     for found in re.finditer(_PLACE, report):

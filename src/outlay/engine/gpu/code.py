@@ -20,8 +20,8 @@ from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.beliefs import Moments, Opened, Pooled
 from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of
-from outlay.compiler.reasons import reason_of
 from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.compiler.reasons import reason_of
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
