@@ -1,4 +1,4 @@
-"""Mistakes in code of the user's: each is told in one sentence, with class, method and line, before anything compiles."""
+"""Mistakes in code of the user's: each is told in one sentence, with class, method and line, before it is compiled."""
 
 import inspect
 import re
