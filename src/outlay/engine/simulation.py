@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from outlay._version import __version__
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
+from outlay.arms.remembered import absent_laws
 from outlay.checks import Vector, whole, word
 from outlay.engine.backends import BACKENDS, Backend, backend_of
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
@@ -19,7 +20,7 @@ from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.task import Task
-from outlay.errors import BadParameter
+from outlay.errors import BadParameter, NotCovered
 from outlay.extras import require
 from outlay.parameters import is_record
 from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
@@ -80,7 +81,7 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    checked_world("simulate", problem, requests)
+    _check_present(checked_world("simulate", problem, requests))
     labelled = _labelled(policies, len(problem))
     money, counts = checked_limits("simulate", budgets, budget, requests)
     limits = Limits.of(money, counts)
@@ -149,6 +150,12 @@ def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report
         words = f"compiling {listed([each.label for each in missing])}, once"
         with progress_bar(len(missing), shown, words, delay=0.0) as report:
             compile_together(missing, cores_for(workers), report)
+
+
+def _check_present(problem: Problem) -> None:
+    """Refuse laws that were loaded by name, without their code."""
+    for law in absent_laws(*problem.arms):
+        raise NotCovered(law.absent())
 
 
 def _check_bounded(problem: Problem) -> None:
