@@ -37,12 +37,12 @@ from outlay.policies.protocol import (
     Settles,
     Widens,
     checked_memory,
-    checked_policy,
     wants_requests,
     way_of,
     with_costs,
     with_limits,
 )
+from outlay.policies.trial import checked_policy
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 
