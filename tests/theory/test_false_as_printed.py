@@ -98,7 +98,7 @@ def test_theorem_3_on_one_problem_only():
 
 
 def test_theorem_4_with_correlation():
-    """R = rX: after the pulls that Theorem 4 would allow, the worse arm's score, estimated without error, is above r*."""
+    """R = rX: after the pulls that Theorem 4 would allow, the worse arm's score is above r*, with exact estimates."""
     problem = Problem([Discrete([0.0, 1.0], [0.0, rate], [0.5, 0.5]) for rate in (1.0, 0.98)])
     policy = UCBB2(1.0, 1.0)
     with pytest.raises(NotCovered, match="uncorrelated"):

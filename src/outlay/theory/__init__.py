@@ -12,6 +12,7 @@
     median_rate_radius         a median of block rates: its radius                               Proposition 5
     slope_radius               a sample slope: its radius                                        Proposition 6
     residual_variance_radius   a sample residual variance: its radius
+    variance_radius            a sample variance: its radius                                     Appendix F
 
     lower_bound                regret that no policy avoids, as a coefficient of ln B            Theorem 3
     divergence                 D*, how far a law is from a better one of its model
@@ -32,7 +33,7 @@ Whatever a result does not cover is refused with `outlay.errors.NotCovered`, whi
 """
 
 from outlay.theory.arm_rates import rates
-from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius
+from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius, variance_radius
 from outlay.theory.divergences import divergence, exponential_family, model_of, models
 from outlay.theory.lower_bounds import lower_bound
 from outlay.theory.optimum import (
@@ -74,4 +75,5 @@ __all__ = [
     "slope_radius",
     "stable",
     "upper_bound",
+    "variance_radius",
 ]
