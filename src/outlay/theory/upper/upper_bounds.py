@@ -35,7 +35,8 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
         Theorem 5              Theorem 4 + 42(M_Z·M_X/√Var(X) + M_X⁴Δ_kμ_k/Var(X)²)
 
     Not all of these follow from the paper's proofs; docs/errata.md says which. "proved" takes C_k = Δ_kμ_k × the
-    proved constant of `pull_bounds` instead (not for UCB-B2C; Gaussian pairs then need α·L > 4).
+    proved constant of `pull_bounds` instead. It asks Gaussian pairs for α·L > 4, and UCB-B2C for costs of 0 and one
+    other value.
 
     Args:
         problem: the arms.
