@@ -13,7 +13,7 @@ import numpy as np
 from outlay.arms import AnyLaw, LawMoments, Problem, support_of
 from outlay.checks import Vector
 from outlay.errors import NotCovered
-from outlay.formulas.choose import PATIENCE
+from outlay.formulas.choices.choose import PATIENCE
 from outlay.policies import KLRate
 from outlay.policies.kl_rate import KEPT_EXACTLY
 from outlay.theory.arm_rates import rates, suboptimal
@@ -89,7 +89,9 @@ def covered(problem: Problem, policy: KLRate) -> None:
             raise NotCovered(f"the theorem on KLRate needs costs ≥ 0; those of {name!r} can be {box.cost_low:g}")
         if box.reward_high > policy.reward_bound:
             words = f"those of {name!r} can be {box.reward_high:g}"
-            raise NotCovered(f"the theorem on KLRate needs rewards ≤ {policy.reward_bound:g}, its reward_bound; {words}")
+            raise NotCovered(
+                f"the theorem on KLRate needs rewards ≤ {policy.reward_bound:g}, its reward_bound; {words}"
+            )
         outcomes(law)
 
 
@@ -101,7 +103,7 @@ def _arm(law: AnyLaw) -> _Arm:
 
 
 def _slack(policy: KLRate, arms: int) -> tuple[float, float]:
-    """d and d' with l − d ≤ g(l) ≤ l + d' for every l > 0."""
+    """D and d' with l − d ≤ g(l) ≤ l + d' for every l > 0."""
     return {"one": (0.0, 0.0), "half": (5.0, 0.0), "plus": (math.log(arms), math.log1p(1.0 / arms))}[policy.schedule]
 
 
@@ -116,7 +118,9 @@ def _judged(arm: _Arm, rate: float, bound: float, budget: float, more: float) ->
     shrink = np.log((p * np.exp(-_POWERS[:, None] * growth)).sum(axis=1))  # ln φ(θ)
     level = math.log(2.0 * budget / arm.mean) + more + _ROUNDING
     cheap = 1.0 / (8.0 * arm.square)  # ψ
-    late = np.exp(np.minimum(0.0, _POWERS * (level - math.log(KEPT_EXACTLY)) + KEPT_EXACTLY * shrink)) + math.exp(-KEPT_EXACTLY * cheap)
+    late = np.exp(np.minimum(0.0, _POWERS * (level - math.log(KEPT_EXACTLY)) + KEPT_EXACTLY * shrink)) + math.exp(
+        -KEPT_EXACTLY * cheap
+    )
     fine = shrink < 0
     pulls = np.where(fine, _POWERS * max(level, 0.0) / np.where(fine, -shrink, 1.0), math.inf)
     pulls += np.where(fine, 1.0 / -np.expm1(np.where(fine, shrink, -1.0)), 0.0) + arm.most(budget) * late
