@@ -222,7 +222,7 @@ def test_a_message_does_not_name_a_thousand_arms() -> None:
 
 
 def test_what_holds_for_pulls_holds_for_samples_and_arms_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlay.campaign.ledger.decide.MOST_ARMS", 2)
+    monkeypatch.setattr("outlay.campaign.ledger.roster.MOST_ARMS", 2)
     campaign = Campaign(["a", "b"], 9, negative_costs=False)
     with pytest.raises(BadParameter, match="cost of warm_start must be ≥ 0 in this campaign; got -1"):
         campaign.warm_start([("a", 1, 1), ("a", -1, 1)])
@@ -239,16 +239,6 @@ def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> Non
         assert [pull.arm for pull in campaign.ask_many(4)] == ["a", "b", "a", "b"]
     with pytest.raises(CampaignConflict, match=r"with policy RoundRobin\(\), not "):
         Campaign(["a", "b"], 5, "Frugal", store, first_pulls=2)
-
-
-def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
-    one, other = Campaign(["a"], 5), Campaign(["b"], 5)
-    pull = one.ask()
-    assert pull is not None
-    assert other.ask() is not None
-    with pytest.raises(CampaignConflict, match="decision 2 is a pull of 'b', not of 'a'"):
-        other.tell(pull, 1, 1)
-    assert other.status().spent == 0
 
 
 def test_hard_mode_waits_while_a_disabled_arm_would_fit() -> None:

@@ -178,16 +178,6 @@ def is_policy(value: object) -> TypeGuard[Policy]:
     return kind_of(value) is not None
 
 
-def checked_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
-    """The policy, if it is one and fits this many arms."""
-    if not is_policy(policy):
-        allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
-        raise BadParameter(owner, name, allowed, policy)
-    if isinstance(policy, Checks) and _can(type(policy), "check"):
-        policy.check(arms)
-    return policy
-
-
 def memory_of(policy: Policy, arms: int) -> MemoryTuple:
     """A memory before the first pull: the policy's own kind, or moments."""
     if isinstance(policy, Remembers) and _can(type(policy), "memory"):

@@ -39,7 +39,7 @@ class Ration(Parameters):
     """Serve N requests with a budget B: pull an arm of the edge in use, unless another may be better or a new one pays.
 
     With b money and n requests left, the hull of the points (mean cost, mean reward) so far has an edge over b/n, with
-    the price of money λ and the worth of a request ν (`formulas.prices`). A pull is due λX + ν. That is the currency in
+    the price of money λ and the worth of a request ν (`prices.py`). A pull is due λX + ν. That is the currency in
     which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
     costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
 

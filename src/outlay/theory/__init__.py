@@ -4,6 +4,7 @@
     expected_pulls             how often one arm can be pulled until the budget is passed        Appendix A
     expected_reward            what it brings
     optimality                 how close the best arm alone comes to the optimum                 Proposition 1
+    gap_constant               by how much any policy exceeds the budget, on average             Proposition 3
     optimal_policy             the optimum itself, for costs on a lattice                        Section 3
 
     rate_deviation, stable     how far a ratio of estimates can be off, and when that is known   Proposition 2
@@ -11,6 +12,7 @@
     median_rate_radius         a median of block rates: its radius                               Proposition 5
     slope_radius               a sample slope: its radius                                        Proposition 6
     residual_variance_radius   a sample residual variance: its radius
+    variance_radius            a sample variance: its radius                                     Appendix F
 
     lower_bound                regret that no policy avoids, as a coefficient of ln B            Theorem 3
     divergence                 D*, how far a law is from a better one of its model
@@ -31,10 +33,16 @@ Whatever a result does not cover is refused with `outlay.errors.NotCovered`, whi
 """
 
 from outlay.theory.arm_rates import rates
-from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius
+from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius, variance_radius
 from outlay.theory.divergences import divergence, exponential_family, model_of, models
 from outlay.theory.lower_bounds import lower_bound
-from outlay.theory.optimum import expected_pulls, expected_reward, optimal_policy, optimality
+from outlay.theory.optimum import (
+    expected_pulls,
+    expected_reward,
+    gap_constant,
+    optimal_policy,
+    optimality,
+)
 from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
 from outlay.theory.requests import fluid, fluid_loss, fluid_regret, request_gaps
 from outlay.theory.upper import Bound, horizon, late_passage, pull_bound, regret_from_pulls, upper_bound
@@ -48,6 +56,7 @@ __all__ = [
     "fluid",
     "fluid_loss",
     "fluid_regret",
+    "gap_constant",
     "horizon",
     "late_passage",
     "lower_bound",
@@ -66,4 +75,5 @@ __all__ = [
     "slope_radius",
     "stable",
     "upper_bound",
+    "variance_radius",
 ]

@@ -43,8 +43,8 @@ def outlook_of(state: State) -> Outlook | None:
     costs = np.array([_mean_cost(arm, cost) for arm, cost in zip(arms, spent, strict=True)])
     rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in arms])
     flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
-    left = max(horizon - state.used, 1)  # one more, where more came than was expected
-    money = max(0.0, amount(state.budget - state.spent) - sum(n * float(costs[i]) for i, n in flying.items()))
+    left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
+    money = max(0.0, amount(state.budget - state.counted) - sum(n * float(costs[i]) for i, n in flying.items()))
     found = prices(costs, rewards, money / left)
     mix = _mix(costs, found.low, found.high, money / left)
     coming = [*flying.items(), *((arm, left * part) for arm, part in mix.items())]

@@ -71,6 +71,7 @@ class Watch:
         self._after, self._budget, self._spent = 0, 0.0, 0.0
         self._burn: list[Point] = []
         self._asked: dict[int, str] = {}  # the arms of pulls under way: that one expired does not say its arm
+        self._apart: set[int] = set()  # pulls under way that count against no budget, or an earlier window's
         self._arms: dict[str, int] = {}
         self._memory = Moments.empty(0)
         self._last: deque[Entry] = deque(maxlen=events)
@@ -92,29 +93,35 @@ class Watch:
 
     def _take_in(self, entry: Entry) -> None:
         arm = entry.arm
+        apart = entry.more.get("earlier", False) or entry.more.get("outside", False)
         if entry.kind == "asked":
             self._asked[entry.seq] = str(arm)
+            self._apart |= {entry.seq} if entry.more.get("fallback") else set()
         elif entry.kind in ("told", "voided", "expired") and entry.decision is not None:
             arm = self._asked.pop(entry.decision, arm)
-        if "budget" in entry.more:
+            apart |= entry.decision in self._apart
+            self._apart.discard(entry.decision)
+        if entry.kind == "renewed":
+            self._apart, self._spent = set(self._asked), 0.0
+        elif "budget" in entry.more:
             self._budget = entry.more["budget"]
         elif entry.cost is None or entry.reward is None:
             return
         else:
-            self._count(str(arm), entry.cost, entry.reward, entry.more.get("instead"))
+            more = self._count(str(arm), entry.cost, entry.reward, entry.more.get("instead"))
+            self._spent += 0.0 if apart else more
         self._burn.append(Point(entry.at, self._budget - self._spent))
         if len(self._burn) > MOST_POINTS:
             del self._burn[1:-1:2]
 
-    def _count(self, name: str, cost: float, reward: float, before: dict[str, float] | None) -> None:
-        """A pull that costs something, or something else than before."""
+    def _count(self, name: str, cost: float, reward: float, before: dict[str, float] | None) -> float:
+        """A pull that costs something, or something else than before: how much more it is."""
         arm = self._number(name)
         if before is None:
             self._memory.observe(arm, cost, reward)
-            self._spent += cost
-        else:
-            self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
-            self._spent += cost - before["cost"]
+            return cost
+        self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
+        return cost - before["cost"]
 
     def _number(self, arm: str) -> int:
         if arm not in self._arms:

@@ -37,12 +37,12 @@ from outlay.policies.protocol import (
     Settles,
     Widens,
     checked_memory,
-    checked_policy,
     wants_requests,
     way_of,
     with_costs,
     with_limits,
 )
+from outlay.policies.trial import checked_policy
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 
@@ -69,6 +69,7 @@ class Learner:
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
         self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
+        self.past: tuple[float, int] = 0.0, 0  # what was spent, and requests used, before this window
         self.set_limits(budget, requests)
 
     def shuffle(self, stream: Stream) -> None:
@@ -98,6 +99,18 @@ class Learner:
             raise
         self.elsewhere += fsum(cost for _, cost, _ in samples)
         self.set_limits(self._budget, self._requests)
+
+    def pay_elsewhere(self, cost: float) -> None:
+        """A sample that was just learned was paid for outside of the budget."""
+        self.elsewhere += cost
+        self.set_limits(self._budget, self._requests)
+
+    def begin_anew(self, spent: float, used: int) -> None:
+        """A window begins after so much was spent and so many requests used: limits and sums count from here.
+
+        To the policy it is one campaign that goes on, with more to spend.
+        """
+        self.past = spent, used
 
     def kept(self) -> Kept:
         """What it knows, to go back to."""
@@ -140,8 +153,10 @@ class Learner:
         """
         self._budget, self._requests = budget, requests
         self._rations = wants_requests(self.given)
-        all_costs = max(budget + self.elsewhere, sys.float_info.min) if self._opening else budget
-        self.policy = with_limits(self.given, all_costs, requests)
+        spent, used = self.past
+        in_all = budget + spent
+        all_costs = max(in_all + self.elsewhere, sys.float_info.min) if self._opening else in_all
+        self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
         self._forget()
 
     def _note(self, arm: int) -> None:
@@ -164,9 +179,11 @@ class Learner:
         memory, pulls = self._with(under_way)
         n = int(pulls.sum())
         if self._kind == "choose":
+            spent += self.past[0]
             now = Now(n, log_of(n), spent)
             if self._rations:
                 used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
+                used += self.past[1]
                 now = Now(used, log_of(used), spent + self._cost_of(under_way))
             return self._chosen(open_arms, _copy(memory), pulls, now, stream)
         view: Any = memory

@@ -1,6 +1,6 @@
 """Choices of policies that compare arms with the leader, without comparing every arm each time: exact all the same.
 
-A certificate (`formulas.certificate`) goes from one choice to the next, and is told which arms look different. It
+A certificate (`choices.certificate`) goes from one choice to the next, and is told which arms look different. It
 belongs to this process and is never stored: whatever it holds, the choice is that of a full comparison.
 """
 

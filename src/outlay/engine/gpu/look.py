@@ -1,6 +1,6 @@
 """A look at the others on the GPU: who is to be pulled, and how long nobody else can be.
 
-The counterpart of `formulas.certificate`, for policies that compare every arm with the leader. It keeps two boxes
+The counterpart of `choices.certificate`, for policies that compare every arm with the leader. It keeps two boxes
 around the lead. In the wide one all arms are certain to stay behind but some, which are listed; a look compares these
 alone. In the narrow one, made for a guessed number of pulls, none of them can win either: the leader is pulled until
 the lead leaves it. So threads of a warp take few looks, and each look is the same short loop for all of them; with ten

@@ -3,12 +3,12 @@
 Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
 `excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so an arm whose
 excess is positive between the edges of a box need not be compared while the lead stays in it. There are several boxes,
-from wide to narrow (`formulas.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
+from wide to narrow (`choices.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
 Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there
 are arms that are really close, whatever the number of arms.
 
-Who leads is known from the last pull alone, or found in a tree of winners (`formulas.ranking`) where it fell behind.
-`formulas.asking` puts arms into boxes and compares those that are due. Everything here runs in the interpreter and
+Who leads is known from the last pull alone, or found in a tree of winners (`choices.ranking`) where it fell behind.
+`choices.asking` puts arms into boxes and compares those that are due. Everything here runs in the interpreter and
 compiled.
 """
 

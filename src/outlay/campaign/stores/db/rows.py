@@ -129,11 +129,14 @@ def state_of(connection: Connection, name: str) -> State | None:
     if there is None:
         return None
     row = typed(connection, CampaignRow, there, f"the row of campaign {name!r}")
-    opened, of_arms = opening(connection, name, list(events(connection, row.id, 0, 1))), arms(connection, row.id)
-    state = State(opened, list(of_arms), None)
+    opened, since = opening(connection, name, list(events(connection, row.id, 0, 1)))
+    state = State(opened, list(arms(connection, row.id)), None)
+    state.since = since
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
-    state.head = row.head or NOTHING
+    state.head, state.archived = row.head or NOTHING, row.archived
+    state.window_start, state.window_end, state.used_before = row.window_start, row.window_end, row.used_before
+    state.earlier, state.outside, state.apart = row.earlier, row.outside, row.apart
     return state
 
 
@@ -224,6 +227,13 @@ def _campaign(state: State) -> dict[str, Any]:
         "used": state.used,
         "forecast": state.forecast,
         "head": state.head,
+        "archived": state.archived,
+        "window_start": state.window_start,
+        "window_end": state.window_end,
+        "earlier": state.earlier,
+        "outside": state.outside,
+        "apart": state.apart,
+        "used_before": state.used_before,
     }
 
 

@@ -80,6 +80,11 @@ class Writer:
         self._dropped.append(book)
         self._bell.open()
 
+    @property
+    def depth(self) -> int:
+        """How many jobs wait."""
+        return len(self._waiting)
+
     def _await(self, job: Job, timeout: float | None) -> None:
         # Ctrl-C, which only the main thread hears, must not come between a gate that opens and passing that on.
         alone = job.leaving or threading.get_ident() == threading.main_thread().ident
