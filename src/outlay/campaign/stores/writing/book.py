@@ -89,12 +89,12 @@ class Book:
                 why = f"it is damaged, or the policy fails at it ({type(error).__name__}: {error})"
                 raise StoreError(f"{title} cannot be folded: {why}") from error
 
-    def decide(self, connection: Connection, commands: Sequence[Command]) -> Done:
-        """What the commands come to."""
+    def decide(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
+        """What the commands come to, those that can be decided until then."""
         state = self.known()
         for decision in rows.recalled(connection, self.number, state, commands):
             state.hold(decision)
-        done = run(state, commands, self._clock.now(self._server_time, state.at))
+        done = run(state, commands, self._clock.now(self._server_time, state.at), None, until)
         self._news += done.records
         return done
 
