@@ -127,21 +127,24 @@ campaign.disconnect()
     checked(store)
 
 
-def test_ctrl_c_that_ends_the_process_orphans_nothing(store: str) -> None:
+@pytest.mark.parametrize("start", ["ask()", "multiprocessing.get_context('fork').Process(target=ask).start()"])
+def test_ctrl_c_that_ends_the_process_orphans_nothing(store: str, start: str) -> None:
     """It comes when the pull is written and not yet received, and nothing disconnects the campaign."""
     script = f"""
-import os, signal, time
+import multiprocessing, os, signal, time
 from outlay.campaign import Campaign
 from outlay.campaign.stores.writing.shared import SharedStore
 from tests.campaign.worker import TERMS
-campaign, serve, late = Campaign(**TERMS, store={store!r}), SharedStore._serve, []
-def interrupted(jobs):
-    serve(campaign._ledger._store, jobs)
-    if not late:
-        late.append(os.kill(os.getpid(), signal.SIGINT))
-        time.sleep(0.2)
-campaign._ledger._store.writer._serve = interrupted
-campaign.ask()
+def ask():
+    campaign, serve, late = Campaign(**TERMS, store={store!r}), SharedStore._serve, []
+    def interrupted(jobs):
+        serve(campaign._ledger._store, jobs)
+        if not late:
+            late.append(os.kill(os.getpid(), signal.SIGINT))
+            time.sleep(0.2)
+    campaign._ledger._store.writer._serve = interrupted
+    campaign.ask()
+{start}
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
     assert "KeyboardInterrupt" in done.stderr

@@ -26,7 +26,7 @@ from outlay.errors import NotNow, StoreBusy, StoreError
 
 MOST_WAITING = 10_000  # jobs that may wait; more are refused, and may be tried again
 LARGEST = 256  # commands in one transaction, a last job that is larger aside
-AT_THE_END = 5.0  # seconds that the end of the process waits for what is being written
+AT_THE_END = 2.0  # seconds that the end of the process waits for what is being written
 MOMENT = 5e-5  # seconds: little beside a transaction, and enough for a thread that was woken to ask again
 
 
@@ -99,8 +99,7 @@ class Writer:
 
     def rest(self, deadline: float) -> None:
         """Wait until there is nothing to write, or until then."""
-        while os.getpid() == self._process and not self._idle and time.monotonic() < deadline:
-            time.sleep(MOMENT)
+        _wait(lambda: self._idle or os.getpid() != self._process, deadline)
 
     def _await(self, job: Job, timeout: float | None) -> None:
         # Ctrl-C, which only the main thread hears, must not come between a gate that opens and passing that on.
@@ -114,8 +113,11 @@ class Writer:
                 through = job.gate.wait(None if deadline is None else deadline - time.monotonic())
                 if not through and not job.answered:
                     raise StoreBusy(f"the store of campaign {job.book.name!r} did not answer within {timeout:g} s")
-        except BaseException:
+        except BaseException as error:
             self._give_up(job)
+            if not isinstance(error, Exception) and job.gate is not None:
+                # Ctrl-C, which may end the process, and one of multiprocessing ends without `atexit`.
+                _wait(lambda: job.answered and not job.book.unwanted, time.monotonic() + AT_THE_END)
             raise
 
     def _enter(self, job: Job, own: Gate | None = None) -> None:
@@ -238,6 +240,12 @@ class Writer:
             if job.gate is not None and job.gate is not gate:
                 job.gate.open()
         gate.open()
+
+
+def _wait(done: Callable[[], object], deadline: float) -> None:
+    """Wait until it is so, or until then: no gate is opened for that."""
+    while not done() and time.monotonic() < deadline:
+        time.sleep(MOMENT)
 
 
 def _fair(waiting: list[Job]) -> tuple[list[Job], list[Job]]:
