@@ -10,6 +10,7 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Voided
+from outlay.campaign.stores.batch import run
 from outlay.campaign.stores.writing import book, shared
 from outlay.errors import StoreError
 from tests.campaign.checker import checked
@@ -36,11 +37,11 @@ class Pauses:
     """Calls `then` when so many commands have been decided."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, count: int, then: Any) -> None:
-        self._left, self._then, self._run = count, then, book.run
+        self._left, self._then = count, then
         monkeypatch.setattr(book, "run", self)
 
     def __call__(self, *args: Any) -> Any:
-        done = self._run(*args)
+        done = run(*args)
         self._left -= len(done.replies)
         if self._left <= 0 and self._then is not None:
             then, self._then = self._then, None

@@ -75,7 +75,7 @@ def lock(talking: Talk, wanted: Sequence[Wanted]) -> list[Found | None]:
         if file and row is not None and one.known is not None and row[1] > one.known:
             later = _later(talking, one)
         lines = [record(talking.connection, *line) for line in (later() if later else ())]
-        found.append(None if row is None else Found(*row, lines))
+        found.append(None if row is None else Found(row[0], row[1], row[2], row[3], lines))
     return found
 
 
