@@ -19,6 +19,11 @@ def _parts(cell: dict[str, Any]) -> list[str]:
 
 
 def _shown(output: dict[str, Any]) -> str:
+    """What a cell showed, in the richest form that it has.
+
+    >>> _shown({"output_type": "execute_result", "data": {"text/plain": "2", "text/html": "<b>2</b>"}})
+    '<div class="shown"><b>2</b></div>'
+    """
     data = output.get("data", {"text/plain": output.get("text", "")})
     if "image/png" in data:
         width = output["metadata"]["image/png"]["width"]
