@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from outlay import report
-from outlay.arms import Constant, Exponential, Gaussian, Pareto, Problem, Uniform, catalogue
+from outlay.arms import Constant, Exponential, Gamma, Gaussian, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
 from outlay.report.figures import save_figure, svg_text
@@ -19,7 +19,7 @@ from outlay.report.numbers.bounds_chart import WORST_CASE, bounds_chart
 from outlay.report.tables.bounds import bounds_table, notes, shown_rows
 from outlay.theory import divergence, lower_bound, rates, upper_bound, worst_case_bound
 
-UNCOVERED = Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
+UNCOVERED = Problem([Gamma(1, 1, 1, 1, 0.5), Gamma(1, 0.5, 1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
 
 
 def printed(problem: Problem, budget: float = 1e5, width: int = 80) -> str:
