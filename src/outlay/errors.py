@@ -2,6 +2,7 @@
 
 OutlayError
 ├── BadParameter (also a ValueError)    a parameter has a value that is not allowed; nothing was done
+├── BadCode (also a TypeError)          a policy or law of the user's fails, or returns what it must not
 ├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
 ├── NotCovered (also a ValueError)      no result of the theory covers this case
 ├── MissingExtra (also an ImportError)  a package is not installed; the message names the extra that brings it
@@ -45,6 +46,10 @@ class BadParameter(OutlayError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.owner} must be {self.allowed}; got {_shown(self.got)}"
+
+
+class BadCode(OutlayError, TypeError):
+    """A policy or law of yours fails, or returns what it must not; the message names its class, method and line."""
 
 
 class BadFile(OutlayError, ValueError):

@@ -28,9 +28,11 @@ def test_who_sends_a_request_byte_by_byte_is_not_waited_for(store: str, monkeypa
     monkeypatch.setattr(connection, "SECONDS", 0.4)
     body = b"POST /v1/campaigns/spring/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     with running(store) as address:
-        for start in (b"", b"GET / HT", GET, body):
-            with connected(address) as client:
-                client.sendall(start)
+        clients = [connected(address) for _ in range(4)]
+        for client, start in zip(clients, (b"", b"GET / HT", GET, body), strict=True):
+            client.sendall(start)
+        for client in clients:
+            with client:
                 assert client.recv(100) == b""  # it was cut off
         with connected(address) as client:
             for _ in range(2):  # between two requests there is more time

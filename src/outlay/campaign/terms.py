@@ -17,7 +17,9 @@ from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy, parameters_of
+from outlay.own.trial import instead_of_class
+from outlay.policies.protocol import Policy, as_data, checked_memory, parameters_of
+from outlay.policies.trial import checked_policy
 from outlay.values import equal
 from outlay.words import listed, one_of
 
@@ -104,7 +106,7 @@ def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
         name, parameters = policy["name"], policy.get("parameters", {})
     if isinstance(name, type):
-        raise BadParameter(OWNER, "policy", f"a policy, not its class: {name.__name__}(…)", name)
+        raise BadParameter(OWNER, "policy", instead_of_class(name), name)
     if not isinstance(name, str):
         return cast("Policy", name)  # whether it is one is for `checked_policy` to say
     kind = policies.named(name)

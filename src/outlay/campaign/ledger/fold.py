@@ -23,6 +23,7 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
     event = record.event
     if isinstance(event, e.Opened):
         state = _opened(event, policy)
+        state.since = record.at
     elif state is None:
         raise ValueError("the first event of a campaign opens it")
     else:

@@ -21,7 +21,7 @@ from outlay.campaign.ledger.quick import Quick, UnderWay
 from outlay.campaign.ledger.shortcut import Shortcut
 from outlay.campaign.ledger.stream import Stream
 from outlay.errors import BadParameter, OutlayError
-from outlay.formulas.choose import Counts, Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
 from outlay.parameters import is_record
 from outlay.policies.protocol import (
     Chooser,
@@ -37,12 +37,12 @@ from outlay.policies.protocol import (
     Settles,
     Widens,
     checked_memory,
-    checked_policy,
     wants_requests,
     way_of,
     with_costs,
     with_limits,
 )
+from outlay.policies.trial import checked_policy
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 

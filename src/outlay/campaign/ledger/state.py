@@ -119,7 +119,7 @@ class State:
         self.carried = 0  # pulls under way of earlier windows
         self.unit = unit_of(opened.terms)
         self.seq = 0
-        self.at = 0
+        self.at = self.since = 0  # when the last event happened, and the first
         self.head = NOTHING  # the hash of the last event
         self.paused = False
         self.ended: Ending | None = None

@@ -11,7 +11,8 @@ from outlay.campaign.answers.outlook import Outlook
 from outlay.campaign.answers.replies import ArmStatus, Status
 from outlay.campaign.answers.watching import Interval
 from outlay.campaign.ledger.windows import zone_of
-from outlay.cli.campaign.fitting import Column, fitted, flowed
+from outlay.cli.campaign.fitting import fitted, flowed
+from outlay.columns import Column
 from outlay.markup import aligned
 from outlay.words import counted, cut
 

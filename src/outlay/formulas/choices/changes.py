@@ -8,9 +8,9 @@ here runs in the interpreter and compiled.
 
 from collections.abc import Collection
 
-from outlay.formulas.asking import Memory
-from outlay.formulas.boxes import DUE, join, leave
-from outlay.formulas.certificate import (
+from outlay.formulas.choices.asking import Memory
+from outlay.formulas.choices.boxes import DUE, join, leave
+from outlay.formulas.choices.certificate import (
     FREE,
     LAST,
     LEADER,
@@ -20,8 +20,8 @@ from outlay.formulas.certificate import (
     change_leader,
     forget_certificate,
 )
-from outlay.formulas.choose import Counts
-from outlay.formulas.ranking import note, rank, runner_up
+from outlay.formulas.choices.choose import Counts
+from outlay.formulas.choices.ranking import note, rank, runner_up
 
 
 def report(memory: Memory, pulls: Counts, known: Certificate, arms: Collection[int]) -> None:
@@ -29,7 +29,7 @@ def report(memory: Memory, pulls: Counts, known: Certificate, arms: Collection[i
 
     >>> import numpy as np
     >>> from outlay.beliefs import Pooled
-    >>> from outlay.formulas.certificate import lazy_against
+    >>> from outlay.formulas.choices.certificate import lazy_against
     >>> from outlay.policies import Frugal
     >>> memory, pulls, known = Pooled.empty(2), np.array([1, 1]), Certificate.start(2)
     >>> memory.observe(0, 1.0, 2.0)

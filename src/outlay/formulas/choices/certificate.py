@@ -3,12 +3,12 @@
 Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
 `excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so an arm whose
 excess is positive between the edges of a box need not be compared while the lead stays in it. There are several boxes,
-from wide to narrow (`formulas.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
+from wide to narrow (`choices.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
 Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there
 are arms that are really close, whatever the number of arms.
 
-Who leads is known from the last pull alone, or found in a tree of winners (`formulas.ranking`) where it fell behind.
-`formulas.asking` puts arms into boxes and compares those that are due. Everything here runs in the interpreter and
+Who leads is known from the last pull alone, or found in a tree of winners (`choices.ranking`) where it fell behind.
+`choices.asking` puts arms into boxes and compares those that are due. Everything here runs in the interpreter and
 compiled.
 """
 
@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.beliefs import Lead
-from outlay.formulas.asking import MARGIN, Memory, Policy, ask, ask_ring, least_of_due
-from outlay.formulas.boxes import (
+from outlay.formulas.choices.asking import MARGIN, Memory, Policy, ask, ask_ring, least_of_due
+from outlay.formulas.choices.boxes import (
     BOXES,
     DUE,
     LASTING,
@@ -34,8 +34,8 @@ from outlay.formulas.boxes import (
     meet,
     within,
 )
-from outlay.formulas.choose import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, number
-from outlay.formulas.ranking import Ranking, note, rank, rank_all, runner_up
+from outlay.formulas.choices.choose import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, number
+from outlay.formulas.choices.ranking import Ranking, note, rank, rank_all, runner_up
 
 FRESH_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
 

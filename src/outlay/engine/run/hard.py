@@ -6,9 +6,9 @@ depend on the budget, a run serves one budget alone. What is spent never exceeds
 keeps the order of sums, so a pull that costs no more than the dearest cannot either.
 """
 
-from outlay.engine.among import decide_among
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.loop import (
+from outlay.engine.run.among import decide_among
+from outlay.engine.run.loop import (
     EARNED,
     EARNED_LOW,
     MADE,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Belief, PooledBelief
-from outlay.formulas.choose import Counts, leads
+from outlay.formulas.choices.choose import Counts, leads
 
 NOBODY = -1
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from outlay.engine.streams import Words
+from outlay.engine.run.streams import Words
 from outlay.policies.protocol import MemoryTuple
 
 _LINE = 8  # words of a cache line: an array starts with one

@@ -6,7 +6,7 @@ These functions run in the interpreter and compiled.
 import math
 
 from outlay.beliefs import Points
-from outlay.formulas.prices import NOTHING, Prices, prices
+from outlay.formulas.requests.prices import NOTHING, Prices, prices
 
 RESERVE = 3.0  # what exploring is taken to need yet, as a multiple of what it has used
 NEAR = 4.0  # variances of what is left: a mean cost that is nearer to the money for a request is not told from it

@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from outlay.beliefs import Lead, price_of
-from outlay.formulas.boxes import BOXES, DUE, LASTING, WIDTHS, Boxes, draw_box, edge, join, leave
-from outlay.formulas.choose import Counts, leads, number
+from outlay.formulas.choices.boxes import BOXES, DUE, LASTING, WIDTHS, Boxes, draw_box, edge, join, leave
+from outlay.formulas.choices.choose import Counts, leads, number
 
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
 Policy = Any  # with `excess`; for `lazy_among` with `fresh` too

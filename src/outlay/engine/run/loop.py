@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.engine.lazy import Phased, Race, forget_race, lazy_best
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.streams import Words
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choose import Now, best_by_sample, best_by_score, log_of
+from outlay.engine.run.lazy import Phased, Race, forget_race, lazy_best
+from outlay.engine.run.streams import Words
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.choices.choose import Now, best_by_sample, best_by_score, log_of
 from outlay.policies.protocol import (
     Chooser,
     Compared,

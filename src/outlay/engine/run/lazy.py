@@ -25,7 +25,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.formulas.choose import Counts, log_of, number, precedes
+from outlay.formulas.choices.choose import Counts, log_of, number, precedes
 from outlay.policies.protocol import Memory, Scored
 
 FAR = 2**60  # no run makes as many pulls

@@ -11,8 +11,8 @@ These functions run in the interpreter and compiled.
 from typing import NamedTuple
 
 from outlay.beliefs import Belief, Lead, Points
-from outlay.formulas.choose import Now
-from outlay.formulas.prices import NOTHING, Prices
+from outlay.formulas.choices.choose import Now
+from outlay.formulas.requests.prices import NOTHING, Prices
 
 
 class Dues(NamedTuple):

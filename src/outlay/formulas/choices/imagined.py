@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from outlay.beliefs import Sample
-from outlay.formulas.boxes import Floats, Ints
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.changes import report
-from outlay.formulas.choose import Counts, best_by_score, log_of
+from outlay.formulas.choices.boxes import Floats, Ints
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.choices.changes import report
+from outlay.formulas.choices.choose import Counts, best_by_score, log_of
 
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
 Policy = Any
