@@ -110,8 +110,8 @@ async def spell(addresses: list[str], servers: list[int], seconds: float, case: 
     done = sum(await asyncio.gather(*workers))
     wall = time.perf_counter() - began
     used = [processor_seconds(each) - was for each, was in zip((*servers, os.getpid()), before, strict=True)]
-    quantiles = (1000 * float(np.quantile(times, q)) for q in (0.5, 0.99, 1.0))
-    return Found(done / wall, *quantiles, sum(used[:-1]) / done, used[-1] / done)
+    p50, p99, worst = (1000 * float(np.quantile(times, q)) for q in (0.5, 0.99, 1.0))
+    return Found(done / wall, p50, p99, worst, sum(used[:-1]) / done, used[-1] / done)
 
 
 def processor_seconds(process: int) -> float:

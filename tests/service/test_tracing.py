@@ -14,7 +14,7 @@ from outlay.service.tracing import traced
 
 
 def test_without_the_package_it_is_refused(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
     done = CliRunner().invoke(commands, ["serve", "--store", store, "--trace", "--port", "0"])
     assert done.exit_code == 2
     assert "opentelemetry-instrumentation-asgi" in done.output
@@ -45,11 +45,10 @@ def test_spans_are_named_by_routes(store: str, monkeypatch: pytest.MonkeyPatch) 
             spans.append(Span())
             await self.app(scope, receive, send)
 
-    modules: Any = {name: ModuleType(name) for name in ("opentelemetry", "opentelemetry.instrumentation.asgi")}
-    modules["opentelemetry"].trace = ModuleType("trace")
-    modules["opentelemetry"].trace.get_current_span = lambda: spans[-1]
+    modules: Any = {f"opentelemetry{part}": ModuleType("otel") for part in ("", ".trace", ".instrumentation")}
+    modules["opentelemetry.instrumentation.asgi"] = ModuleType("otel")
+    modules["opentelemetry.trace"].get_current_span = lambda: spans[-1]
     modules["opentelemetry.instrumentation.asgi"].OpenTelemetryMiddleware = Middleware
-    modules["opentelemetry.instrumentation"] = ModuleType("instrumentation")
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
     app = application(Settings(store=store))

@@ -1,5 +1,7 @@
 """Traces of requests for OpenTelemetry: a span for each, with its route, by OpenTelemetry's own package for ASGI."""
 
+from importlib import import_module
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlay.errors import BadParameter
@@ -8,8 +10,8 @@ from outlay.errors import BadParameter
 def traced(app: ASGIApp) -> ASGIApp:
     """The application with a span around every request; BadParameter where the package for it is not installed."""
     try:
-        from opentelemetry import trace
-        from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+        trace = import_module("opentelemetry.trace")
+        middleware = import_module("opentelemetry.instrumentation.asgi").OpenTelemetryMiddleware
     except ImportError:
         allowed = "given where opentelemetry-instrumentation-asgi is installed"
         raise BadParameter("serve", "trace", allowed, True) from None
@@ -26,5 +28,5 @@ def traced(app: ASGIApp) -> ASGIApp:
 
         await app(scope, receive, answer)
 
-    wrapped: ASGIApp = OpenTelemetryMiddleware(named, exclude_spans=["receive", "send"])
+    wrapped: ASGIApp = middleware(named, exclude_spans=["receive", "send"])
     return wrapped
