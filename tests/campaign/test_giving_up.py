@@ -137,6 +137,30 @@ campaign.disconnect()
     checked(store)
 
 
+@pytest.mark.parametrize("start", ["ask()", "multiprocessing.get_context('fork').Process(target=ask).start()"])
+def test_ctrl_c_that_ends_the_process_orphans_nothing(store: str, start: str) -> None:
+    """It comes when the pull is written and not yet received, and nothing disconnects the campaign."""
+    script = f"""
+import multiprocessing, os, signal, time
+from outlay.campaign import Campaign
+from outlay.campaign.stores.writing.shared import SharedStore
+from tests.campaign.worker import TERMS
+def ask():
+    campaign, serve, late = Campaign(**TERMS, store={store!r}), SharedStore._serve, []
+    def interrupted(jobs):
+        serve(campaign._ledger._store, jobs)
+        if not late:
+            late.append(os.kill(os.getpid(), signal.SIGINT))
+            time.sleep(0.2)
+    campaign._ledger._store.writer._serve = interrupted
+    campaign.ask()
+{start}
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert "KeyboardInterrupt" in done.stderr
+    assert [type(record.event) for record in checked(store)[1:]] == [Asked, Voided]
+
+
 @pytest.mark.parametrize("verb", ["ask", "tell"])
 def test_a_store_that_does_not_answer_in_time(store: str, verb: str) -> None:
     """The caller is told, nothing is done behind its back, and when the store is free again all goes on."""

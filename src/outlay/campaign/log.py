@@ -58,6 +58,12 @@ def reopened(name: str, budget: float, requests: int | None) -> None:
     _say(logging.INFO, name, "reopened, with a budget of %g%s", budget, served)
 
 
+def set_back(name: str, known: int, there: int) -> None:
+    """The ledger is another than this process wrote: a backup was put in place, or a server lost what it had."""
+    what = "was set back: its ledger had %d events that are not all there any more, and now has %d; it is read anew"
+    _say(logging.ERROR, name, what, known, there)
+
+
 def untold(name: str, decision: int) -> None:
     """A `with` block was left although nothing was told."""
     _say(logging.WARNING, name, "decision %d was left without a tell: what was set aside is charged", decision)

@@ -15,9 +15,11 @@
     variance_radius            a sample variance: its radius                                     Appendix F
 
     lower_bound                regret that no policy avoids, as a coefficient of ln B            Theorem 3
+    worst_case_bound           regret that no policy avoids everywhere, at any budget: √(K·B)   docs/lower-bounds.md
     divergence                 D*, how far a law is from a better one of its model
     models, model_of           which models a law can be judged in
     exponential_family         D* for laws of your own
+    kl_inf                     the same of outcomes on a support: `Points` and `Edge`
 
     fluid                      a budget and requests: what they can bring, and at which prices   docs/requests.md
     request_gaps               what a pull loses then
@@ -26,6 +28,7 @@
 
     upper_bound                regret that the paper's policies do not exceed: `Bound`           Theorems 1, 2, 4, 5
     pull_bound                 pulls of an arm that is not best                                  Lemmas 2, 3, 6
+    outlasting                 arms that UCB-M1 pulls more often than Lemma 3 says               docs/errata.md
     regret_from_pulls          from pulls to regret                                              Proposition 4
     horizon, late_passage      the pulls within which a budget is nearly always spent            Lemma 1
 
@@ -34,7 +37,7 @@ Whatever a result does not cover is refused with `outlay.errors.NotCovered`, whi
 
 from outlay.theory.arm_rates import rates
 from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius, variance_radius
-from outlay.theory.divergences import divergence, exponential_family, model_of, models
+from outlay.theory.divergences import Edge, Points, divergence, exponential_family, kl_inf, model_of, models
 from outlay.theory.lower_bounds import lower_bound
 from outlay.theory.optimum import (
     expected_pulls,
@@ -45,10 +48,13 @@ from outlay.theory.optimum import (
 )
 from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
 from outlay.theory.requests import fluid, fluid_loss, fluid_regret, request_gaps
-from outlay.theory.upper import Bound, horizon, late_passage, pull_bound, regret_from_pulls, upper_bound
+from outlay.theory.upper import Bound, horizon, late_passage, outlasting, pull_bound, regret_from_pulls, upper_bound
+from outlay.theory.worst_case import worst_case_bound
 
 __all__ = [
     "Bound",
+    "Edge",
+    "Points",
     "divergence",
     "expected_pulls",
     "expected_reward",
@@ -58,6 +64,7 @@ __all__ = [
     "fluid_regret",
     "gap_constant",
     "horizon",
+    "kl_inf",
     "late_passage",
     "lower_bound",
     "median_rate_radius",
@@ -65,6 +72,7 @@ __all__ = [
     "models",
     "optimal_policy",
     "optimality",
+    "outlasting",
     "pull_bound",
     "rate_box",
     "rate_deviation",
@@ -76,4 +84,5 @@ __all__ = [
     "stable",
     "upper_bound",
     "variance_radius",
+    "worst_case_bound",
 ]

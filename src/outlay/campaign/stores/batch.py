@@ -1,5 +1,7 @@
 """A batch of commands, one after the other: what every store does between reading the ledger and writing it."""
 
+import math
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,15 +16,20 @@ from outlay.policies.protocol import Policy
 
 
 class Done(NamedTuple):
-    """The state after a batch, what is to be written, and for each command its reply or the error it met."""
+    """The state after a batch, what is to be written, and for each command that was taken its reply or error."""
 
     state: State | None
     records: list[Record]
     replies: list[Reply]
 
 
-def run(state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None) -> Done:
-    """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing."""
+def run(
+    state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None, until: float = math.inf
+) -> Done:
+    """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing.
+
+    When the steady clock has passed `until`, the rest is left for another batch; one command is always taken.
+    """
     records: list[Record] = []
     replies: list[Reply] = []
     for command in commands:
@@ -42,6 +49,8 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Poli
         else:
             records += more
             replies.append(_shown(state, command, reply, now))
+        if time.monotonic() > until:
+            break
     return Done(state, records, replies)
 
 

@@ -98,6 +98,29 @@ def pull_constants(problem: Problem, policy: object, arm: int, constants: str = 
     return _constants("pull_constants", problem, policy, arm, constants)
 
 
+def outlasting(problem: Problem, policy: object) -> list[str]:
+    """The arms that UCB-M1 pulls more often than Lemma 3 allows, for large budgets; none for other policies.
+
+    Even with exact estimates an arm is kept until 2√2·11·S√(ℓ/T)/μ is below its gap, and until its blocks are full: for
+    max(968·S²/(Δμ)², 3.5)·ℓ pulls, where Lemma 3 has 484λ²σ²/(Δμ)²·ℓ + 135(λ/(λ−1))²·Var(X)/μ²·ℓ (docs/errata.md).
+
+    >>> from outlay.arms import catalogue
+    >>> problem = catalogue.load("G")
+    >>> outlasting(problem, UCBM1(**problem.second_moments()))
+    ['arm 1']
+    """
+    known = assumptions.covered(policy)
+    if not isinstance(known, UCBM1):
+        return []
+    found = []
+    for k, a in arms_with_a_gap(problem, known).items():
+        spread = math.sqrt(a.residual_variance) + abs(a.rate - a.slope) * math.sqrt(a.var_cost)
+        kept = max(121.0 * (FACTOR * spread / a.loss) ** 2, 3.5)
+        if kept > _printed(assumptions.HEAVY_TAILED, a, known.alpha).coefficient:
+            found.append(problem.names[k])
+    return found
+
+
 def _constants(owner: str, problem: Problem, policy: object, arm: int, constants: str) -> PullBound:
     theorem = assumptions.covering_theorem(problem, policy, constants, owner)
     known = assumptions.covered(policy)

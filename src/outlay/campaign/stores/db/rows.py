@@ -28,7 +28,13 @@ class Found(NamedTuple):
     id: int
     seq: int
     clock: int | None  # the server's, where there is one
+    head: str | None  # the hash of its last event; None where an older version wrote that
     records: list[Record]
+
+    def continues(self, seq: int, head: str) -> bool:
+        """Whether what is known of it, up to an event with this hash, is what is there."""
+        before = self.head if self.seq == seq else self.records[0].before if self.records else None
+        return self.seq >= seq and before in (None, head)
 
 
 class Written(NamedTuple):
@@ -69,7 +75,7 @@ def lock(talking: Talk, wanted: Sequence[Wanted]) -> list[Found | None]:
         if file and row is not None and one.known is not None and row[1] > one.known:
             later = _later(talking, one)
         lines = [record(talking.connection, *line) for line in (later() if later else ())]
-        found.append(None if row is None else Found(row[0], row[1], row[2], lines))
+        found.append(None if row is None else Found(row[0], row[1], row[2], row[3], lines))
     return found
 
 
@@ -264,7 +270,7 @@ def _its_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: 
 
 _LINE = [tables.event.c[name] for name in ("seq", "at", "body", "before")]
 _LOCK = (
-    sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"))
+    sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"), tables.campaign.c.head)
     .where(tables.campaign.c.name == sa.bindparam("name_"))
     .with_for_update()
 )
