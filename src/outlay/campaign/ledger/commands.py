@@ -132,11 +132,15 @@ class Close(NamedTuple):
     """Name no arm any more."""
 
 
+class Weigh(NamedTuple):
+    """Say which arm would be named now, and what for; nothing happens."""
+
+
 class Sweep(NamedTuple):
     """Let what is overdue expire."""
 
 
 Command = (
     Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
-    | EnableArm | Warm | Pause | Resume | Close | Sweep
+    | EnableArm | Warm | Pause | Resume | Close | Weigh | Sweep
 )  # fmt: skip

@@ -10,7 +10,7 @@ import msgspec
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, check_some_arm_fits, learner_of
+from outlay.campaign.ledger.admission import Namer, admissible, check_some_arm_fits, choose, learner_of
 from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
@@ -67,6 +67,8 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
             return _resume(state)
         case c.Close():
             return _close(state)
+        case c.Weigh():
+            return [], _next(state)
     assert_never(command)
 
 
@@ -227,6 +229,13 @@ def _resume(state: State) -> Ruling:
 
 def _close(state: State) -> Ruling:
     return [] if state.ended == "closed" else [e.Closed()], None
+
+
+def _next(state: State) -> int | None:
+    """The arm that an ask would name now, a pause aside; None where none can be named."""
+    learner_of(state)
+    arms = [] if state.ended else admissible(state)
+    return choose(state, arms, state.seq + 1)[0] if arms else None
 
 
 def _sweep(state: State, now: int) -> Ruling:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from math import fsum
-from typing import Any, TypeGuard, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,16 @@ ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, 
 
 Costs = Sequence[float]  # the mean cost of each arm
 Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
+
+
+class Scales(NamedTuple):
+    """What a choice is made by: a policy, what it knows with pulls under way, and the arms that places stand for."""
+
+    policy: Policy
+    memory: Any
+    pulls: Counts
+    now: Now
+    arms: Sequence[int]
 
 
 class Learner:
@@ -162,24 +172,39 @@ class Learner:
         if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory, len(self.pulls)):
             return self._quick.choose(self.memory, self.pulls, self.totals, self._unknown(), under_way)
         memory, pulls = self._with(under_way)
-        n = int(pulls.sum())
+        now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            now = Now(n, log_of(n), spent)
-            if self._rations:
-                used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
-                now = Now(used, log_of(used), spent + self._cost_of(under_way))
             return self._chosen(open_arms, _copy(memory), pulls, now, stream)
-        view: Any = memory
-        if len(open_arms) < len(pulls):
-            view = (AmongOpened if self._opening else Among)(memory, open_arms)
-            pulls = pulls[np.array(open_arms)]
+        view, pulls = self._among(open_arms, memory, pulls)
         if self._kind == "excess":
             place = self._shortcut.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
         elif self._kind == "sample":
-            place = best_by_sample(self.policy, view, pulls, log_of(n), cast("np.random.Generator", stream))
+            place = best_by_sample(self.policy, view, pulls, now.log_n, cast("np.random.Generator", stream))
         else:
-            place = best_by_score(self.policy, view, pulls, log_of(n))
+            place = best_by_score(self.policy, view, pulls, now.log_n)
         return open_arms[place]
+
+    def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> Scales:
+        """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
+        memory, pulls = self._with(under_way)
+        memory, pulls = (memory, pulls) if under_way else (_copy(memory), pulls.copy())
+        now = self._now(int(pulls.sum()), under_way, spent, used)
+        if self._kind == "choose":
+            return Scales(self.policy, memory, pulls, now, range(len(pulls)))
+        return Scales(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
+
+    def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
+        """Where the campaign stands, as its policy counts."""
+        if not self._rations or self._kind != "choose":
+            return Now(pulls, log_of(pulls), spent)
+        used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
+        return Now(used, log_of(used), spent + self._cost_of(under_way))
+
+    def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
+        """Memory and pulls seen through the open arms."""
+        if len(open_arms) == len(pulls):
+            return memory, pulls
+        return (AmongOpened if self._opening else Among)(memory, open_arms), pulls[np.array(open_arms)]
 
     def _chosen(
         self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: Stream
