@@ -174,7 +174,7 @@ def test_what_learning_has_cost(client: TestClient) -> None:
         client.post("/v1/campaigns/two/tell", json=tells)
     view = client.get("/v1/campaigns/two/view").json()
     (bad,) = [each["arm"]["pulls"] for each in view["arms"] if each["arm"]["name"] == "bad"]
-    assert view["learning"] == bad > 0
+    assert view["learning"]["cost"] == bad > 0
 
 
 @pytest.mark.parametrize(

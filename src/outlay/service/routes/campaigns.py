@@ -16,6 +16,11 @@ table = Table()
 @table.route("GET", "/v1/campaigns", "read")
 async def list_campaigns(call: Call, query: r.Page) -> a.Campaigns:
     """The campaigns that the key may see, by name."""
+    return await listed(call, query)
+
+
+async def listed(call: Call, query: r.Page) -> a.Campaigns:
+    """A page of the campaigns that the key may see."""
     seen = [status for status in await call.desk.all() if call.key.sees(status.name) and status.name > query.after]
     page = sorted(seen, key=lambda status: status.name)[: query.limit]
     more = len(seen) > len(page)

@@ -1,0 +1,86 @@
+"""What the dashboard costs on a large ledger: a million events, a thousand arms.
+
+    python benchmarks/dashboard.py [--events 1000000] [--arms 1000] [--store sqlite:///large.db]
+
+Fills a store through a campaign, with pulls a few thousand at a time, then opens it as the service does and prints how
+long it takes to see something, how long until all was read, and what one more view takes and weighs. With --store, what
+was filled is kept, and used again.
+"""
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from pathlib import Path
+
+from outlay import Campaign
+from outlay.errors import NoCampaign
+from outlay.service.desk import Desk
+from outlay.service.view import seen
+from outlay.service.settings import Settings
+from outlay.service.wire.answers import encode
+from outlay.service.wire.views import ViewWanted
+
+NAME = "large"
+AT_ONCE = 2000  # pulls under way while it is filled
+
+
+def fill(store: str, arms: int, events: int) -> None:
+    """A campaign with so many events, half of them asks and half tells."""
+    chance = random.Random(0)
+    names = [f"arm {i}" for i in range(arms)]
+    worth = {name: chance.random() for name in names}
+    with Campaign(names, float(events), store=store, name=NAME, seed=0) as campaign:
+        while campaign.status().events < events:
+            pulls = campaign.ask_many(AT_ONCE)
+            campaign.tell_many((pull, 0.5 + chance.random(), chance.random() < worth[pull.arm]) for pull in pulls)
+
+
+async def look(store: str) -> None:
+    """Look as the dashboard does, and print what it took."""
+    desk = Desk(Settings(store=store))
+    began = time.perf_counter()
+    watched = await desk.watched(NAME)
+    opened = time.perf_counter() - began
+    times, view = [], None
+    while view is None or view.read < view.campaign.events:
+        start = time.perf_counter()
+        view = await seen(watched, ViewWanted())
+        times.append(time.perf_counter() - start)
+    print(f"opened in {1000 * opened:.0f} ms; first view after {1000 * times[0]:.0f} ms, the longest {1000 * max(times):.0f} ms")
+    print(f"{view.campaign.events:,} events read in {sum(times):.1f} s, over {len(times)} views")
+    times = []
+    with Campaign.open(store, NAME) as campaign:
+        for _ in range(20):
+            pull = campaign.ask()
+            assert pull is not None
+            campaign.tell(pull, 0.5, 1.0)
+            start = time.perf_counter()
+            view = await seen(watched, ViewWanted())
+            times.append(time.perf_counter() - start)
+    print(f"one more view, of {len(view.arms)} of {len(view.arms) + view.other_arms} arms: ", end="")
+    print(f"{1000 * sorted(times)[10]:.0f} ms (median of 20), {len(encode(view)) / 1024:.0f} KiB")
+    await desk.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--arms", type=int, default=1000)
+    parser.add_argument("--store", help="sqlite:///… in a new folder if not given")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = options.store or f"sqlite:///{Path(folder) / 'large.db'}"
+        try:
+            with Campaign.open(store, NAME):
+                pass
+        except NoCampaign:
+            began = time.perf_counter()
+            fill(store, options.arms, options.events)
+            print(f"filled in {time.perf_counter() - began:.0f} s")
+        asyncio.run(look(store))
+
+
+if __name__ == "__main__":
+    main()
