@@ -17,8 +17,8 @@ from pathlib import Path
 from outlay import Campaign
 from outlay.errors import NoCampaign
 from outlay.service.desk import Desk
-from outlay.service.view import seen
 from outlay.service.settings import Settings
+from outlay.service.view import seen
 from outlay.service.wire.answers import encode
 from outlay.service.wire.views import ViewWanted
 
@@ -48,7 +48,8 @@ async def look(store: str) -> None:
         start = time.perf_counter()
         view = await seen(watched, ViewWanted())
         times.append(time.perf_counter() - start)
-    print(f"opened in {1000 * opened:.0f} ms; first view after {1000 * times[0]:.0f} ms, the longest {1000 * max(times):.0f} ms")
+    longest = 1000 * max(times)
+    print(f"opened in {1000 * opened:.0f} ms; first view after {1000 * times[0]:.0f} ms, the longest {longest:.0f} ms")
     print(f"{view.campaign.events:,} events read in {sum(times):.1f} s, over {len(times)} views")
     times = []
     with Campaign.open(store, NAME) as campaign:

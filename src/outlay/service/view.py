@@ -17,7 +17,7 @@ from outlay.service.wire import views as v
 MOST_POINTS = 240  # of the money left
 MOST_ARMS = 60  # that are listed
 MOST_PAST = 5  # arms whose rates are drawn over time
-MOST_EVENTS = 15
+MOST_EVENTS = 10
 
 
 async def seen(watched: Watched, wanted: v.ViewWanted) -> v.CampaignView:

@@ -108,24 +108,24 @@ def _about(weight: Weight, means: Means, samples: int, leads: bool) -> str:
 
 def _compared(evidence: float, enough: float) -> str:
     """Evidence E as what it means: an arm as good as the leader has samples like these with a probability of e⁻ᴱ."""
-    wanted = f"once in {_times(enough)} is rare enough to leave it alone for now"
+    wanted = f"at {_chance(enough)} or less it is left alone for now"
     if evidence == math.inf:
         return f"No doubt is left that it is worse than the leader; {wanted}."
     if evidence <= 0.0:
         return f"Nothing speaks against it so far; {wanted}."
-    return f"As good as the leader, it would look this bad once in {_times(evidence)} times; {wanted}."
+    return f"As good as the leader, it would look this bad with a chance of {_chance(evidence)}; {wanted}."
 
 
-def _times(evidence: float) -> str:
-    """The inverse of e⁻ᴱ.
+def _chance(evidence: float) -> str:
+    """The probability e⁻ᴱ.
 
-    >>> _times(2.3), _times(0.1), _times(30.0)
-    ('10', '1.1', 'a million or more')
+    >>> _chance(0.1), _chance(6.0), _chance(30.0)
+    ('90 %', '0.25 %', 'less than one in a million')
     """
-    times = math.exp(min(evidence, 14.0))
-    if times > 1e6:
-        return "a million or more"
-    return f"{times:.1f}" if times < 9.95 else f"{times:,.0f}"
+    share = 100.0 * math.exp(-max(0.0, evidence))
+    if share < 1e-4:
+        return "less than one in a million"
+    return f"{share:.2g} %" if share < 99.5 else "100 %"
 
 
 def _why(first: ArmReason, means: Means, leaders: Sequence[str]) -> str:
