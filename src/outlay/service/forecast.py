@@ -16,8 +16,8 @@ from outlay.checks import Vector
 PARTS = 24  # that the recent past is cut into
 LATELY = 0.5  # share of the points that count as recent
 FEWEST = 16  # points
-REHEARSALS = 400
-AHEAD = 512  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
+REHEARSALS = 256
+AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
 STEPS = 24  # of the fan
 ENDS = (0.025, 0.5, 0.975)
 LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said

@@ -62,7 +62,7 @@ class Outcomes:
         most = max(FEWEST, min(MOST, IN_ALL // arms))
         if len(self.kept) < most:
             self.kept.append((pull, cost, reward))
-        elif (place := self._chance.randrange(self._seen)) < len(self.kept):
+        elif (place := int(self._chance.random() * self._seen)) < len(self.kept):
             self.kept[place] = pull, cost, reward
 
     def correct(self, pull: int, cost: float, reward: float) -> None:

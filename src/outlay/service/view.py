@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
-from outlay.campaign import ArmReason, Reasons
+from outlay.campaign import ArmReason
 from outlay.campaign.answers.replies import ArmStatus
 from outlay.campaign.answers.watching import Interval, View
-from outlay.service.forecast import forecast
-from outlay.service.learning import learning
 from outlay.service.past import Known
-from outlay.service.watched import Watched
+from outlay.service.watched import Judged, Watched
 from outlay.service.wire import records
 from outlay.service.wire import views as v
 
@@ -22,30 +20,27 @@ MOST_EVENTS = 10
 
 async def seen(watched: Watched, wanted: v.ViewWanted) -> v.CampaignView:
     """The campaign as it is now."""
-    found = await watched.look()
-    reasons = await watched.reasons(found.status.events)
-    return _view(watched, found, reasons, wanted)
+    return _view(watched, *await watched.look(), wanted)
 
 
-def _view(watched: Watched, found: View, reasons: Reasons | None, wanted: v.ViewWanted) -> v.CampaignView:
-    status = found.status
-    all_read = watched.read >= status.events
+def _view(watched: Watched, found: View, judged: Judged, wanted: v.ViewWanted) -> v.CampaignView:
+    status, reasons = found.status, judged.reasons
     intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True)}
     arms = _ranked(status.arms, wanted)
     about = {} if reasons is None else {each.name: each for each in reasons.arms}
-    beliefs = [belief for arm in status.arms if (belief := watched.belief(arm.name)) is not None]
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
     return v.CampaignView(
         campaign=records.campaign(status),
-        read=min(watched.read, status.events),
+        read=status.events if watched.read is None else min(watched.read, status.events),
         burn=[v.Point(_moment(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
-        forecast=forecast(status, found.burn, datetime.now(UTC)) if all_read else None,
+        judged=judged.events,
+        forecast=judged.forecast,
         arms=[_arm(arm, intervals, about) for arm in arms[:MOST_ARMS]],
         other_arms=max(0, len(arms) - MOST_ARMS),
         past=[v.RatePast(arm.name, list(map(_rate_at, watched.past(arm.name)))) for arm in arms[:MOST_PAST]],
         next=None if reasons is None else v.Next(reasons.arm, reasons.means, reasons.words, reasons.untried),
-        learning=learning(status, beliefs) if all_read else None,
-        under_way=[records.pull_status(pull) for pull in found.under_way] if all_read else [],
+        learning=judged.learning,
+        under_way=[records.pull_status(pull) for pull in found.under_way] if watched.read is None else [],
         events=[records.event(entry) for entry in reversed(found.last[-MOST_EVENTS:])],
         counts=watched.counts,
     )

@@ -3,19 +3,38 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from outlay.beliefs import Belief
 from outlay.campaign import Campaign, Reasons
 from outlay.campaign.answers.history import Entry
 from outlay.campaign.answers.watching import View, Watch
 from outlay.errors import OutlayError
+from outlay.service.forecast import Forecast, forecast
+from outlay.service.learning import learning
 from outlay.service.past import Known, Looks, Outcomes
+from outlay.service.wire.views import Learning
 
 UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
 ENDINGS = ("expired", "voided", "amended")  # kinds of events
 AT_ONCE = 10_000  # events that one look reads: a fraction of a second
 WEIGHED = 1000  # arms whose reasons are told
-PATIENCE = 1.0  # seconds for which reasons are good
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
+
+
+class Judged(NamedTuple):
+    """What follows from so many events: why an arm comes next, when it ends, what learning has cost.
+
+    None where the policy is not at hand, where nothing can be said, or while the past is being read.
+    """
+
+    events: int
+    read: int | None
+    reasons: Reasons | None
+    forecast: Forecast | None
+    learning: Learning | None
 
 
 class Watched:
@@ -25,29 +44,49 @@ class Watched:
         self.campaign = campaign
         self._watch = _Counting(campaign)
         self._lock = asyncio.Lock()
-        self._reasons: Reasons | None = None
-        self._weighed = -1, 0.0  # after how many events, and when
+        self._seen: View | None = None
+        self._judged = Judged(-1, -1, None, None, None)
+        self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
 
-    async def look(self) -> View:
-        """The campaign as it is now; of a long past, a part more is read with each look."""
-        async with self._lock:
-            return await asyncio.to_thread(self._watch.look, AT_ONCE)
+    async def look(self) -> tuple[View, Judged]:
+        """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
 
-    async def reasons(self, events: int) -> Reasons | None:
-        """Why an arm comes next, where there are so many events; None where the policy is not at hand."""
+        Of a long past, a part more is read with each look. All who look at the same time see the same.
+        """
         async with self._lock:
-            if events != self._weighed[0] and time.monotonic() - self._weighed[1] >= PATIENCE:
-                try:
-                    self._reasons = await asyncio.to_thread(self.campaign.reasons, WEIGHED)
-                except OutlayError:
-                    self._reasons = None  # a policy of a user's own, which the service does not have
-                self._weighed = events, time.monotonic()
-            return self._reasons
+            if self._seen is None or time.monotonic() - self._when["seen"] >= BRIEFLY:
+                self._seen = await asyncio.to_thread(self._watch.look, AT_ONCE)
+                self._when["seen"] = time.monotonic()
+            new = (self._seen.status.events, self.read) != (self._judged.events, self._judged.read)
+            if new and time.monotonic() - self._when["judged"] >= PATIENCE:
+                self._judged = await asyncio.to_thread(self._judge, self._seen)
+                self._when["judged"] = time.monotonic()
+            return self._seen, self._judged
+
+    async def catch_up(self) -> View:
+        """The campaign with all events that it has by now, however long that takes to read."""
+        while True:
+            async with self._lock:
+                self._seen = await asyncio.to_thread(self._watch.look, AT_ONCE)
+                self._when["seen"] = time.monotonic()
+            if not self._watch.behind:
+                return self._seen
+
+    def _judge(self, found: View) -> Judged:
+        status = found.status
+        reasons: Reasons | None = None
+        with suppress(OutlayError):  # a policy of a user's own, which the service does not have
+            reasons = self.campaign.reasons(WEIGHED)
+        if self._watch.behind:
+            return Judged(status.events, self.read, reasons, None, None)
+        beliefs = [belief for arm in status.arms if (belief := self._watch.belief(arm.name)) is not None]
+        ahead = forecast(status, found.burn, datetime.now(UTC))
+        return Judged(status.events, self.read, reasons, ahead, learning(status, beliefs))
 
     @property
-    def read(self) -> int:
-        """The last event that was read."""
-        return self._watch.read
+    def read(self) -> int | None:
+        """The last event that was read, where there is a long past to be read yet."""
+        return self._watch.read if self._watch.behind else None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -63,10 +102,6 @@ class Watched:
     def outcomes(self) -> dict[str, list[tuple[int, float, float]]]:
         """Of each arm some outcomes, drawn evenly from all: the pull, its cost, its reward."""
         return {arm: each.kept for arm, each in self._watch.outcomes.items()}
-
-    def belief(self, arm: str) -> Belief | None:
-        """What the outcomes of an arm say; None before the first."""
-        return self._watch.belief(arm)
 
     def past(self, arm: str) -> list[Known]:
         """How the rate of an arm was known over time."""
@@ -93,9 +128,11 @@ class _Counting(Watch):
         super()._take_in(entry)
         if entry.kind in ENDINGS:
             self.counted[entry.kind] += 1
-        self.counted.update(name for name in UNUSUAL if entry.more.get(name))
-        if entry.kind == "asked":
-            self.tagged.update(entry.more.get("tags", ()))
+        for name in UNUSUAL:
+            if entry.more.get(name):
+                self.counted[name] += 1
+        for tag in entry.more.get("tags", ()) if entry.kind == "asked" else ():
+            self.tagged[tag] += 1
 
     def _count(self, name: str, entry: Entry) -> None:
         super()._count(name, entry)

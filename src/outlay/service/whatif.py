@@ -36,10 +36,7 @@ async def rehearsed(watched: Watched, wanted: WhatIf) -> Rehearsal:
     """The rehearsal; Refused where too little is known, or another one is being played."""
     if find_spec("numba") is None:
         raise Refused("not_installed", "a rehearsal needs the packages of `pip install 'outlay[simulate]'`")
-    status = (await watched.look()).status
-    if watched.read < status.events:
-        raise Refused("busy", "the past of this campaign is still being read", 2.0)
-    order = _order(watched, status, wanted)
+    order = _order(watched, (await watched.catch_up()).status, wanted)
     if _playing.locked():
         raise Refused("busy", "another rehearsal is being played", 5.0)
     async with _playing:

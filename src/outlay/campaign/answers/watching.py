@@ -72,6 +72,7 @@ class Watch:
         self._arms: dict[str, int] = {}
         self._memory = Moments.empty(0)
         self._last: deque[Entry] = deque(maxlen=events)
+        self.behind = False  # whether the last look left something unread
 
     @property
     def read(self) -> int:
@@ -80,10 +81,12 @@ class Watch:
 
     def look(self, most: int | None = None) -> View:
         """The campaign as it is now; with `most`, no more events are read than that, and the rest at later looks."""
+        before = self._after
         for entry in islice(self._campaign.history(self._after), most):
             self._after = entry.seq
             self._last.append(entry)
             self._take_in(entry)
+        self.behind = most is not None and self._after - before >= most
         status = self._campaign.status()
         return View(
             status,

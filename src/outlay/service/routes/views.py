@@ -30,11 +30,11 @@ async def stream_views(call: Call, query: v.ViewWanted) -> Stream:
     watched = await call.desk.watched(call.name)
 
     async def views() -> AsyncIterator[bytes]:
-        last = -1, -1
+        last = -1, -1, -1
         while True:
             now = await seen(watched, query)
-            if (now.campaign.events, now.read) != last:
-                last = now.campaign.events, now.read
+            if (now.campaign.events, now.read, now.judged) != last:
+                last = now.campaign.events, now.read, now.judged
                 yield b"event: view\ndata: " + a.encode(now) + b"\n\n"
                 await asyncio.sleep(LOOK)
             yield b""

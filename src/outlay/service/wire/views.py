@@ -78,10 +78,14 @@ class Learning(Struct):
 
 
 class CampaignView(Struct):
-    """A campaign at one moment; `read` counts the events that are in what is drawn over time: at first not all."""
+    """A campaign at one moment; `read` counts the events that are in what is drawn over time: at first not all.
+
+    What takes longer to find, `forecast`, `next` and `learning`, is that after `judged` events: up to a second ago.
+    """
 
     campaign: a.Campaign
     read: int
+    judged: int
     burn: list[Point]
     forecast: Forecast | None
     arms: list[ArmView]

@@ -1,21 +1,21 @@
 // What happens: pulls under way, the last events, and what went otherwise than planned.
 
 import { clock, counted, short, span } from "./numbers.js";
-import { card, cut, facts, make, table } from "./parts.js";
+import { card, cut, make, table } from "./parts.js";
 import { pathOf } from "./service.js";
 
-const COUNTS = [["late", "Told late"], ["overrun", "Overrun"], ["expired", "Expired"], ["voided", "Void"], ["amended", "Amended"]];
+const MOST = 8; // pulls that are listed
+const COUNTS = [["late", "Told late"], ["overrun", "Overruns"], ["expired", "Expired"], ["voided", "Void"], ["amended", "Amended"]];
 
 /** How many pulls were late, over what was set aside, expired, void or amended. */
-export function unusual({ campaign, counts }) {
-  const ended = campaign.ended === null ? "" : `It ended: ${campaign.ended}.`;
-  return card("unusual", "Out of the ordinary", facts(COUNTS.map(([key, word]) => [word, short(counts[key])])),
-    ended ? make("p", { class: "quiet" }, ended) : null);
+export function unusual({ counts }) {
+  return make("ul", { class: "counts", "aria-label": "Out of the ordinary" },
+    ...COUNTS.map(([key, word]) => make("li", { class: counts[key] ? "some" : null }, `${word} `, make("strong", {}, short(counts[key])))));
 }
 
 /** Pulls under way, the oldest first. */
 export function underWay({ campaign, under_way: found }) {
-  const rows = found.slice(0, 10).map((each) => [each.pull, [String(each.pull), cut(each.arm), span(Date.now() - Date.parse(each.asked)), short(each.reserved),
+  const rows = found.slice(0, MOST).map((each) => [each.pull, [String(each.pull), cut(each.arm), span(Date.now() - Date.parse(each.asked)), short(each.reserved),
     each.expires ? span(Math.max(0, Date.parse(each.expires) - Date.now())) : "never", each.key === null ? "–" : cut(each.key)]]);
   const heads = [["Pull", "number"], ["Arm", "name"], ["Age", "number"], ["Set aside", "number wide"], ["Expires in", "number"], ["Key", "name wide"]];
   const title = campaign.in_flight > rows.length ? `The ${counted(rows.length, "oldest", "oldest")} of ${short(campaign.in_flight)}` : counted(rows.length, "pull");

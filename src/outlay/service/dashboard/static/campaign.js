@@ -1,7 +1,7 @@
 // One campaign, live: its money, its arms and why one comes next, what is under way, what has happened, and what if.
 
 import { actions } from "./actions.js";
-import { events, underWay, unusual } from "./activity.js";
+import { events, underWay } from "./activity.js";
 import { armsTable, chooser, closing, why } from "./arms.js";
 import { burn, money, outlook } from "./money.js";
 import { percent } from "./numbers.js";
@@ -42,18 +42,16 @@ function render(main, parts, view) {
     make("h1", {}, campaign.name), make("span", { class: `badge ${campaign.phase}` }, campaign.phase),
     read < campaign.events ? make("span", { class: "quiet" }, `reading the past: ${percent(read / campaign.events)}`) : null,
     make("span", { class: "space" }), ...(isAdmin() ? actions(campaign) : []));
-  const { wide, narrow } = rooms(main);
+  const wide = roomFor(main);
   redraw(parts.top, money(view),
     make("div", { class: "two" }, burn(view, wide), why(view)),
-    make("div", { class: "two" }, closing(view, wide), make("div", { class: "stack" }, outlook(view), unusual(view))));
+    make("div", { class: "two" }, closing(view, wide), make("div", { class: "stack" }, outlook(view), underWay(view))));
   redraw(parts.arms, armsTable(view));
-  redraw(parts.bottom, make("div", { class: "two" }, events(view), underWay(view)));
+  redraw(parts.bottom, events(view));
 }
 
-// How wide charts may be: the columns of style.css, less what cards take around them.
-function rooms(main) {
+// How wide charts may be: the wide column of style.css, or the page, less what a card takes around them.
+function roomFor(main) {
   const all = main.clientWidth - 2 * parseFloat(getComputedStyle(main).paddingLeft), around = 34;
-  return matchMedia("(min-width: 62rem)").matches
-    ? { wide: Math.floor(((all - 16) * 3) / 5) - around, narrow: Math.floor(((all - 16) * 2) / 5) - around }
-    : { wide: all - around, narrow: all - around };
+  return (matchMedia("(min-width: 62rem)").matches ? Math.floor(((all - 16) * 3) / 5) : all) - around;
 }

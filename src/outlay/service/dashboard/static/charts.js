@@ -52,7 +52,7 @@ export function band(points, x, y) {
 
 /** The money left over time; ahead of now the middle of the rehearsals, and the band that holds 95 % of them. */
 export function burnDown({ burn, forecast, campaign }, width) {
-  const height = Math.round(Math.max(200, Math.min(300, width / 2.6)));
+  const height = Math.round(Math.max(200, Math.min(330, width / 2.1)));
   const from = burn[0]?.[0] ?? 0, now = burn.at(-1)?.[0] ?? 1, fan = forecast?.fan ?? [];
   const to = fan.at(-1)?.[0] ?? Math.max(now, from + 1000);
   const top = Math.max(campaign.budget, ...burn.map(([, left]) => left)) || 1;

@@ -1,11 +1,13 @@
 // The money of a campaign: its sums, the burn-down, and what is to be expected where requests count.
 
+import { unusual } from "./activity.js";
 import { budgetBar, burnDown, ending } from "./charts.js";
 import { clock, percent, short, span } from "./numbers.js";
 import { card, facts, make } from "./parts.js";
 
 /** The sums that matter most. */
-export function money({ campaign, forecast, learning }) {
+export function money(view) {
+  const { campaign, forecast, learning } = view;
   const list = [
     ["Left", short(campaign.left), `of ${short(campaign.budget)}`],
     ["Spent", short(campaign.spent), `${short(campaign.reserved)} set aside`],
@@ -16,7 +18,7 @@ export function money({ campaign, forecast, learning }) {
   if (forecast) list.push([forecast.by === "money" ? "Spent by, about" : "Served by, about", clock(forecast.at, 7200e3), within(forecast)]);
   if (learning) list.push(["Cost of learning", short(learning.cost), bound(learning)]);
   list.push(["Policy", campaign.policy, campaign.mode === "hard" ? "never passes the budget" : "ends as it passes the budget"]);
-  return make("section", { class: "card", "aria-label": "Money" }, budgetBar(campaign), facts(list));
+  return make("section", { class: "card", "aria-label": "Money" }, budgetBar(campaign), facts(list), unusual(view));
 }
 
 function within({ at, early, late }) {
