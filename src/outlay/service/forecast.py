@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from outlay.campaign.answers.replies import Status
 from outlay.campaign.answers.watching import Point
 from outlay.checks import Vector
+from outlay.service.wire.views import Ahead, Forecast
 
 PARTS = 24  # that the recent past is cut into
 LATELY = 0.5  # share of the points that count as recent
@@ -21,28 +21,6 @@ AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, an
 STEPS = 24  # of the fan
 ENDS = (0.025, 0.5, 0.975)
 LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said
-
-
-class Ahead(msgspec.Struct, array_like=True):
-    """What will be left at some moment: in the middle, and between which ends with 95 %."""
-
-    at: int  # milliseconds since 1970
-    low: float
-    middle: float
-    high: float
-
-
-class Forecast(msgspec.Struct):
-    """When the campaign ends: `at`, and from `early` to `late` with 95 %; null where that may be never.
-
-    `by` says what runs out first, money or requests. `fan` is the money that will be left meanwhile.
-    """
-
-    at: datetime
-    early: datetime
-    late: datetime | None
-    by: str
-    fan: list[Ahead]
 
 
 class _Parts(NamedTuple):

@@ -4,6 +4,7 @@ They take a processor for seconds, and compiling stops all threads of its proces
 """
 
 import sys
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,7 +32,7 @@ Floats = NDArray[np.float64]
 class Player(msgspec.Struct):
     """A policy and what it may use."""
 
-    policy: dict[str, object]  # name, parameters
+    policy: dict[str, Any]  # name, parameters
     budget: float
     requests: int | None
 
@@ -79,7 +80,7 @@ def _in_world(problem: Problem, order: Order, scale: float, seed: int) -> list[t
 
 
 def _policy(player: Player) -> Policy:
-    policy: Policy = BY_NAME[str(player.policy["name"])](**player.policy.get("parameters", {}))  # type: ignore[call-overload]
+    policy: Policy = BY_NAME[player.policy["name"]](**player.policy.get("parameters", {}))
     return policy
 
 
@@ -103,7 +104,7 @@ def _played(player: Player, scale: float, names: list[str], rewards: Floats, pul
     shares = sorted((Share(name, float(part)) for name, part in zip(names, parts, strict=True)), key=lambda s: -s.share)
     requests = None if player.requests is None else max(1, round(scale * player.requests))
     sizes = _spread(rewards), _spread(pulls.sum(axis=1))
-    return Played(str(player.policy["name"]), scale * player.budget, requests, *sizes, shares[:MOST_SHARES])
+    return Played(player.policy["name"], scale * player.budget, requests, *sizes, shares[:MOST_SHARES])
 
 
 def _spread(values: Floats) -> Spread:

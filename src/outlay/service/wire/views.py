@@ -1,10 +1,10 @@
 """What the dashboard draws, as types: numbers that are small whatever the size of a campaign."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from outlay.service.forecast import Forecast
 from outlay.service.wire import answers as a
 from outlay.service.wire.requests import Body, Name
 
@@ -22,6 +22,28 @@ class Point(Struct, array_like=True):
     at: int  # milliseconds since 1970, as all times that are drawn
     left: float
     used: int
+
+
+class Ahead(Struct, array_like=True):
+    """What will be left at some moment: in the middle, and between which ends with 95 %."""
+
+    at: int  # milliseconds since 1970
+    low: float
+    middle: float
+    high: float
+
+
+class Forecast(Struct):
+    """When the campaign ends: `at`, and from `early` to `late` with 95 %; null where that may be never.
+
+    `by` says what runs out first, money or requests. `fan` is the money that will be left meanwhile.
+    """
+
+    at: datetime
+    early: datetime
+    late: datetime | None
+    by: str
+    fan: list[Ahead]
 
 
 class ArmView(Struct):

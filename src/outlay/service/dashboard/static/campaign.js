@@ -53,5 +53,5 @@ function render(main, parts, view) {
 // How wide charts may be: the wide column of style.css, or the page, less what a card takes around them.
 function roomFor(main) {
   const all = main.clientWidth - 2 * parseFloat(getComputedStyle(main).paddingLeft), around = 34;
-  return (matchMedia("(min-width: 62rem)").matches ? Math.floor(((all - 16) * 3) / 5) : all) - around;
+  return Math.max(240, (matchMedia("(min-width: 62rem)").matches ? Math.floor(((all - 16) * 3) / 5) : all) - around);
 }
