@@ -115,7 +115,7 @@ SIZES = st.floats(1e-9, 1e9)
 
 
 @given(m=SIZES, v=st.one_of(st.just(0.0), SIZES), bound=SIZES, more=st.floats(1.0, 1e3) | st.floats(1.0, 1.0 + 1e-6))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_evidence_rises_with_the_shortfall_and_falls_with_variance_and_bound(
     m: float, v: float, bound: float, more: float
 ) -> None:

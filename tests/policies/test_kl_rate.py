@@ -22,7 +22,7 @@ from tests.policies.tapes import (
 
 from outlay.beliefs import Lead, Pooled, PooledBelief
 from outlay.errors import BadParameter
-from outlay.formulas.choose import best_by_excess
+from outlay.formulas.choices.choose import best_by_excess
 from outlay.policies import Frugal, KLRate
 
 Array = NDArray[np.float64]
@@ -191,8 +191,8 @@ def test_a_reward_above_the_bound_takes_its_place() -> None:
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (KLRate, {"schedule": "two"}, "schedule of KLRate must be one of plus, half, one; got 'two'"),
     (KLRate, {"schedule": 0}, "schedule of KLRate must be one of plus, half, one; got 0"),
-    (KLRate, {"evidence": "all"}, "evidence of KLRate must be one of closed, sample; got 'all'"),
-    (KLRate, {"evidence": None}, "evidence of KLRate must be one of closed, sample; got None"),
+    (KLRate, {"evidence": "all"}, "evidence of KLRate must be one of closed, sample, exact; got 'all'"),
+    (KLRate, {"evidence": None}, "evidence of KLRate must be one of closed, sample, exact; got None"),
     (KLRate, {"reward_bound": 0}, "reward_bound of KLRate must be > 0; got 0"),
     (KLRate, {"reward_bound": math.inf}, "reward_bound of KLRate must be a finite number > 0; got inf"),
     (Frugal, {"slope": 0.0}, "slope of Frugal must be > 0 and ≤ 1; got 0.0"),

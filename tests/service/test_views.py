@@ -126,7 +126,7 @@ def test_the_bound_is_that_of_the_theory() -> None:
     nothing.
     """
     status = Campaign(["a", "b", "c"], 1000, POLICY).status()
-    arms = [arm._replace(pulls=100, rate=rate) for arm, rate in zip(status.arms, (1.0, 0.5, 0.99), strict=True)]
+    arms = [arm._replace(pulls=100, spent=100.0, rate=rate) for arm, rate in zip(status.arms, (1.0, 0.5, 0.99), strict=True)]
     status = status._replace(arms=tuple(arms), pulls=300, spent=300.0, reward=249.0)
     beliefs = [Belief(i, 100, 1.0, rate, 0.25, 0.25, 0.0) for i, rate in enumerate((1.0, 0.5, 0.99))]
     found = learning(status, beliefs)

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from outlay.beliefs import Belief, Lead, Points, price_of
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choose import AT_ONCE, Now, leader_of, leads
-from outlay.formulas.choose import number as comparable
-from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
-from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
-from outlay.formulas.prices import Prices
+from outlay.formulas.choices.choose import AT_ONCE, Now, leader_of, leads
+from outlay.formulas.choices.choose import number as comparable
+from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
+from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
+from outlay.formulas.requests.prices import Prices
 from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
@@ -40,7 +40,7 @@ class Ration(Parameters):
     """Serve N requests with a budget B: pull an arm of the edge in use, unless another may be better or a new one pays.
 
     With b money and n requests left, the hull of the points (mean cost, mean reward) so far has an edge over b/n, with
-    the price of money λ and the worth of a request ν (`formulas.prices`). A pull is due λX + ν. That is the currency in
+    the price of money λ and the worth of a request ν (`prices.py`). A pull is due λX + ν. That is the currency in
     which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
     costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
 

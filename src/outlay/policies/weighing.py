@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from outlay.formulas.choose import Counts, Now, leader_of, log_of
-from outlay.formulas.dues import in_dues
-from outlay.formulas.prices import NOTHING
+from outlay.formulas.choices.choose import Counts, Now, leader_of, log_of
+from outlay.formulas.requests.dues import in_dues
+from outlay.formulas.requests.prices import NOTHING
 from outlay.policies.protocol import Compared, Leads, Memory, Opens, Policy, Sampled, Scored, way_of
 from outlay.policies.ration import Ration, bearings, excess_at, known_cost
 

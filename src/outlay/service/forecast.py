@@ -11,7 +11,7 @@ import numpy as np
 from outlay.campaign.answers.replies import Status
 from outlay.campaign.answers.watching import Point
 from outlay.checks import Vector
-from outlay.service.wire.views import Ahead, Forecast
+from outlay.service.wire.views import Ahead, Forecast, Limit
 
 PARTS = 24  # that the recent past is cut into
 LATELY = 0.5  # share of the points that count as recent
@@ -36,7 +36,8 @@ def forecast(status: Status, burn: Sequence[Point], now: datetime | None = None)
 
     The last half of what is known is cut into 24 spans of equal time. A rehearsal draws as many of them with
     replacement, for what is not known of the pace, and then draws from those, one after another, until the money or the
-    requests run out. That takes the spans for independent: it knows nothing of nights and weekends.
+    requests run out, or the window of the budget is over. That takes the spans for independent: it knows nothing of
+    nights and weekends.
     """
     recent = burn[int(len(burn) * (1 - LATELY)) :]
     if status.phase != "open" or len(recent) < FEWEST:
@@ -48,7 +49,8 @@ def forecast(status: Status, burn: Sequence[Point], now: datetime | None = None)
     left = max(0.0, recent[-1].left)
     requests = math.inf if status.requests is None else max(0, status.requests - recent[-1].used)
     spending, by_money, by_requests = _rehearsed(parts, left, requests)
-    ends = np.minimum(by_money, by_requests) * parts.seconds
+    closes = math.inf if status.window is None else max(0.0, (status.window.end - end).total_seconds())
+    ends = np.minimum(np.minimum(by_money, by_requests) * parts.seconds, closes)
     early, middle, late = np.quantile(ends, ENDS, method="nearest").tolist()
     if middle > LONGEST:
         return None
@@ -56,7 +58,9 @@ def forecast(status: Status, burn: Sequence[Point], now: datetime | None = None)
     def when(seconds: float) -> datetime:
         return end + timedelta(seconds=seconds)
 
-    by = "money" if np.mean(by_money <= by_requests) >= 0.5 else "requests"
+    by: Limit = "money" if np.mean(by_money <= by_requests) >= 0.5 else "requests"
+    if np.mean(ends >= closes) >= 0.5:
+        by = "window"
     horizon = min(late, 3.0 * middle) if late > 0.0 else middle
     fan = [
         Ahead(round(1000 * when(seconds).timestamp()), *left_then)

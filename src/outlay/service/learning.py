@@ -25,7 +25,8 @@ def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
     if prices is None:
         return None
     price, worth = prices
-    cost = price * status.spent + worth * status.pulls - status.reward
+    spent = math.fsum(arm.spent for arm in status.arms)  # in all windows
+    cost = price * spent + worth * status.pulls - status.reward
     lost = [loss for belief in beliefs if (loss := _lost(belief, price, worth)) is not None]
     bound = math.log(status.pulls) * math.fsum(lost) if lost else None
     return Learning(max(0.0, cost), bound)

@@ -134,11 +134,12 @@ class _Counting(Watch):
         for tag in entry.more.get("tags", ()) if entry.kind == "asked" else ():
             self.tagged[tag] += 1
 
-    def _count(self, name: str, entry: Entry) -> None:
-        super()._count(name, entry)
+    def _count(self, name: str, entry: Entry) -> float:
+        more = super()._count(name, entry)
         sample = entry.decision or 0, entry.cost or 0.0, entry.reward or 0.0
         if entry.more.get("instead") is None:
             self.outcomes[name].add(*sample, arms=len(self._arms))
         else:
             self.outcomes[name].correct(*sample)
         self._looks.note(entry.at, self._memory)
+        return more

@@ -71,7 +71,7 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
         return plain_key(value)
     if name == "ttl":
         return value / 1e6
-    if name == "expires":
+    if name in ("expires", "start", "end"):
         return when(value)
     if isinstance(value, dict) and name not in ("policy", "metadata"):
         return {key: _readable(part, unit, key) for key, part in value.items()}

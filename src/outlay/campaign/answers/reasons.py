@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlay.campaign.ledger.admission import admissible, learner_of
-from outlay.campaign.ledger.learner import Scales
+from outlay.campaign.ledger.scales import Scales
 from outlay.campaign.ledger.state import State
 from outlay.policies.weighing import Means, Weighing, Weight, weigh
 from outlay.words import listed
@@ -56,9 +56,9 @@ class Reasons(NamedTuple):
 
 def weighed_of(state: State, arm: int | None) -> Weighed:
     """What the next choice would be made by, copied."""
-    spent = state.unit.amount(state.spent)
+    spent = state.unit.amount(state.counted)
     open_arms = admissible(state) or range(len(state.arms))
-    scales = learner_of(state).scales(open_arms, state.under_way, spent, state.used)
+    scales = learner_of(state).scales(open_arms, state.under_way, spent, state.used_now)
     names, samples = zip(*((each.name, each.samples) for each in state.arms), strict=True)
     return Weighed(arm, scales, names, state.terms.policy["name"], samples)
 

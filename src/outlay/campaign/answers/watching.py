@@ -69,6 +69,8 @@ class Watch:
         self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
         self._burn: list[Point] = []
         self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
+        self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
+        self._renewed = 0  # the event with which this window began
         self._arms: dict[str, int] = {}
         self._memory = Moments.empty(0)
         self._last: deque[Entry] = deque(maxlen=events)
@@ -97,37 +99,43 @@ class Watch:
         )
 
     def _take_in(self, entry: Entry) -> None:
-        arm, decision = entry.arm, entry.decision
+        arm, decision, more = entry.arm, entry.decision, entry.more
+        apart = more.get("earlier", False) or more.get("outside", False)
         if entry.kind == "asked":
             self._asked[entry.seq] = entry
+            self._apart |= {entry.seq} if more.get("fallback") else set()
             self._used += 1
         elif entry.kind == "extended" and decision in self._asked:
             asked = self._asked[decision]
-            self._asked[decision] = asked._replace(more={**asked.more, "expires": entry.more["expires"]})
+            self._asked[decision] = asked._replace(more={**asked.more, "expires": more["expires"]})
         elif entry.kind in ("told", "voided", "expired") and decision is not None:
-            asked = self._asked.pop(decision, entry)
-            arm = asked.arm  # that one expired does not say its arm
-            self._used += entry.more.get("unvoided", False) - (entry.kind == "voided")
-        if "budget" in entry.more:
+            arm = self._asked.pop(decision, entry).arm  # that one expired does not say its arm
+            apart |= decision in self._apart
+            self._apart.discard(decision)
+            if decision > self._renewed:
+                self._used += more.get("unvoided", False) - (entry.kind == "voided")
+        if entry.kind == "renewed":
+            self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
+        elif "budget" in more:
             self._budget = entry.more["budget"]
         elif entry.cost is None or entry.reward is None:
             return
         else:
-            self._count(str(arm), entry)
+            costs = self._count(str(arm), entry)
+            self._spent += 0.0 if apart else costs
         self._burn.append(Point(entry.at, self._budget - self._spent, self._used))
         if len(self._burn) > MOST_POINTS:
             del self._burn[1:-1:2]
 
-    def _count(self, name: str, entry: Entry) -> None:
-        """A pull that costs something, or something else than before."""
+    def _count(self, name: str, entry: Entry) -> float:
+        """A pull that costs something, or something else than before: how much more it is."""
         arm, cost, reward, before = self._number(name), entry.cost, entry.reward, entry.more.get("instead")
         assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
         if before is None:
             self._memory.observe(arm, cost, reward)
-            self._spent += cost
-        else:
-            self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
-            self._spent += cost - before["cost"]
+            return cost
+        self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
+        return cost - before["cost"]
 
     def _number(self, arm: str) -> int:
         if arm not in self._arms:

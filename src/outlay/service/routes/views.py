@@ -43,7 +43,7 @@ async def stream_views(call: Call, query: v.ViewWanted) -> Stream:
 
 
 @table.route("GET", "/v1/overview/stream", "read", media="text/event-stream")
-async def stream_campaigns(call: Call, query: r.Page) -> Stream:
+async def stream_campaigns(call: Call, query: r.CampaignsWanted) -> Stream:
     """A page of all campaigns whenever one has changed, as server-sent events."""
 
     async def pages() -> AsyncIterator[bytes]:

@@ -1,9 +1,12 @@
 """The library's records as answers."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from outlay.campaign.answers import history, pulls, replies
+from outlay.service.keys import book
+from outlay.service.keys.key import MICROS
 from outlay.service.wire import answers as a
 from outlay.service.wire.requests import MOST_LISTED
 
@@ -22,8 +25,9 @@ def pull(given: replies.Pull) -> a.Pull:
     """A pull as its asker sees it."""
     exact = a.Reserved(text(given.reserved))
     return a.Pull(
-        given.decision, given.arm, given.reserved, exact, given.expires, given.propensity, given.standing
-    )  # fmt: skip
+        *(given.decision, given.arm, given.reserved, exact, given.expires, given.propensity),
+        *(given.standing, given.fallback),
+    )
 
 
 def receipt(given: replies.Receipt) -> a.Receipt:
@@ -60,9 +64,16 @@ def event(given: history.Entry) -> a.Event:
     return a.Event(*given)
 
 
+def act(given: book.Act) -> a.Act:
+    """Something that an admin did."""
+    at = datetime.fromtimestamp(given.at / MICROS, UTC)
+    return a.Act(given.seq, at, given.key, given.act, given.campaign, given.status, given.request)
+
+
 def _fields(given: replies.Status) -> dict[str, Any]:
     fields = given._asdict()
     del fields["arms"]
     fields["exact"] = a.CampaignMoney(*map(text, given.exact))
     fields["outlook"] = None if given.outlook is None else a.Outlook(*given.outlook)
+    fields["window"] = None if given.window is None else a.CampaignWindow(*given.window)
     return fields

@@ -8,6 +8,8 @@ from msgspec import Meta, Struct
 from outlay.service.wire import answers as a
 from outlay.service.wire.requests import Body, Name
 
+Limit = Literal["money", "requests", "window"]
+
 
 class ViewWanted(Struct):
     """Which arms to show: those whose name contains `find`, in the order of `by`, the largest first."""
@@ -36,13 +38,14 @@ class Ahead(Struct, array_like=True):
 class Forecast(Struct):
     """When the campaign ends: `at`, and from `early` to `late` with 95 %; null where that may be never.
 
-    `by` says what runs out first, money or requests. `fan` is the money that will be left meanwhile.
+    `by` says what runs out first, money or requests, or that both last until the window is over. `fan` is the money
+    that will be left meanwhile.
     """
 
     at: datetime
     early: datetime
     late: datetime | None
-    by: str
+    by: Limit
     fan: list[Ahead]
 
 

@@ -14,7 +14,8 @@ const ORDERS = [["pulls", "most pulls"], ["spent", "most spent"], ["reward", "mo
 export function why({ campaign, arms, next }) {
   if (!next) return card("why", "Why this arm next", make("p", { class: "quiet" }, "The policy is not known to the service, or not at hand."));
   const title = next.arm === null ? "No arm comes next" : ["Next: ", cut(next.arm)];
-  const open = { open: next.words, paused: "Paused: no arm is named until it is resumed.", draining: "It has ended; what is under way can still be told.", closed: "It has ended." };
+  const open = { open: next.words, paused: "Paused: no arm is named until it is resumed.", waiting: "The budget of this window is spent; the next window brings more.",
+    fallback: `The budget is spent, and ${campaign.fallback} is pulled in its place.`, draining: "It has ended; what is under way can still be told.", closed: "It has ended." };
   const rest = arms.filter((each) => each.arm.enabled && (each.leads || each.enough !== null || each.score !== null));
   const first = rest.filter((each) => each.arm.name === next.arm), others = rest.filter((each) => each.arm.name !== next.arm);
   const shown = [...first, ...others].slice(0, MOST).map((each) => make("li", { "data-key": `why ${each.arm.name}` },

@@ -75,6 +75,7 @@ export function burnDown({ burn, forecast, campaign }, width) {
 export function ending(forecast) {
   if (!forecast) return "A forecast needs an open campaign and a few more pulls.";
   const away = Date.parse(forecast.at) - Date.now(), within = Math.abs(away) > 7200e3 ? 7200e3 : 0;
+  if (forecast.by === "window") return `At the pace of late, the budget lasts until this window is over, at ${clock(forecast.at, within)}.`;
   const what = forecast.by === "money" ? "the budget is spent" : "all requests are served";
   const late = forecast.late ? clock(forecast.late, within) : "never";
   return `At the pace of late, ${what} by ${clock(forecast.at, within)}; 95 % of rehearsals end between ${clock(forecast.early, within)} and ${late}.`;

@@ -15,8 +15,10 @@ export function money(view) {
     ["Pulls", short(campaign.pulls), `${short(campaign.in_flight)} under way`],
   ];
   if (campaign.requests !== null) list.push(["Requests used", short(campaign.used), `of ${short(campaign.requests)}`]);
-  if (forecast) list.push([forecast.by === "money" ? "Spent by, about" : "Served by, about", clock(forecast.at, 7200e3), within(forecast)]);
+  if (forecast) list.push([{ money: "Spent by, about", requests: "Served by, about", window: "Lasts until" }[forecast.by], clock(forecast.at, 7200e3), forecast.by === "window" ? "the end of this window" : within(forecast)]);
   if (learning) list.push(["Cost of learning", short(learning.cost), bound(learning)]);
+  if (campaign.window) list.push([`This ${campaign.window.kind}`, `to ${clock(campaign.window.end, 7200e3)}`, `${short(campaign.window.earlier)} spent before`]);
+  if (campaign.outside) list.push(["Outside the budget", short(campaign.outside), `for ${campaign.fallback}`]);
   list.push(["Policy", campaign.policy, campaign.mode === "hard" ? "never passes the budget" : "ends as it passes the budget"]);
   return make("section", { class: "card", "aria-label": "Money" }, budgetBar(campaign), facts(list), unusual(view));
 }
