@@ -3,13 +3,17 @@
 import asyncio
 import math
 import random
+from datetime import UTC, datetime
 
 import pytest
 from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.beliefs import Belief
+from outlay.campaign.answers.watching import Watch
+from outlay.campaign.clock import Clock
 from outlay.service import watched as watching
+from outlay.service.forecast import forecast
 from outlay.service.learning import learning
 from outlay.service.past import Outcomes
 from outlay.service.view import MOST_ARMS, seen
@@ -126,9 +130,10 @@ def test_the_bound_is_that_of_the_theory() -> None:
     nothing.
     """
     status = Campaign(["a", "b", "c"], 1000, POLICY).status()
-    arms = [arm._replace(pulls=100, spent=100.0, rate=rate) for arm, rate in zip(status.arms, (1.0, 0.5, 0.99), strict=True)]
+    rates = (1.0, 0.5, 0.99)
+    arms = [arm._replace(pulls=100, spent=100.0, rate=rate) for arm, rate in zip(status.arms, rates, strict=True)]
     status = status._replace(arms=tuple(arms), pulls=300, spent=300.0, reward=249.0)
-    beliefs = [Belief(i, 100, 1.0, rate, 0.25, 0.25, 0.0) for i, rate in enumerate((1.0, 0.5, 0.99))]
+    beliefs = [Belief(i, 100, 1.0, rate, 0.25, 0.25, 0.0) for i, rate in enumerate(rates)]
     found = learning(status, beliefs)
     assert found is not None
     assert found.cost == pytest.approx(51.0)
@@ -154,3 +159,34 @@ def test_outcomes_are_kept_evenly_and_corrected() -> None:
     assert 880 <= sum(pull < 2000 for pull in kept) <= 1120
     some.correct(kept[0], 2.0, 1.0)
     assert some.kept[0] == (kept[0], 2.0, 1.0)
+
+
+def test_a_window_begins_anew_and_a_slow_pace_lasts_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    noon = int(datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp()) * 1_000_000
+    hands = [noon]
+    monkeypatch.setattr(Clock, "now", lambda _, wall=None, at_least=0: max(at_least, hands[0]))
+    campaign = Campaign({"a": 1.0}, 50, POLICY, window="day", requests=500)
+
+    def pull(times: int, minutes: int) -> None:
+        for _ in range(times):
+            hands[0] += minutes * 60_000_000
+            asked = campaign.ask()
+            assert asked is not None
+            asked.tell(0.5, 1)
+
+    pull(20, 10)
+    late = campaign.ask()  # told tomorrow: today's money
+    assert late is not None
+    hands[0] += 86_400_000_000
+    pull(1, 1)
+    late.tell(0.9, 1)
+    status, found = campaign.status(), Watch(campaign).look()
+    assert (found.burn[-1].left, found.burn[-1].used) == (status.left, status.used) == (49.5, 1)
+    pull(40, 10)
+    status, found = campaign.status(), Watch(campaign).look()
+    assert (found.burn[-1].left, found.burn[-1].used) == (pytest.approx(status.left), status.used)
+    ahead = forecast(status, found.burn)
+    assert ahead is not None
+    assert status.window is not None
+    assert (ahead.by, ahead.at, ahead.late) == ("window", status.window.end, status.window.end)
+    assert learning(status, []) is not None
