@@ -239,7 +239,7 @@ def test_evidence_is_common_against_a_larger_rate_or_with_too_small_a_bound() ->
 def test_exact_is_the_distance_to_a_better_law() -> None:
     """By search, from any start, within a billionth; the sample form is not above it."""
     rng, steps = np.random.default_rng(8), 0
-    for _ in range(300):
+    for _ in range(100):
         z, bound = drawn(rng)
         pairs = np.column_stack([np.zeros(len(z)), z])
         best, _ = kl_inf(z, bound)
@@ -257,4 +257,4 @@ def test_exact_is_the_distance_to_a_better_law() -> None:
         enough = rng.uniform(0, 2) * best
         first = exact_evidence(pairs, len(z), 0.3, bound, 0.5 / bound, enough)
         assert first > enough if enough < best - 1e-8 else first <= enough + 2e-8
-    assert steps > 20  # four of Newton's steps do not always do
+    assert steps > 5  # four of Newton's steps do not always do
