@@ -34,7 +34,7 @@ from outlay import Campaign
 from outlay.campaign.ledger import quick
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import ORDER, Stream
-from outlay.formulas.choose import best_by_excess, best_of_opened
+from outlay.formulas.choices.choose import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 
 ARMS = ["a", "b", "c"]

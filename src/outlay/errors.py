@@ -2,6 +2,7 @@
 
 OutlayError
 ├── BadParameter (also a ValueError)    a parameter has a value that is not allowed; nothing was done
+├── BadCode (also a TypeError)          a policy or law of the user's fails, or returns what it must not
 ├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
 ├── NotCovered (also a ValueError)      no result of the theory covers this case
 ├── MissingExtra (also an ImportError)  a package is not installed; the message names the extra that brings it
@@ -10,6 +11,7 @@ OutlayError
 │   ├── PullOver                        a key was asked for again whose pull is over
 │   └── NothingTold                     first pulls have ended untold, and no cost of their arms is known
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
+│   └── QueueFull                       too much waits to be written: try again later
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
 ├── ServiceError                        the service refused a request; `code` says why
@@ -44,6 +46,10 @@ class BadParameter(OutlayError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.owner} must be {self.allowed}; got {_shown(self.got)}"
+
+
+class BadCode(OutlayError, TypeError):
+    """A policy or law of yours fails, or returns what it must not; the message names its class, method and line."""
 
 
 class BadFile(OutlayError, ValueError):
@@ -139,6 +145,10 @@ class NotNow(OutlayError):
 
     def __str__(self) -> str:
         return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+
+
+class QueueFull(NotNow):
+    """Too many commands wait to be written; try again in `retry_after` seconds, whatever it was."""
 
 
 class UnknownArm(OutlayError, KeyError, IndexError):

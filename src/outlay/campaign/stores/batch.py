@@ -5,8 +5,10 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.campaign.answers.replies import Answer, Reply, pull_of, receipt_of
-from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell
+from outlay.campaign.answers.reasons import weighed_of
+from outlay.campaign.answers.replies import Reply, pull_of, receipt_of
+from outlay.campaign.ledger.asks import next_window
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
@@ -47,7 +49,7 @@ def run(
             replies.append(error)
         else:
             records += more
-            replies.append(_shown(state, command, reply))
+            replies.append(_shown(state, command, reply, now))
         if time.monotonic() > until:
             break
     return Done(state, records, replies)
@@ -63,9 +65,11 @@ def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
     return sorted(range(len(groups)), key=lambda i: len(groups[i]) > 0 and isinstance(groups[i][0], Ask))
 
 
-def _shown(state: State, command: Command, reply: int | None) -> Answer:
-    if isinstance(command, Ask) and reply is not None:
-        return pull_of(state, reply)
+def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply:
+    if isinstance(command, Ask):
+        return next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, (Tell, Amend)):
         return receipt_of(state, command.decision, bool(reply), command.rounded)
+    if isinstance(command, Weigh):
+        return weighed_of(state, reply)
     return reply

@@ -140,7 +140,9 @@ def state_of(connection: Connection, name: str) -> State | None:
     state.since = since
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
-    state.head = row.head or NOTHING
+    state.head, state.archived = row.head or NOTHING, row.archived
+    state.window_start, state.window_end, state.used_before = row.window_start, row.window_end, row.used_before
+    state.earlier, state.outside, state.apart = row.earlier, row.outside, row.apart
     return state
 
 
@@ -152,7 +154,7 @@ def arms(connection: Connection, number: int) -> Iterator[Arm]:
         yield typed(connection, Arm, row, "the row of an arm")
 
 
-def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator[Decision]:
+def decisions(connection: Connection, number: int, *conditions: sa.ColumnElement[bool]) -> Iterator[Decision]:
     """Some of the decisions of a campaign, in order."""
     table = tables.decision
     rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
@@ -217,7 +219,7 @@ def _arms_of(state: State, written: Record) -> Iterable[int]:
     return []
 
 
-def _campaign(state: State) -> dict[str, Any]:
+def _campaign(state: State) -> dict[str, object]:
     return {
         "seq": state.seq,
         "at": state.at,
@@ -231,6 +233,13 @@ def _campaign(state: State) -> dict[str, Any]:
         "used": state.used,
         "forecast": state.forecast,
         "head": state.head,
+        "archived": state.archived,
+        "window_start": state.window_start,
+        "window_end": state.window_end,
+        "earlier": state.earlier,
+        "outside": state.outside,
+        "apart": state.apart,
+        "used_before": state.used_before,
     }
 
 
@@ -250,12 +259,12 @@ class _Clock(sa.sql.functions.GenericFunction[int]):
 
 
 @compiles(_Clock)
-def _no_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+def _no_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
     return "NULL"
 
 
 @compiles(_Clock, "postgresql")
-def _its_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+def _its_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
     return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 

@@ -28,6 +28,13 @@ class CampaignRow(msgspec.Struct):
     used: int
     forecast: int | None
     head: str | None
+    archived: bool
+    window_start: int | None
+    window_end: int | None
+    earlier: int
+    outside: int
+    apart: int
+    used_before: int
 
 
 def damaged(connection: Connection, what: str, why: object) -> StoreError:

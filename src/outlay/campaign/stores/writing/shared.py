@@ -73,6 +73,13 @@ def held(store: object, new: bool) -> "SharedStore":
         engine.dispose()  # somebody else was faster
 
 
+def queue_depth(store: str) -> int:
+    """How many commands of this process wait to be written to the store of this address."""
+    with _registry:
+        shared = _stores.get(_key(store, new=True))
+    return 0 if shared is None else shared.writer.depth
+
+
 def _key(store: object, new: bool) -> Key:
     url = parsed(store, "Campaign" if new else "Campaign.open")
     if url.get_backend_name() != "sqlite":

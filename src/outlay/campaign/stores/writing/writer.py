@@ -22,7 +22,7 @@ from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.gate import Bell, Gate
 from outlay.campaign.stores.writing.job import Job, settle_all
-from outlay.errors import NotNow, StoreBusy, StoreError
+from outlay.errors import QueueFull, StoreBusy, StoreError
 
 MOST_WAITING = 10_000  # jobs that may wait; more are refused, and may be tried again
 LARGEST = 256  # commands in one transaction, a last job that is larger aside
@@ -97,6 +97,11 @@ class Writer:
         self._dropped.append(book)
         self._bell.open()
 
+    @property
+    def depth(self) -> int:
+        """How many jobs wait."""
+        return len(self._waiting)
+
     def rest(self, deadline: float) -> None:
         """Wait until there is nothing to write, or until then."""
         _wait(lambda: self._idle or os.getpid() != self._process, deadline)
@@ -127,7 +132,7 @@ class Writer:
             if job.book.closed:
                 raise StoreError("the campaign was disconnected: open it anew")
             if len(self._waiting) >= MOST_WAITING and not job.leaving:
-                raise NotNow(f"{MOST_WAITING} commands wait to be written", 0.1)
+                raise QueueFull(f"{MOST_WAITING} commands wait to be written", 0.1)
             job.book.closed = job.leaving
             job.gate = own or self._gate
             self._waiting.append(job)
