@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from outlay.campaign.answers.frames import frame_of
 from outlay.campaign.answers.outlook import Outlook, outlook_of
+from outlay.campaign.answers.reasons import Weighed
 from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode, Window
 from outlay.errors import StoreError
@@ -54,7 +55,8 @@ class Receipt(NamedTuple):
     head: str = ""
 
 
-Answer = Pull | Receipt | int | None  # what a command comes to: a pull, a receipt, a count, the end, or nothing to say
+# What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
+Answer = Pull | Receipt | Weighed | int | None
 Reply = Answer | Exception  # or why it was refused
 
 

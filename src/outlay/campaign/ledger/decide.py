@@ -12,7 +12,7 @@ from outlay.campaign.calendar import bounds
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import course, roster
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, check_some_arm_fits
+from outlay.campaign.ledger.admission import Namer, admissible, check_some_arm_fits, choose, learner_of
 from outlay.campaign.ledger.agreement import check_opening
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
@@ -74,6 +74,8 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
             return course.archive(state)
         case c.Restore():
             return course.restore(state)
+        case c.Weigh():
+            return [], _next(state)
     assert_never(command)
 
 
@@ -197,6 +199,13 @@ def _amend(state: State, command: c.Amend) -> Ruling:
         outside=outside,
     )
     return [event, *_crossing(state, 0 if earlier or outside else more)], False
+
+
+def _next(state: State) -> int | None:
+    """The arm that an ask would name now, a pause aside; None where none can be named."""
+    learner_of(state)
+    arms = [] if state.ended else admissible(state)
+    return choose(state, arms, state.seq + 1)[0] if arms else None
 
 
 def _sweep(state: State, now: int) -> Ruling:

@@ -5,9 +5,10 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from outlay.campaign.answers.reasons import weighed_of
 from outlay.campaign.answers.replies import Reply, pull_of, receipt_of
 from outlay.campaign.ledger.asks import next_window
-from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
@@ -69,4 +70,6 @@ def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply
         return next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, (Tell, Amend)):
         return receipt_of(state, command.decision, bool(reply), command.rounded)
+    if isinstance(command, Weigh):
+        return weighed_of(state, reply)
     return reply

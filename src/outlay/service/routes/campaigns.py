@@ -16,6 +16,11 @@ table = Table()
 @table.route("GET", "/v1/campaigns", "read")
 async def list_campaigns(call: Call, query: r.CampaignsWanted) -> a.Campaigns:
     """The campaigns that the key may see, by name: those that were archived, or the others."""
+    return await listed(call, query)
+
+
+async def listed(call: Call, query: r.CampaignsWanted) -> a.Campaigns:
+    """A page of the campaigns that the key may see."""
     found = await call.desk.all(query.archived)
     seen = [status for status in found if call.key.sees(status.name) and status.name > query.after]
     page = sorted(seen, key=lambda status: status.name)[: query.limit]
