@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli, catalogue
 from outlay.engine.backends import threads
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import Thrifty
 from outlay.policies import baselines as b

@@ -42,7 +42,7 @@ def test_corner_of_the_cone():
     assert lower_bound(problem) == pytest.approx(1.5 / (0.35 / 0.38))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     cost=st.floats(0.1, 5),
     reward=st.floats(-3, 5),

@@ -108,7 +108,7 @@ def test_proved_values():
     assert pull_constants(tame, UCBM1(0.0, 0.0, 0.0), 1, "proved").coefficient == 3.5
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     mean=st.floats(0.01, 10),
     rate=st.floats(0, 10),

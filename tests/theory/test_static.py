@@ -156,7 +156,7 @@ def test_gaussian_expansion_is_spitzers_series():
     assert expected_pulls(Gaussian(1.0, 1.0, 0.1, 1.0), 0.01).value == 1.0  # never outside low and high
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     costs=st.lists(st.integers(-3, 9), min_size=2, max_size=4, unique=True),
     weights=st.lists(st.integers(1, 9), min_size=4, max_size=4),
