@@ -91,7 +91,7 @@ def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standin
         "txt": text(*table),
         "md": markdown(*table),
         "csv": as_csv(rows),
-        "tex": latex(*table, key=len(experiment.sweeps), best=winners_of(rows)),
+        "tex": latex(*table, key=len(experiment.sweeps), best=winners_of(rows), name=experiment.title),
     }
     for ending, content in texts.items():
         path = folder / f"sweep.{ending}"

@@ -34,13 +34,18 @@ def markdown(title: str, headings: Sequence[str], lines: Lines) -> str:
 
 
 def latex(
-    title: str, headings: Sequence[str], lines: Lines, key: int = 1, best: Collection[tuple[int, int]] = ()
+    title: str,
+    headings: Sequence[str],
+    lines: Lines,
+    key: int = 1,
+    best: Collection[tuple[int, int]] = (),
+    name: str | None = None,
 ) -> str:
     r"""A table for a two-column paper that uses booktabs; the first `key` columns say which point a line is about.
 
-    Its label is made of the title. The cells in `best`, by line and column, are bold.
+    Its label is made of the `name`, or of the title. The cells in `best`, by line and column, are bold.
 
     >>> print(latex("Two", ["K", "a_b"], [["−2", "1.5 ± 0.1"]]).splitlines()[10])
     $-$2 & 1.5 $\pm$ 0.1 \\
     """
-    return latex_table(tex(title), f"sweep-{slug(title)}", headings, lines, key=key, bold=best)
+    return latex_table(tex(title), f"sweep-{slug(name or title)}", headings, lines, key=key, bold=best)
