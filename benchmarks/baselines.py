@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from outlay import Problem
 from outlay.arms import catalogue
 from outlay.engine.backends import threads
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import baselines as b
 from outlay.results.regret import pseudo

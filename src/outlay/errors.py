@@ -11,6 +11,7 @@ OutlayError
 │   ├── PullOver                        a key was asked for again whose pull is over
 │   └── NothingTold                     first pulls have ended untold, and no cost of their arms is known
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
+│   └── QueueFull                       too much waits to be written: try again later
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
 ├── ServiceError                        the service refused a request; `code` says why
@@ -144,6 +145,10 @@ class NotNow(OutlayError):
 
     def __str__(self) -> str:
         return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+
+
+class QueueFull(NotNow):
+    """Too many commands wait to be written; try again in `retry_after` seconds, whatever it was."""
 
 
 class UnknownArm(OutlayError, KeyError, IndexError):

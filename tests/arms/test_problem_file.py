@@ -46,7 +46,7 @@ every_law = st.one_of(simple, made(Linear, simple, numbers(-1, 1), small, sds))
 labels = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(every_law, labels), min_size=1, max_size=4, unique_by=lambda pair: pair[1]))
 def test_toml_round_trip(pairs):
     problem = Problem([law for law, _ in pairs], [name for _, name in pairs])

@@ -16,7 +16,7 @@ from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import Stream
 from outlay.compiler import ahead
 from outlay.compiler.records import shape
-from outlay.formulas.imagined import PICKERS, name_arm
+from outlay.formulas.choices.imagined import PICKERS, name_arm
 from outlay.policies import baselines as b
 from outlay.policies.protocol import Restores, memory_of, way_of
 from tests.campaign.test_shortcut import MADE, Story

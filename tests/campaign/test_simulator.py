@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
 from outlay.campaign.ledger.stream import ORDER, Stream
-from outlay.engine import loop
 from outlay.engine.limits import Limits
+from outlay.engine.run import loop
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
 from outlay.policies.protocol import Opens, memory_of, wants_budget, wants_requests, with_limits

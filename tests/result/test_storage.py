@@ -66,7 +66,7 @@ def test_round_trip_is_exact(tiny, tmp_path):
     assert names_in(tmp_path) == ["x.parquet"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(labels=st.lists(st.text(min_size=1, max_size=12), min_size=2, max_size=2, unique=True))
 def test_round_trip_of_odd_labels(tiny, tmp_path, labels):
     odd = relabelled(tiny, labels)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from outlay.engine.compiler.program import Program, program_of
-from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
-from outlay.engine.memories import packed
-from outlay.engine.streams import Opened, seeded
+from outlay.engine.run.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
+from outlay.engine.run.memories import packed
+from outlay.engine.run.streams import Opened, seeded
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadCode, BadParameter, OutlayError, RunTooLong
 from outlay.own.places import what_failed

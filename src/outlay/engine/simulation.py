@@ -14,11 +14,11 @@ from outlay.arms.remembered import absent_laws
 from outlay.checks import Vector, whole, word
 from outlay.engine.backends import BACKENDS, Backend, backend_of
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
-from outlay.engine.loop import Passages
 from outlay.engine.oracle import Oracle
 from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.errors import BadParameter, NotCovered
 from outlay.extras import require

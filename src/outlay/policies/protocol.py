@@ -14,7 +14,7 @@ import numpy as np
 
 from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
-from outlay.formulas.choose import Now
+from outlay.formulas.choices.choose import Now
 from outlay.parameters import is_record
 from outlay.policies.memory_protocol import Bares as Bares
 from outlay.policies.memory_protocol import Belief as Belief

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from outlay.errors import BadParameter
-from outlay.formulas.choose import Now, leader_of, log_of
+from outlay.formulas.choices.choose import Now, leader_of, log_of
 from outlay.own.places import is_own
 from outlay.own.trial import NUMBER, WHOLE, Returned, instead_of_class, tried
 from outlay.policies.protocol import (

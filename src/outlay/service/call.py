@@ -86,7 +86,13 @@ class Call:
     def query(self, wanted: type[T]) -> T:
         """What the query says."""
         text = self.scope["query_string"].decode("latin-1")
-        given = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=50))
+        try:
+            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=50)
+        except ValueError:
+            raise Refused("bad_request", "the query says too much") from None
+        given = dict(pairs)
+        if len(given) < len(pairs):
+            raise Refused("bad_request", "the query says something twice")
         known = {field.name for field in msgspec.structs.fields(wanted)}  # type: ignore[arg-type]
         if unknown := given.keys() - known:
             raise Refused("bad_request", f"the query may say {', '.join(sorted(known))}; got {min(unknown)[:80]!r}")
@@ -122,8 +128,8 @@ class Call:
         scheme, _, token = self.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
             return token.strip(), False
-        cookies = cookie_parser(self.headers.get(b"cookie", b"").decode("latin-1"))
-        return cookies.get(COOKIE), True
+        cookie = self.headers.get(b"cookie")
+        return (None if cookie is None else cookie_parser(cookie.decode("latin-1")).get(COOKIE)), True
 
 
 class Gone(Exception):

@@ -19,12 +19,13 @@ from outlay.report.figures.style import (
     set_scale,
     sheet_of,
 )
-from outlay.report.numbers.bounds import bounds_chart
+from outlay.report.numbers.bounds import Constants
+from outlay.report.numbers.bounds_chart import bounds_chart
 from outlay.report.numbers.curves import SCALES, Centre, Chart, Curve, Line, Scale, regret_chart
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 
-_DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
+_DASHES = ((5.0, 3.0), (1.0, 2.0), (8.0, 2.0, 2.0, 2.0))  # of the lower bounds: sharp, printed, worst case
 _FEW = 8  # budgets, up to which each has its mark
 _CEILING = (0, (3.0, 1.5, 1.0, 1.5))
 
@@ -65,9 +66,19 @@ def regret_figure(
     return draw(chart, sheet, budget_scale, title)
 
 
-def bounds_figure(problem: Problem, budget: float, *, width: Width = "page", title: bool = True) -> Figure:
-    """Every bound on the regret of `problem`, from a thousandth of `budget` up to it."""
-    return draw(bounds_chart(problem, budget), sheet_of("bounds_figure", width), title=title)
+def bounds_figure(
+    problem: Problem, budget: float, constants: Constants = "both", *, width: Width = "page", title: bool = True
+) -> Figure:
+    """Every bound on the regret of `problem`, from a thousandth of `budget` up to it.
+
+    Args:
+        problem: the arms.
+        budget: the largest one.
+        constants: those of the upper bounds: "proved", "printed" in the paper, or "both".
+        width: "page", or "column" for a column of a two-column paper, 3.3 inches.
+        title: False for a figure that a paper's caption explains.
+    """
+    return draw(bounds_chart(problem, budget, constants), sheet_of("bounds_figure", width), title=title)
 
 
 def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = True) -> Figure:
@@ -86,14 +97,9 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = 
         _curve(axes, sheet, i, curve, look) for i, (curve, look) in enumerate(zip(chart.curves, chosen, strict=True))
     ]
     floors = iter(_DASHES)
-    owned = [line for line in chart.bounds if line.policy is not None]
-    names = chosen or looks([line.label.rpartition(" ")[2] for line in owned])  # bounds alone end in their policy
     for line in chart.bounds:
-        dashes = None if line.policy is not None else next(floors)
-        own = (
-            None if line.policy is None else line.policy if chosen else [each.label for each in owned].index(line.label)
-        )
-        lines.append(_bound(axes, sheet, line, dashes, INK if own is None else names[own][0]))
+        dashes, colour = (next(floors), INK) if line.policy is None else (None, chosen[line.policy][0])
+        lines.append(_bound(axes, sheet, line, dashes, colour))
     labels = [curve.label for curve in chart.curves] + [line.label for line in chart.bounds]
     if sheet.narrow or any(mark for _, mark in chosen):
         legend(figure, sheet, lines, labels)
@@ -116,7 +122,7 @@ def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve, look: Look) -> Li
     )[0]  # fmt: skip
 
 
-def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, float] | None, colour: str) -> Line2D:
+def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, ...] | None, colour: str) -> Line2D:
     """A lower bound in ink, dashed; an upper one in the colour of its policy, thin."""
     style = _CEILING if dashes is None else (0, dashes)
     marker = "_" if len(line.budgets) == 1 else ""
