@@ -54,4 +54,4 @@ def test_medians_have_the_middle_of_the_runs(make):
         loc="left"
     )
     with pytest.raises(BadParameter, match="centre of regret_figure must be"):
-        report.regret_figure(result, centre="mode")
+        report.regret_figure(result, centre="mode")  # type: ignore[arg-type]

@@ -104,8 +104,8 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = 
     if sheet.narrow or any(mark for _, mark in chosen):
         legend(figure, sheet, lines, labels)
     else:
-        for line, label, height in zip(lines, labels, chart.heights, strict=True):
-            note(axes, label, (1.015, height), sheet, line.get_color(), va="center")
+        for drawn, label, height in zip(lines, labels, chart.heights, strict=True):
+            note(axes, label, (1.015, height), sheet, drawn.get_color(), va="center")
     return figure
 
 
