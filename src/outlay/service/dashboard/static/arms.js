@@ -18,10 +18,10 @@ export function why({ campaign, arms, next }) {
     fallback: `The budget is spent, and ${campaign.fallback} is pulled in its place.`, draining: "It has ended; what is under way can still be told.", closed: "It has ended." };
   const rest = arms.filter((each) => each.arm.enabled && (each.leads || each.enough !== null || each.score !== null));
   const first = rest.filter((each) => each.arm.name === next.arm), others = rest.filter((each) => each.arm.name !== next.arm);
-  const shown = [...first, ...others].slice(0, MOST).map((each) => make("li", { "data-key": `why ${each.arm.name}` },
+  const shown = next.arm === null ? [] : [...first, ...others].slice(0, MOST).map((each) => make("li", { "data-key": `why ${each.arm.name}` },
     make("span", { class: "row tight" }, make("strong", { class: "cut", title: each.arm.name }, each.arm.name), each.leads ? make("span", { class: "badge open" }, "leads") : null, evidenceBar(each)),
     make("span", { class: "quiet" }, each.words)));
-  const note = next.means === "evidence" && shown.length ? make("p", { class: "note" }, "A bar is the evidence against an arm; past the mark it is left alone for now.") : null;
+  const note = shown.length && rest.some((each) => each.enough) ? make("p", { class: "note" }, "A bar is the evidence against an arm; past the mark it is left alone for now.") : null;
   const untried = next.untried ? make("p", { class: "quiet" }, `${counted(next.untried, "arm was", "arms were")} never tried${next.arm === null ? "." : ": each is opened only if there is enough left for it to pay back."}`) : null;
   return card("why", title, make("p", {}, open[campaign.phase]), make("ul", { class: "plain" }, ...shown), note, untried);
 }
