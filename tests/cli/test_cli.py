@@ -19,6 +19,7 @@ from outlay.arms import (
     Bernoulli,
     Constant,
     Exponential,
+    Gamma,
     Gaussian,
     Linear,
     Pareto,
