@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief, Lead, Points, price_of
+from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choose import AT_ONCE, Now, leader_of, leads
+from outlay.formulas.choose import AT_ONCE, Counts, Now, leader_of, leads
 from outlay.formulas.choose import number as comparable
 from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
 from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
@@ -19,9 +20,10 @@ from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
+PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, opening is cheapest
+LESS_COSTLY = 1.25  # by how much the factor of opening is less then
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-SLOPE = 0.33  # Thrifty's
-STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
+STEEPER = 0.035  # by which the slope grows more than Thrifty's where a request is worth something
 STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
 
 
@@ -46,11 +48,12 @@ class Ration(Parameters):
     - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much is kept for
       exploring yet to come: λ and ν are those of (b − 3E)/(n − 3F), where that is less than b/n.
     - **Opening.** `Thrifty` wants to have left what buys 2(m + 1)·ln(m + 1) pulls at the usual price. Here the 2 is
-      1 + (1 − b/(n·x))⁺, x the least mean cost so far: where a request can be paid for, a cheap arm makes money plenty.
+      ¾ + 1¼·(1 − 4b/(n·x))⁺, x the least mean cost so far: where there is money for a good part of the requests, an
+      arm that is cheap and good would serve them all.
     - **Skewed rewards.** A good arm that has not had its large rewards yet pays little and varies little: taken to be
       Gaussian, it would be dropped for long. So where a request is worth something, evidence is that of bounded laws
       alone (`closed_evidence`) for an arm that varies less than half as much as all pulls together, and the slope grows
-      by 0.06 where `Thrifty`'s grows by 0.04.
+      by 0.075 where `Thrifty`'s grows by 0.04.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
     - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more
@@ -66,6 +69,8 @@ class Ration(Parameters):
             none whose dues would be as much as the largest reward.
         reward_bound: the largest possible reward, where known; a larger one that is seen replaces it. It is used with
             `costs` only.
+        slope: of the evidence that is asked for, as for `Thrifty`: with 0.7, where requests have no limit, it chooses
+            as `Wary` does. Larger explores more, and has fewer runs that go wrong.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
 
@@ -82,6 +87,7 @@ class Ration(Parameters):
 
     costs: ArrayLike | None = parameter(mean_costs, default=None)
     reward_bound: float | None = number(default=None, above=0)
+    slope: float = number(default=0.33, above=0, at_most=1)
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)
 
@@ -127,10 +133,16 @@ class Ration(Parameters):
                     wanted = math.inf
         if wanted == -math.inf:
             return fresh
-        arm, excess = least_in_dues(memory, edge, ahead, total, currency, lead)
+        arm, excess = least_in_dues(memory, self.slope, edge, ahead, total, currency, lead)
         if wanted <= 0.0 and wanted <= excess:
             return fresh
         return arm if excess <= 0.0 else on_edge(memory, edge, c, left)
+
+    def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
+        """Choose where only these arms may be pulled: what is left is shared out among them."""
+        if memory.opened() < len(memory.pulls):
+            memory.shuffle(rng)
+        return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
 def fresh_excess(memory: Points, fresh: int, total: float, currency: Dues, lead: Lead, per_request: float) -> float:
@@ -143,18 +155,18 @@ def fresh_excess(memory: Points, fresh: int, total: float, currency: Dues, lead:
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0:
             cheapest = min(cheapest, float(memory.costs[arm]))
-    costly = COSTLY - (min(1.0, per_request / cheapest) if cheapest > 0.0 else 1.0)
+    costly = COSTLY - LESS_COSTLY * (min(1.0, PLENTY * per_request / cheapest) if cheapest > 0.0 else 1.0)
     return math.inf if total - lead.spent < to_open(costly, price, lead.opened) else -math.inf
 
 
 def least_in_dues(
-    memory: Points, edge: Prices, ahead: Prices, total: float, currency: Dues, lead: Lead
+    memory: Points, slope: float, edge: Prices, ahead: Prices, total: float, currency: Dues, lead: Lead
 ) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
-    slope, steady = SLOPE, 0.0
+    steady = 0.0
     if currency.worth > 0.0:
-        slope, steady = slope_at(SLOPE, total, lead, STEEPER), STEADY
+        slope, steady = slope_at(slope, total, lead, STEEPER), STEADY
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
