@@ -1,7 +1,7 @@
 """Which arm to pull where only some may be: those whose dearest pull fits into what is left of the budget.
 
-A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` and no
-`choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
+A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` and
+no `choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
 pulled.) Every arm that may be pulled is looked at, since there are few such pulls, near the end of a run. This runs in
 the interpreter and compiled.
 """
@@ -144,8 +144,20 @@ def among_by_opening(
 def among_by_choose(
     policy: Chooser, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing
 ) -> int:  # fmt: skip
-    """`decide_among` for a policy with `choose`: the arm that it names, or the one with the largest rate so far."""
-    arm = int(policy.choose(memory, Now(n, log_of(n), spent), rng))
+    """`decide_among` for a policy with `choose`."""
+    return fitting_arm(int(policy.choose(memory, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
+
+
+def among_by_choose_among(
+    policy: ChooserAmong, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int,
+    rng: Drawing,
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `choose_among`."""
+    return fitting_arm(int(policy.choose_among(memory, arms, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
+
+
+def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
+    """The arm that was named, if it may be pulled; else of those that may be the one with the largest rate so far."""
     if arm < 0 or arm >= len(totals):
         return arm  # the loop says that there is no such arm
     best, top = 0, -math.inf
@@ -157,13 +169,6 @@ def among_by_choose(
         if rate > top or (rate == top and pulls[place] < pulls[best]):
             best, top = place, rate
     return int(arms[best])
-
-
-def among_by_choose_among(
-    policy: ChooserAmong, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide_among` for a policy with `choose_among`."""
-    return int(policy.choose_among(memory, arms, Now(n, log_of(n), spent), rng))
 
 
 # `decide_among` for each way of `protocol.WAYS`, and for policies with `choose` that have `choose_among`, too; which of

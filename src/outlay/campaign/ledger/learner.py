@@ -191,8 +191,9 @@ class Learner:
         """
         rng = cast("np.random.Generator", stream)
         if len(open_arms) < len(pulls) and isinstance(self.policy, ChooserAmong):
-            return self.policy.choose_among(memory, np.array(open_arms, np.int64), now, rng)
-        arm = cast("Chooser", self.policy).choose(memory, now, rng)
+            arm = self.policy.choose_among(memory, np.array(open_arms, np.int64), now, rng)
+        else:
+            arm = cast("Chooser", self.policy).choose(memory, now, rng)
         if not 0 <= arm < len(pulls):
             raise OutlayError(f"{type(self.policy).__name__} chose arm {arm}, and there are {len(pulls)} from 0")
         return arm if arm in open_arms else max(open_arms, key=lambda k: (self._rate(k), -pulls[k], -k))
