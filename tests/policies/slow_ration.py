@@ -194,7 +194,7 @@ class Market:
         slope = self.told.slope
         if self.edge.worth > 0:
             length = math.log(self.total / self.usual.price) - 0.5 * max(0, math.log(self.usual.opened / 10))
-            slope = min(1, slope + 0.035 * max(0, length - 6))
+            slope = min(1, slope + 0.02 * max(0, length - 6))
         g = ahead * slow_thrifty.enough_per_unit(slope, self.usual, None if self.total == math.inf else self.total)
         m = self.rate * p - mean_reward(pairs)
         if m <= 0:

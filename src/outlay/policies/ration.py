@@ -23,7 +23,7 @@ UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GP
 PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, opening is cheapest
 LESS_COSTLY = 1.25  # by how much the factor of opening is less then
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-STEEPER = 0.035  # by which the slope grows more than Thrifty's where a request is worth something
+STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
 STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
 
 
@@ -53,7 +53,7 @@ class Ration(Parameters):
     - **Skewed rewards.** A good arm that has not had its large rewards yet pays little and varies little: taken to be
       Gaussian, it would be dropped for long. So where a request is worth something, evidence is that of bounded laws
       alone (`closed_evidence`) for an arm that varies less than half as much as all pulls together, and the slope grows
-      by 0.075 where `Thrifty`'s grows by 0.04.
+      by 0.06 where `Thrifty`'s grows by 0.04.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
     - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more
