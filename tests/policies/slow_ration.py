@@ -208,7 +208,8 @@ class Market:
         own, usual = (float(np.var([r - self.rate * x for x, r in some])) for some in (pairs, everything.everything()))
         if self.told.costs is not None:
             own = float(np.var([r for _, r in pairs]))
-        v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * M**2) / T
+        unseen = M or max(0.0, self.rate * self.lead_price)
+        v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * unseen**2) / T
         if v == 0:
             return math.inf if T > 1 else -g
         D = closed(m, v, M) if M > 0 else 0.0

@@ -230,3 +230,24 @@ def test_how_it_is_written_down() -> None:
     assert policies.default(requests=100) == Ration(requests=100)
     assert policies.default() == Thrifty()
     assert math.isinf(Ration().known_requests)
+
+
+def test_one_failure_beside_a_steady_arm_does_not_end_an_arm() -> None:
+    """An arm that always pays 0.2 for nothing leads: then no reward above its own was seen, and none varied.
+
+    A good arm that fails at first must be tried again, though all pulls of the leader are alike.
+    """
+    for failures in (1, 2):
+        policy, rng = Ration(budget=600.0, requests=1000), np.random.default_rng(0)
+        memory = Points.empty(2)
+        for _ in range(failures):
+            memory.observe(1, 0.5, 0.0)
+        memory.imagine(0, 1, 0.0, 0.2)
+        spent, tries = 0.5 * failures, 0
+        for n in range(failures + 1, 600):
+            arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
+            tries += arm == 1
+            if arm == 1:
+                break
+            memory.observe(0, 0.0, 0.2)
+        assert tries == 1
