@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup demo test lint lint-apart unit soak docs bench bench-campaign footprint peers leaderboard leaderboard-long lock clean
+.PHONY: help setup demo test lint lint-apart unit soak browser docs bench bench-campaign footprint peers leaderboard leaderboard-long lock clean
 .DEFAULT_GOAL := test
 
 help:  ## what can be made
@@ -40,6 +40,10 @@ soak: setup  ## what takes too long for every day: a billion pulls, new random e
 	HYPOTHESIS_PROFILE=default $(BIN)/pytest -n 2 -m soak
 	$(MAKE) leaderboard-long
 
+browser: setup  ## the dashboard in a real browser: needs Debian's chromium, or OUTLAY_CHROMIUM; OUTLAY_SHOTS keeps pictures
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/browser.txt
+	$(BIN)/pytest -m soak tests/service/test_browser.py tests/service/test_looks.py
+
 docs: setup  ## the documentation as a site, in build/site; `python -m http.server -d build/site` serves it
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
@@ -65,6 +69,7 @@ leaderboard-long: setup  ## the same at 100 000 mean costs, and at a million in 
 
 lock:  ## choose the pinned versions anew; needs uv
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev -o requirements/dev.txt pyproject.toml
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url -c requirements/dev.txt --extra browser -o requirements/browser.txt pyproject.toml
 
 clean:  ## remove .venv and build
 	rm -rf .venv build

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from benchmarks.engine import columns, policies_for, problem_of
 from outlay.engine.backends import threads
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies.protocol import wants_budget
 from outlay.report.figures import svg_text

@@ -34,7 +34,7 @@ from outlay import Campaign
 from outlay.campaign.ledger import quick
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import ORDER, Stream
-from outlay.formulas.choose import best_by_excess, best_of_opened
+from outlay.formulas.choices.choose import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 
 ARMS = ["a", "b", "c"]
@@ -42,6 +42,7 @@ BUDGET = 1e6
 SECONDS = 2.0
 TURNS = 3
 BATCH = 200
+PLAIN = "1 caller, plain commits"  # what the disk allows
 CALLERS = ("1 thread", "8 threads", "64 threads", "64 tasks", f"batches of {BATCH}", "16 campaigns × 4 threads")
 CHOICES = 400  # that are timed, one after the other
 WORKER = Path(__file__).with_name("optuna_worker.py")
@@ -139,13 +140,13 @@ def speeds(folder: Path, console: Console, before: Path | None, policy: str, tur
 
     for callers in ("1 thread", f"batches of {BATCH}"):
         row("memory", callers, lambda _: "memory")
-    for callers in (*CALLERS, "4 processes"):
+    for callers in (PLAIN, *CALLERS, "4 processes"):
         row("SQLite", callers, lambda name: f"sqlite:///{folder}/{name}.db")
     if reason := unavailable():
         console.print(f"PostgreSQL was left out: {reason}", markup=False)
     else:
         with Server(durable=True) as server:
-            for callers in (*CALLERS, "1 processes", "8 processes"):
+            for callers in (PLAIN, *CALLERS, "1 processes", "8 processes"):
                 row("PostgreSQL", callers, server.create_database)
     console.print(table)
 

@@ -3,7 +3,8 @@
 `python -m benchmarks.campaign_worker STORE CALLERS POLICY warm` prints, as JSON, pairs of ask and tell per second and
 the processor time of each in microseconds, servers aside, of a campaign that has run for a while; with "cold", of one
 that has just been opened. CALLERS: "64 threads", "64 tasks", "batches of 200", "16 campaigns × 4 threads", "8
-processes"; STORE: an address, or "memory".
+processes", "1 caller, plain commits", which is no campaign but what one caller could reach; STORE: an address, or
+"memory".
 """
 
 import asyncio
@@ -11,10 +12,11 @@ import json
 import multiprocessing
 import re
 import resource
+import sqlite3
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from outlay import Campaign
@@ -24,6 +26,7 @@ ARMS = ["a", "b", "c"]
 BUDGET = 1e6
 SECONDS = 2.0
 CHOICES, BATCH = 1200, 100  # made before the clock starts
+LINE = 300  # bytes of a plain row: about those of an event
 
 
 def outcome(arm: str) -> tuple[float, float]:
@@ -106,6 +109,31 @@ def by_batches(campaign: Campaign, size: int) -> list[int]:
     return [made]
 
 
+def by_commits(store: str) -> list[int]:
+    """What the disk allows one caller: two transactions for each pair, of one row each, through the driver alone."""
+    made, end = 0, time.perf_counter() + SECONDS
+    with closing(connected(store)) as driver:
+        driver.execute("CREATE TABLE line (body TEXT)")
+        write = f"INSERT INTO line VALUES ('{'x' * LINE}')"
+        while time.perf_counter() < end:
+            driver.execute(write)
+            driver.execute(write)
+            made += 1
+    return [made]
+
+
+def connected(store: str) -> Any:
+    """The driver's own connection, where every statement is a transaction that waits for the disk."""
+    if not store.startswith("sqlite"):
+        import psycopg
+
+        return psycopg.connect(store.replace("+psycopg", ""), autocommit=True)
+    driver = sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None)
+    driver.execute("PRAGMA journal_mode = WAL")
+    driver.execute("PRAGMA synchronous = FULL")
+    return driver
+
+
 def process(store: str, policy: str, barrier: Any, made: Any, i: int) -> None:
     """One of several processes, with one caller."""
     with Campaign(ARMS, BUDGET, policy, store=store, name="processes") as campaign:
@@ -129,6 +157,8 @@ def by_processes(store: str, policy: str, callers: int) -> list[int]:
 def measured(store: str | None, callers: str, policy: str, cold: bool) -> dict[str, float]:
     """Pairs per second, their processor time, and the share that the least lucky got of an equal one."""
     numbers = [int(number) for number in re.findall(r"\d+", callers)]
+    if "commits" in callers:
+        return {"rate": sum(by_commits(str(store))) / SECONDS}
     if "processes" in callers:
         made = by_processes(str(store), policy, numbers[0])
         return {"rate": sum(made) / SECONDS, "least": min(made) * len(made) / sum(made)}

@@ -30,9 +30,9 @@ from outlay.beliefs import Moments
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.backends import threads
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
-from outlay.formulas.choose import best_by_excess
+from outlay.formulas.choices.choose import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin, Thrifty
 from outlay.policies.protocol import way_of
 

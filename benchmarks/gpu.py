@@ -21,7 +21,7 @@ from outlay.engine.backends import cuda as backend
 from outlay.engine.backends import threads
 from outlay.engine.gpu import plan
 from outlay.engine.gpu.toolkit import toolkit
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Frugal, KLRate, RoundRobin, Thrifty
 

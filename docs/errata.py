@@ -1,4 +1,4 @@
-"""Print the numbers that docs/errata.md computes, as they stand there: python docs/errata.py (a few seconds)."""
+"""Print the numbers that docs/errata.md computes, as they stand there: python docs/errata.py (two minutes)."""
 
 import math
 from collections.abc import Iterator
@@ -7,13 +7,17 @@ import numpy as np
 from scipy.special import zeta
 
 import outlay
-from outlay.arms import Bernoulli, Gaussian, Problem, StudentT
-from outlay.policies import UCBB1, UCBM1
-from outlay.theory.upper.from_pulls_to_regret import late_passage, regret_from_pulls
-from outlay.theory.upper.pull_bounds import pull_bound
+from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Problem, StudentT, catalogue
+from outlay.policies import UCBB1, UCBB2, UCBM1
+from outlay.theory import late_passage, optimal_policy, pull_bound, regret_from_pulls, upper_bound
 
 STRETCH = 1.28
 Numbers = Iterator[tuple[str, str]]  # a number as the page has it, and what it is
+
+
+def spaced(value: float) -> str:
+    """A whole number in groups of three."""
+    return f"{value:,.0f}".replace(",", " ") if value >= 1e4 else f"{value:.0f}"
 
 
 def proof_constants() -> Numbers:
@@ -86,7 +90,7 @@ def forced_pulls() -> Numbers:
         root = (-spread + math.sqrt(spread**2 + 12 * target)) / 6  # of 3a² + spread·a = target, a² = ℓ/T
         yield f"{math.ceil(level / root**2)}", f"pulls that UCB-B2 needs at Bernoulli cost {mean}"
     needed = math.ceil(121 * 0.25 * level / 0.21875**2)
-    yield f"{needed:,}".replace(",", " "), "pulls that UCB-M1 needs at Var(X) = ¼ and mean cost 1"
+    yield spaced(needed), "pulls that UCB-M1 needs at Var(X) = ¼ and mean cost 1"
 
 
 def lemma_3() -> Numbers:
@@ -97,6 +101,72 @@ def lemma_3() -> Numbers:
     yield f"{pulls[:, 1].mean():.0f}", "pulls of the worse arm by UCB-M1 at Var(X) = 0"
     yield f"{pull_bound(problem, policy, 1, int(pulls[0].sum())):.0f}", "what Lemma 3 allows"
     yield f"{484 * STRETCH**2:.0f}", "484λ²"
+
+
+def lemma_3_on_g() -> Numbers:
+    """UCB-M1 on problem G, whose costs are as random as its rewards, with the default α."""
+    problem = catalogue.load("G")
+    policy = UCBM1(**problem.second_moments())
+    yield f"{135 * (STRETCH / (STRETCH - 1)) ** 2:.0f}", "135(λ/(λ−1))²"
+    for factor in (1, 2):
+        yield f"{factor * 968 / (484 * STRETCH**2):.2f}", f"968·{factor}/(484λ²)"
+    for budget, runs in ((1e7, 4), (1e8, 2)):
+        result = outlay.simulate(problem, policy, budgets=[budget], runs=runs, seed=0, workers=1)
+        pulls = result.pulls[0, :, 0]
+        counts, allowed = pulls[:, 1] / 1e3, pull_bound(problem, policy, 1, int(pulls.sum(axis=1).max())) / 1e3
+        yield f"{counts.min():.0f}–{counts.max():.0f} thousand", f"pulls of arm 1 by UCB-M1 on G, B = {budget:g}"
+        yield f"{allowed:.0f} thousand", "what Lemma 3 allows"
+        if budget == 1e8:
+            yield spaced(result.regret()["mean"][0]), "its regret"
+            yield spaced(upper_bound(problem, policy, budget).value), "upper_bound, printed"
+
+
+def theorem_2() -> Numbers:
+    """UCB-M1 fills its blocks before it judges an arm, however little noise there is."""
+    problem = Problem([Constant(1.0, 1.0), Constant(1.0, 0.5)])
+    policy = UCBM1(0.0, 0.0, 0.0, alpha=10.0)
+    pulls = outlay.simulate(problem, policy, budgets=[1e7], runs=1, seed=0, workers=1).pulls[0, 0, 0]
+    yield f"{pulls[1]}", "pulls of the worse of two constant arms by UCB-M1"
+    yield f"{pull_bound(problem, policy, 1, int(pulls.sum())):.0f}", "what Lemma 3 allows"
+
+
+def stuck_pulls(n: float, delta: float, spread: float = 0.5, alpha: float = 2.1, factor: float = 1.4) -> float:
+    """The pulls of the worse arm that UCB-B1 with L = ½ makes on average, at least, for want of another cost."""
+    kappa = (STRETCH - 1) / STRETCH
+    x = (1 + factor * kappa) / (1 - delta)
+    pulls = math.floor(0.5 * alpha * spread**2 * math.log(n) / (kappa * x) ** 2) + 1
+    return (n - pulls) * math.erfc((x - 1) * math.sqrt(pulls / 2) / spread) / 2
+
+
+def theorem_1_gaussian() -> Numbers:
+    """Where e of the counterexample is 1, and how it grows."""
+    for factor in (1.4, STRETCH / (2 - STRETCH)):
+        tail = (factor / (1 + factor * (STRETCH - 1) / STRETCH)) ** 2 / 2
+        yield f"{2 / tail:.2f}", f"the α below which it grows, L = ½, f = {factor:.2f}"
+        if factor == 1.4:
+            yield f"{tail:.3f}".lstrip("0"), "e/(Lα) at δ = 0"
+            yield f"{1 / tail:.2f}", "the α·L below which it grows"
+    for n in (1e6, 1e12, 1e18):
+        yield spaced(stuck_pulls(n, 0.005)), f"pulls of the worse arm at n = {n:g}, at least"
+    yield f"{12 * 2.1 / 0.1:.0f}", "what Lemma 2 allows"
+
+
+def propositions_1_and_3() -> Numbers:
+    """The largest mean overshoot with one arm and with twelve."""
+    for arms, budget in ((1, 300.0), (12, 20_000.0)):
+        laws = [Discrete([1, x], [1, x], [1 - x**-2, x**-2]) for x in 2.0 ** np.arange(2, arms + 2)]
+        found = optimal_policy(Problem(laws), budget)
+        yield f"{(found.value - found.budgets).max():.3f}", f"the largest mean overshoot with {arms} arms"
+
+
+def theorem_4() -> Numbers:
+    """UCB-B2 on coins that pay r times what they cost."""
+    laws = [Discrete([0.0, 1.0], [0.0, rate], [0.5, 0.5]) for rate in (1.0, 0.98)]
+    result = outlay.simulate(Problem(laws), UCBB2(1.0, 1.0), budgets=[1e7], runs=2, seed=0, workers=1)
+    yield f"{result.regret()['mean'][0]:.0f}", "regret of UCB-B2 on coins with R = rX"
+    sigma2, loss, level = 0.02**2 / 4, 0.01, 2.1 * math.log(4e7)
+    known = 42 * sigma2 / loss + 42 * 1.98 + 21 * 0.02
+    yield f"{level * (known + 21 * (16 * loss + 0.02 / 2)):.0f}", "what Theorem 4 prints"
 
 
 def negative_rates() -> Numbers:
@@ -117,6 +187,11 @@ def numbers() -> Numbers:
     yield from proposition_6()
     yield from forced_pulls()
     yield from lemma_3()
+    yield from lemma_3_on_g()
+    yield from theorem_2()
+    yield from theorem_1_gaussian()
+    yield from propositions_1_and_3()
+    yield from theorem_4()
     yield from negative_rates()
 
 

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import settings
 
 # The suite tries the same examples every time; `HYPOTHESIS_PROFILE=default make unit` looks for new ones.
-settings.register_profile("fixed", derandomize=True)
+# No example has a deadline: a machine that others use as well may take long for any of them.
+settings.register_profile("default", deadline=None)
+settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 # Tests of compiled choices ask for them: no other campaign is to start compilers on the side.

@@ -72,6 +72,26 @@ def test_the_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None
     ]
 
 
+def test_the_home_page_tells_what_the_readme_prints() -> None:
+    """The largest rate of problem G is 1.5; regrets are rounded."""
+    home = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    table = next(block for block in blocks(ROOT / "README.md", "text") if block.startswith("Regret at budget 100,000"))
+    regret = {name: float(mean.replace(",", "")) for name, mean in re.findall(r"^(\w+) +([\d,.]+) ±", table, re.M)}
+    told = [float(number.replace(",", "")) for number in re.findall(r"\*\*([\d,]+)\*\*", home)]
+    assert told == [1.5 * 100_000, regret["RoundRobin"], round(regret["Thrifty"])]
+
+
+def test_the_figures_of_the_leaderboard_show_every_policy_of_its_tables() -> None:
+    """Drawn from the tables of the page by docs/figures/leaderboard.py; after a new row, it has to be run again."""
+    page = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+    table = page.partition("### All 117 cells")[2].partition("\n### ")[0]
+    policies = re.findall(r"^\| ([\w:.]+) \| (?:nothing|bounds|budget|moments) ", table, re.M)
+    assert len(policies) == 26
+    for name in ("leaderboard.svg", "leaderboard-problems.svg"):
+        drawn = (ROOT / "docs" / "figures" / name).read_text(encoding="utf-8")
+        assert [policy for policy in policies if f">{policy}</text>" not in drawn] == []
+
+
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

@@ -1,9 +1,11 @@
 """The programs in examples/ run as they are, on small budgets, and spend what they were given."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,25 @@ def test_examples_are_short_and_use_public_names(program: Path):
     text = program.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 60
     assert set(re.findall(r"^(?:from|import) (outlay[\w.]*)", text, re.M)) <= {"outlay", "outlay.arms", "outlay.errors"}
+
+
+def outputs(path: Path) -> list[list[dict[str, Any]]]:
+    """What each cell of a notebook shows."""
+    return [cell["outputs"] for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+
+
+def test_the_notebook_shows_what_its_cells_give(tmp_path):
+    """Every cell is run, by the runner that filled the notebook; pictures depend on matplotlib and its fonts."""
+    copy = tmp_path / "first_look.ipynb"
+    copy.write_bytes((FOLDER / "first_look.ipynb").read_bytes())
+    printed("notebook.py", str(copy))
+    before, after = outputs(FOLDER / "first_look.ipynb"), outputs(copy)
+    kinds = [[sorted(output.get("data", ())) for output in cell] for cell in after]
+    table, picture = [["text/html", "text/plain"]], [["image/png", "text/plain"]]
+    assert kinds == [table, table, picture, table, picture, table]
+    for kept, found in zip(before, after, strict=True):
+        for one, other in zip(kept, found, strict=True):
+            assert (one["data"].get("text/html"), one["metadata"]) == (
+                other["data"].get("text/html"),
+                other["metadata"],
+            )

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from outlay.beliefs import Points
-from outlay.formulas.choose import Now
+from outlay.formulas.choices.choose import Now
 from outlay.parameters import Array, Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 

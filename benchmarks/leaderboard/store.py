@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from benchmarks.leaderboard.many import FAMILIES, Draw, Drawn, streams
 from outlay import Problem, __version__
 from outlay.compiler.fingerprint import Reach
-from outlay.engine import loop
 from outlay.engine.compiler.world import compose
+from outlay.engine.run import loop
 from outlay.errors import BadFile, OutlayError
 from outlay.files import writing
 from outlay.policies.protocol import memory_of

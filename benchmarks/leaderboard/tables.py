@@ -25,6 +25,7 @@ class Grid(NamedTuple):
     headings: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     left: int = 1  # columns of words, from the first
+    folded: str = ""  # in Markdown, the words that the table is hidden behind
 
     def for_terminal(self) -> Table:
         """In the style of the library's tables, its title left to be printed above."""
@@ -36,10 +37,13 @@ class Grid(NamedTuple):
         return table
 
     def in_markdown(self) -> str:
-        """With its title as a heading."""
+        """With its title as a heading; a folded table opens with a click."""
         rules = ["---" if i < self.left else "--:" for i in range(len(self.headings))]
         lines = (f"| {' | '.join(cells)} |" for cells in (self.headings, rules, *self.rows))
-        return f"### {self.title}\n\n" + "\n".join(lines) + "\n"
+        table = "\n".join(lines)
+        if self.folded:
+            table = f"<details markdown>\n<summary>{self.folded}</summary>\n\n{table}\n\n</details>"
+        return f"### {self.title}\n\n{table}\n"
 
 
 def overall(rows: Sequence[Row]) -> list[Grid]:
@@ -175,7 +179,8 @@ def matrix_grid(rows: Sequence[Row], budget: float, title: str = BUDGET) -> Grid
         first = NONE if best is None else f"{number(best.mean)} ± {number(best.stderr)}"
         bound = NONE if best is None else number(best.bound, 2)
         lines.append((problem, first, bound, *(_ratio(found.get(policy)) for policy in policies)))
-    return Grid(title.format(budget), ("problem", "best regret", "÷ bound", *policies), lines)
+    size = f"{len(lines)} problems × {len(policies)} policies"
+    return Grid(title.format(budget), ("problem", "best regret", "÷ bound", *policies), lines, folded=size)
 
 
 def _ratio(row: Row | None) -> str:

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -9,17 +10,23 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+sys.path.append(str(Path(__file__).parent))
+from notebooks import notebook_page  # noqa: E402 (mkdocs runs hooks as files without a folder)
+
+NOT_SHOWN = ("notebook.py",)  # it runs a notebook, which is shown
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.*") if path.suffix in (".py", ".ipynb"))
+TABLES = "leaderboard.md"  # its tables take all the room that a screen has
+WIDE = ("index.md", TABLES)  # pages that need the room of the navigation at their sides
 
 # From the file in the repository to the page.
 PAGES = {
-    "README.md": "index.md",
+    "README.md": "overview.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
     "SECURITY.md": "security.md",
     "examples/README.md": "examples/README.md",
-    **{f"examples/{name}": f"examples/{Path(name).stem}.md" for name in EXAMPLES},
+    **{f"examples/{name}": f"examples/{Path(name).stem}.md" for name in EXAMPLES if name not in NOT_SHOWN},
 }
 FILES = {page: file for file, page in PAGES.items()}
 LINK = re.compile(r"\[([^\[\]]+)\]\(([^()\s#:]+)(#[^()\s]*)?\)")
@@ -37,7 +44,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def page_of(path: Path) -> str:
-    """A page as it is, or a program as a page."""
+    """A page as it is, or a program or a notebook as a page."""
+    if path.suffix == ".ipynb":
+        return notebook_page(path)
     text = path.read_text(encoding="utf-8")
     return text if path.suffix == ".md" else f"# {path.name}\n\n```python\n{text}```\n"
 
@@ -45,13 +54,16 @@ def page_of(path: Path) -> str:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Let links lead to pages, as they lead to files in the repository; a file that has no page is only named."""
     here = page.file.src_uri
-    return LINK.sub(lambda found: relinked(found, here), markdown)
+    if here in WIDE:
+        page.meta["hide"] = ["navigation", "toc"]
+    wide = "\n\n<span data-wide></span>\n" if here == TABLES else ""
+    return LINK.sub(lambda found: relinked(found, here), markdown) + wide
 
 
 def relinked(found: re.Match[str], here: str) -> str:
     """The link as the site has it.
 
-    >>> relinked(LINK.match("[decisions](docs/decisions/)"), "index.md")
+    >>> relinked(LINK.match("[decisions](docs/decisions/)"), "overview.md")
     '[decisions](decisions/README.md)'
     >>> relinked(LINK.match("[this file](../../docs/hooks/pages.py)"), "decisions/0001.md")
     'this file'

@@ -2,6 +2,7 @@
 
 OutlayError
 ├── BadParameter (also a ValueError)    a parameter has a value that is not allowed; nothing was done
+├── BadCode (also a TypeError)          a policy or law of the user's fails, or returns what it must not
 ├── BadFile (also a ValueError)         a file cannot be read or written, or is not what it should be (broken TOML)
 ├── NotCovered (also a ValueError)      no result of the theory covers this case
 ├── MissingExtra (also an ImportError)  a package is not installed; the message names the extra that brings it
@@ -10,6 +11,7 @@ OutlayError
 │   ├── PullOver                        a key was asked for again whose pull is over
 │   └── NothingTold                     first pulls have ended untold, and no cost of their arms is known
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
+│   └── QueueFull                       too much waits to be written: try again later
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
 ├── ServiceError                        the service refused a request; `code` says why
@@ -44,6 +46,10 @@ class BadParameter(OutlayError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.owner} must be {self.allowed}; got {_shown(self.got)}"
+
+
+class BadCode(OutlayError, TypeError):
+    """A policy or law of yours fails, or returns what it must not; the message names its class, method and line."""
 
 
 class BadFile(OutlayError, ValueError):
@@ -138,7 +144,11 @@ class NotNow(OutlayError):
         self.reason, self.retry_after = reason, retry_after
 
     def __str__(self) -> str:
-        return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+        return f"{self.reason}: ask again in {_span(self.retry_after)}"
+
+
+class QueueFull(NotNow):
+    """Too many commands wait to be written; try again in `retry_after` seconds, whatever it was."""
 
 
 class UnknownArm(OutlayError, KeyError, IndexError):
@@ -219,3 +229,15 @@ def _shown(value: object) -> str:
     except Exception:  # nested too deep, a number too long, or a repr of the user's own that raises
         text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _span(seconds: float) -> str:
+    """A time span as people say it.
+
+    >>> _span(0.25), _span(90.0), _span(10_600.0), _span(500_000.0)
+    ('0.25 s', '90 s', '3 h', '6 days')
+    """
+    for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.3g} s"

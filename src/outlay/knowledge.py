@@ -1,6 +1,7 @@
 """What a policy may be told about a problem: which policies it admits, and each of them with what it may know."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from outlay import policies
 from outlay.arms import Problem, support_of
 from outlay.arms.coupled import is_gaussian
 from outlay.checks import Vector
-from outlay.errors import BadParameter, NotCovered
+from outlay.errors import BadCode, BadParameter, NotCovered, OutlayError
+from outlay.own.places import what_failed
+from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.baselines import LPUCB, LPGreedy, LPThompson
 from outlay.theory import rates
@@ -17,6 +20,8 @@ from outlay.words import key_of, one_of
 
 BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attributes
 Known = dict[str, Any]  # arguments of a policy's constructor, by name
+# What a policy of the user's may be told, by the names of its parameters: `fact` finds it.
+OWN_FACTS = ("var_cost", "var_reward", "cov", "cost_bound", "reward_bound", "min_cost", "costs", "arm")
 
 
 def usual_policies(problem: Problem, requests: bool = False) -> dict[str, BuiltIn]:
@@ -49,16 +54,50 @@ def paper_policies(problem: Problem) -> dict[str, BuiltIn]:
     return chosen
 
 
-def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, BuiltIn]:
-    """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot."""
+def named_policies(problem: Problem, names: Iterable[str], folder: Path | None = None) -> dict[str, BuiltIn]:
+    """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot.
+
+    Those of the user's are named `module:Name` or `file.py:Name`, and looked for in `folder`.
+    """
     keys = {key_of(name): kind.__name__ for name, kind in (policies.RENAMED | policies.BY_NAME).items()}
     chosen: dict[str, BuiltIn] = {}
     for asked in names:
+        if is_reference(asked):
+            own = found("compare", "policy", asked, folder or Path())
+            if own.__name__ in chosen:
+                raise BadParameter("compare", "policy", "of a class with a name unlike the others", asked)
+            chosen[own.__name__] = own_policy(problem, own, {})
+            continue
         if key_of(asked) not in keys:
-            raise BadParameter("compare", "policy", one_of(policies.BY_NAME, asked), asked)
+            raise BadParameter("compare", "policy", one_of((*policies.BY_NAME, YOURS), asked), asked)
         name = keys[key_of(asked)]
         chosen[name] = policy_for(problem, name)
     return chosen
+
+
+def own_policy(problem: Problem, kind: Callable[..., BuiltIn], given: Known) -> BuiltIn:
+    """A policy of the user's: told, beside what is given, those facts that it has no default for."""
+    takes = signature_of(kind)  # type: ignore[arg-type]
+    needed = [name for name, one in takes.items() if one.default is one.empty and name not in given]
+    known = {name: fact(problem, name) for name in needed if name in OWN_FACTS}
+    name = getattr(kind, "__name__", "the policy")
+    if lacking := [each for each in needed if each not in known]:
+        raise BadParameter(name, lacking[0], "given, or have a default", None)
+    try:
+        return kind(**known, **given)
+    except OutlayError:
+        raise
+    except Exception as error:
+        raise BadCode(what_failed(error)) from error
+
+
+def fact(problem: Problem, name: str) -> Any:
+    """What a problem says about itself, by the name of a parameter that asks for it."""
+    facts: Known = {**problem.second_moments(), **problem.bounds(), "costs": problem.mean_costs, "arm": problem.best}
+    value: Any = {**facts, "min_cost": float(problem.mean_costs.min())}[name]
+    if not np.isfinite(value).all():
+        raise NotCovered(f"{name} is infinite for this problem")
+    return value
 
 
 def notes(problem: Problem, names: Iterable[str]) -> list[str]:

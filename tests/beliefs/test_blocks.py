@@ -48,7 +48,7 @@ def same(one: Blocks, other: Blocks) -> bool:
 
 
 @given(st.integers(1, 700), st.integers(1, 40), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_medians_are_those_of_a_literal_partition(pulls: int, groups: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     samples = list(zip(*rng.normal((1.0, 0.5), 1.0, size=(pulls, 2)).T.tolist(), strict=True))

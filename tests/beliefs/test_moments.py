@@ -39,7 +39,7 @@ def exact(pairs: list[tuple[float, float]]) -> list[Fraction]:
 
 
 @given(PAIRS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_data_against_rational_arithmetic(pairs: list[tuple[float, float]]) -> None:
     belief = remembered(pairs)
     x, r, vx, vr, c = (float(v) for v in exact(pairs))

@@ -281,7 +281,7 @@ def for_stories(
 
     def decorated(test: Callable[..., None]) -> Callable[[int], None]:
         def try_all(examples: int) -> None:
-            settings(max_examples=examples, deadline=None)(given(*strategies)(test))()
+            settings(max_examples=examples)(given(*strategies)(test))()
 
         try_all.__name__, try_all.__doc__ = test.__name__, test.__doc__
         often = pytest.param(soak * examples, marks=pytest.mark.soak)

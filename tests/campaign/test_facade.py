@@ -1,48 +1,17 @@
 """What users of `Campaign` meet beside the rules: odd policies, odd arguments, Ctrl-C, and coming back."""
 
-import math
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 from outlay import policies
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores.writing import book
 from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow, PullOver
 from outlay.policies import RoundRobin
-
-
-class Held(NamedTuple):
-    """A memory in one array of any kind, and a policy that takes turns."""
-
-    array: Any
-
-    def observe(self, arm: int, cost: float, reward: float) -> None:
-        self.array[arm] = (cost, reward)
-
-    def belief(self, arm: int) -> Any:
-        return self.array[arm]
-
-    def full(self) -> bool:
-        return False
-
-
-class Turns(NamedTuple):
-    """A policy with such a memory."""
-
-    dtype: Any = "O"
-
-    def memory(self, arms: int) -> Held:
-        dtype = "O" if self.dtype == "O" else [(name, float) for name in self.dtype]
-        return Held(np.empty(arms, dtype=dtype))
-
-    def choose(self, memory: Held, now: Any, rng: Any) -> int:
-        return int(now.pulls) % len(memory.array)
 
 
 class Stopped(NamedTuple):
@@ -52,15 +21,6 @@ class Stopped(NamedTuple):
         if now.pulls == 2:
             raise KeyboardInterrupt
         return 0
-
-
-class With(NamedTuple):
-    """A policy with a parameter."""
-
-    value: Any
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return 0.0
 
 
 def test_what_is_cut_short_did_not_happen() -> None:
@@ -92,37 +52,6 @@ def test_a_status_is_of_one_moment() -> None:
         done.set()
         thread.join()
         sys.setswitchinterval(interval)
-
-
-@pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
-def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.setattr(book, "EVERY", 4)
-    store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
-    for _ in range(2):
-        with Campaign(["a", "b"], 99, policy, store) as campaign:
-            for n in range(5):
-                pull = campaign.ask()
-                assert pull is not None
-                campaign.tell(pull, cost=1, reward=n)
-    assert verify(store, policy=policy).problems == ()
-
-
-@pytest.mark.parametrize("value", [math.inf, math.nan, len, {1}, [math.inf]])
-@pytest.mark.parametrize("kept", [False, True])
-def test_parameters_that_a_ledger_cannot_hold(tmp_path: Path, value: Any, kept: bool) -> None:
-    with pytest.raises(BadParameter, match="policy of Campaign must be one whose parameters are finite numbers, words"):
-        Campaign(["a"], 9, With(value), f"sqlite:///{tmp_path}/a.db" if kept else None)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("value", [(1, 2), [(1.5,), "x"], With((1,)), {"a": 1}, None, True, 2**60])
-def test_parameters_that_come_back(tmp_path: Path, value: Any) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    Campaign(["a"], 9, With(value), store).disconnect()
-    Campaign(["a"], 9, With(value), store).disconnect()
-    Campaign.open(store, policy=With(value)).disconnect()
-    with pytest.raises(CampaignConflict, match="with policy With"):
-        Campaign(["a"], 9, With("y"), store)
 
 
 def test_minus_nothing_is_nothing(tmp_path: Path) -> None:
@@ -222,7 +151,7 @@ def test_a_message_does_not_name_a_thousand_arms() -> None:
 
 
 def test_what_holds_for_pulls_holds_for_samples_and_arms_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlay.campaign.ledger.decide.MOST_ARMS", 2)
+    monkeypatch.setattr("outlay.campaign.ledger.roster.MOST_ARMS", 2)
     campaign = Campaign(["a", "b"], 9, negative_costs=False)
     with pytest.raises(BadParameter, match="cost of warm_start must be ≥ 0 in this campaign; got -1"):
         campaign.warm_start([("a", 1, 1), ("a", -1, 1)])
@@ -239,16 +168,6 @@ def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> Non
         assert [pull.arm for pull in campaign.ask_many(4)] == ["a", "b", "a", "b"]
     with pytest.raises(CampaignConflict, match=r"with policy RoundRobin\(\), not "):
         Campaign(["a", "b"], 5, "Frugal", store, first_pulls=2)
-
-
-def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
-    one, other = Campaign(["a"], 5), Campaign(["b"], 5)
-    pull = one.ask()
-    assert pull is not None
-    assert other.ask() is not None
-    with pytest.raises(CampaignConflict, match="decision 2 is a pull of 'b', not of 'a'"):
-        other.tell(pull, 1, 1)
-    assert other.status().spent == 0
 
 
 def test_hard_mode_waits_while_a_disabled_arm_would_fit() -> None:
@@ -296,14 +215,6 @@ def test_what_a_campaign_says_of_itself(tmp_path: Path, kept: bool) -> None:
     if store is not None:
         with Campaign.open(store, "spring") as again:
             assert (again.arms, again.budget, again.policy) == (("a", "b", "c"), 11.5, RoundRobin())
-
-
-def test_a_policy_that_is_not_at_hand(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign(["a"], 9, With(1), store) as campaign:
-        assert campaign.policy == With(1)
-    with Campaign.open(store) as campaign:
-        assert campaign.policy is None
 
 
 def test_what_is_not_there_is_no_campaign(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def check_nothing_orphaned(model: MemoryLedger, caller: Caller) -> None:
 def story_test(test: Callable[..., None], *arguments: st.SearchStrategy[Any], examples: int) -> None:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     # To make what fails smaller would take minutes: a story has its own campaign on a disk.
-    often = settings(max_examples=examples, deadline=None, suppress_health_check=slow, phases=[Phase.generate])
+    often = settings(max_examples=examples, suppress_health_check=slow, phases=[Phase.generate])
     tried: Any = given(*arguments)(test)
     often(tried)()
 

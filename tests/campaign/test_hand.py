@@ -188,3 +188,38 @@ def test_a_campaign_does_not_learn_from_itself() -> None:
     campaign = Campaign({"a": 1}, 10)
     with pytest.raises(BadParameter, match="samples of warm_start must be those of another campaign"):
         campaign.warm_start(campaign)
+
+
+def test_a_pull_of_a_campaign_of_the_same_name(tmp_path: Path) -> None:
+    """Most are called "default": one in another store is another campaign, and its decisions have the same numbers."""
+    stores = [f"sqlite:///{tmp_path}/{name}.db" for name in ("a", "b")]
+    for here, there in [(None, None), (None, stores[0]), (stores[0], stores[1])]:
+        with Campaign({"x": 5}, 10, store=here) as ours, Campaign({"x": 5}, 10, store=there) as theirs:
+            mine, pull = ours.ask(), theirs.ask()
+            assert mine is not None
+            assert pull is not None
+            for verb in (lambda p: ours.tell(p, 5, 1), ours.void, ours.charge, lambda p: ours.tell_many([(p, 5, 1)])):
+                with pytest.raises(BadParameter, match="one of this campaign; got 'one of another campaign"):
+                    verb(pull)
+            assert ours.status().in_flight == 1
+            mine.void()
+            pull.void()
+
+
+def test_a_pull_of_the_same_campaign_that_was_opened_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Campaign({"x": 5}, 10, store="sqlite:///a.db") as one, Campaign.open(f"sqlite:///{tmp_path}/a.db") as other:
+        pull = one.ask()
+        assert pull is not None
+        assert other.tell(pull, 5, 1).cost == 5
+
+
+def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
+    """Also where it has come from another process, and does not know its campaign."""
+    one, other = Campaign(["a"], 5), Campaign(["b"], 5)
+    pull = one.ask()
+    assert pull is not None
+    assert other.ask() is not None
+    with pytest.raises(CampaignConflict, match="decision 2 is a pull of 'b', not of 'a'"):
+        other.tell(Pull(*pull), 1, 1)
+    assert other.status().spent == 0

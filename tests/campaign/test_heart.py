@@ -26,6 +26,7 @@ from outlay.errors import (
 )
 from outlay.policies.protocol import Bares
 from tests.campaign import slow
+from tests.campaign.slow_sums import dearest
 from tests.campaign.stories import (
     ALL,
     EXACT,
@@ -96,7 +97,7 @@ def check_state(state: State, twin: slow.Twin) -> None:
         assert (arm.name, arm.max_cost, arm.enabled) == (other["name"], other["max_cost"], other["enabled"])
         assert (arm.spent, arm.reserved) == (twin.spent(i), twin.reserved(i))
         assert arm.reward == float(twin.reward(i))
-        assert (arm.samples, arm.heard, arm.dearest) == (other["samples"], len(other["heard"]), slow.dearest(other))
+        assert (arm.samples, arm.heard, arm.dearest) == (other["samples"], len(other["heard"]), dearest(other))
         assert arm.pulls == len(twin.counted(i))
         assert arm.in_flight == sum(twin.decisions[number]["arm"] == i for number in twin.pending())
     for number, decision in state.decisions.items():
@@ -117,7 +118,7 @@ def check_cap(twin: slow.Twin) -> None:
 
 def check_untold(twin: slow.Twin) -> None:
     """Where nobody ever told a cost above 0, no arm of unknown cost has more pulls than tells could have allowed."""
-    if twin.terms.format > 2 and max(map(slow.dearest, twin.arms)) == 0:
+    if twin.terms.format > 2 and max(map(dearest, twin.arms)) == 0:
         for number, arm in enumerate(twin.arms):
             of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "voided"]
             told = sum(decision["standing"] == "told" for decision in of_arm)

@@ -13,7 +13,7 @@ from outlay.beliefs.samples import START
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.stream import Stream
 from outlay.errors import BadParameter
-from outlay.formulas.choose import Now, best_by_excess, leader_of, log_of, number
+from outlay.formulas.choices.choose import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import baselines as b
 from outlay.policies.protocol import kind_of, memory_of, with_limits
 

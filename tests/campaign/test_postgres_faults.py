@@ -45,15 +45,25 @@ def crashing(request: pytest.FixtureRequest) -> Iterator[Server]:
     ("crashing", "crashes"), [(False, 3), pytest.param(True, 50, marks=pytest.mark.soak)], indirect=["crashing"]
 )
 def test_a_server_that_crashes_under_load(crashing: Server, crashes: int, tmp_path: Path) -> None:
-    """Callers wait for it, for a minute at most; an unanswered COMMIT is neither lost nor done twice."""
-    rng = random.Random(1)
+    """Callers wait for it, for a minute at most; an unanswered COMMIT is neither lost nor done twice.
+
+    A server that takes seconds to start, on a busy machine, and is up for a tenth of one might be missed for a minute:
+    now and then it stays until somebody was served.
+    """
+    rng, notes = random.Random(1), tmp_path / "notes"
 
     def crash() -> None:
-        for _ in range(crashes):
+        for i in range(crashes):
+            seen, deadline = size(), time.monotonic() + 60
+            while i % 5 == 0 and size() == seen and time.monotonic() < deadline:
+                time.sleep(0.01)
             time.sleep(rng.uniform(0.05, 0.15))
             crashing.restart("immediate")
 
-    under_load(crashing.create_database("crashes"), tmp_path / "notes", crash)
+    def size() -> int:
+        return notes.stat().st_size if notes.exists() else 0
+
+    under_load(crashing.create_database("crashes"), notes, crash)
 
 
 @pytest.mark.parametrize(
@@ -275,42 +285,3 @@ def spend_hard(store: str, notes: str, name: int, least: int, terms: dict[str, A
 
     with Campaign(**TERMS | terms, store=store) as campaign:
         together([partial(work, i) for i in range(THREADS)])
-
-
-def test_what_others_wrote_is_heard_once_and_in_order(postgres_url: str) -> None:
-    """Whether they were at work the last time, when it comes with the lock, or were not."""
-    heard: list[int] = []
-    with Campaign(**TERMS, store=postgres_url) as one, Campaign.open(postgres_url) as two:
-        one._ledger.listen(lambda news: heard.extend(record.seq for record in news))
-        for campaign in [two, two, one, two, one, one, one, two, one, two, two, two, one]:
-            assert campaign.ask() is not None
-        assert heard == list(range(2, 15))
-        assert one.status() == two.status()
-
-
-def test_a_server_plans_what_is_said_again_and_again_only_once(postgres_url: str) -> None:
-    with Campaign(**TERMS, store=postgres_url) as campaign:
-        prepared = []
-        for _ in range(3):
-            pull = campaign.ask()
-            assert pull is not None
-            campaign.tell(pull, 1, 1)
-            connection: Any = campaign._ledger._store._connection  # type: ignore[attr-defined]
-            found = connection.connection.driver_connection.execute("SELECT statement FROM pg_prepared_statements")
-            prepared.append(sorted(statement for (statement,) in found))
-    assert prepared[0] == prepared[1] == prepared[2]
-    assert len(prepared[0]) == 5  # to lock, and to write rows of four tables
-    assert not any("ORDER BY event.seq" in statement for statement in prepared[0])  # planned for any, it may read all
-
-
-def test_a_pool_of_connections_between_us_and_the_server(postgres_url: str) -> None:
-    """Each transaction may have another connection, which does not know what was planned on the last."""
-    with Campaign(**TERMS, store=postgres_url) as campaign:
-        for n in range(4):
-            assert campaign.ask(str(n)) is not None
-            connection: Any = campaign._ledger._store._connection  # type: ignore[attr-defined]
-            driver = connection.connection.driver_connection
-            (known,) = driver.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
-            assert known == (5 if n == 0 else 0)
-            driver.execute("DEALLOCATE ALL")
-    assert len(checked(postgres_url)) == 5

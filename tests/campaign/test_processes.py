@@ -192,8 +192,8 @@ from tests.campaign.worker import TERMS
 campaign = Campaign(**TERMS, store={store!r})
 blocker = sqlite3.connect({str(tmp_path / "a.db")!r}, isolation_level=None)
 blocker.execute("BEGIN IMMEDIATE")
-print("waiting", flush=True)
 try:
+    print("waiting", flush=True)
     campaign.ask("key")
 except KeyboardInterrupt:
     blocker.execute("ROLLBACK")

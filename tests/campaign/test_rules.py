@@ -1,69 +1,23 @@
 """The rules of a campaign one by one: how it ends and reopens, what is flagged and what is refused."""
 
 import math
-from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pytest
 
 from outlay.campaign.answers.history import entries
 from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Exhausted, Expired, Opened, Record, Terms
-from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Terms
 from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.batch import run
 from outlay.campaign.terms import Limits, agreed
-from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, UnknownDecision
+from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver
 from outlay.policies import RoundRobin
-from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
-from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, SECOND, START, opened
-
-ALL = [*EXACT, *KEEPING, *BY_CHANCE]
-BTS = b.BTS(40.0, 2.0)
-
-
-class Bare(NamedTuple):
-    """A policy without a parameter."""
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return 0.0
-
-
-class Fussy(NamedTuple):
-    """A memory that takes no reward below 0."""
-
-    pulls: Any
-
-    def observe(self, arm: int, cost: float, reward: float) -> None:
-        if reward < 0:
-            raise ArithmeticError
-        self.pulls[arm] += 1
-
-    def revise(self, arm: int, place: int, old: Any, new: Any) -> None:
-        if new[1] < 0:
-            raise ArithmeticError
-
-    def belief(self, arm: int) -> int:
-        return int(self.pulls[arm])
-
-    def full(self) -> bool:
-        return False
-
-
-class Fragile(NamedTuple):
-    """A policy with such a memory."""
-
-    def memory(self, arms: int) -> Fussy:
-        return Fussy(np.zeros(arms))
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return 0.0
+from tests.campaign.stories import SECOND, START, opened
 
 
 def terms(**changed: Any) -> Terms:
@@ -226,61 +180,6 @@ def test_refunds_do_not_hide_what_one_arm_has_spent() -> None:
     assert [arm.spent for arm in state.arms] == [2**62, -(2**62)]
 
 
-@pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
-def test_rewards_are_such_that_their_squares_have_a_sum(policy: Any) -> None:
-    opening = c.Open("large", (ArmTerms("a"), ArmTerms("b")), 10**9, terms(policy=as_data(policy), propensity_draws=0))
-    state, _ = after(opening, *[(0, c.Ask())] * 3)
-    for n in range(30):
-        number = min(state.pending)
-        refused = run(state, [c.Tell(number, 1, reward) for reward in (1.01e100, -np.inf, np.nan)], START)
-        assert [type(reply) for reply in refused.replies] == [BadParameter] * 3
-        assert refused.records == []
-        done = run(state, [c.Tell(number, n, (-1) ** n * 1e100), c.Amend(number, n, 1e100), c.Ask()], START)
-        assert [type(reply) for reply in done.replies] == [Receipt, Receipt, Pull]
-    assert math.isfinite(state.reward)
-    log = c.Warm(("a",), (1.0,), (2e100,), "log")
-    assert isinstance(run(state, [log], START).replies[0], BadParameter)
-
-
-def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
-    opening = c.Open("fragile", (ArmTerms("a"),), 100, terms())
-    state = apply(None, opened(opening)[1][0], Fragile())
-    run(state, [c.Ask(), c.Ask(), c.Tell(2, 5, 1.0)], START)
-    before = deepcopy((status_of(state), state.decisions))
-    done = run(state, [c.Tell(3, 6, -1.0), c.Amend(2, 6, -1.0)], START)
-    assert [type(reply) for reply in done.replies] == [ArithmeticError] * 2
-    assert done.records == []
-    assert (status_of(state), state.decisions) == before
-    (warm,) = run(state, [c.Warm(("a", "a"), (1.0, 1.0), (1.0, -1.0), "log")], START).replies
-    assert isinstance(warm, ArithmeticError)
-    assert (status_of(state), state.decisions) == before
-    assert state.learner is not None
-    assert (state.learner.memory.belief(0), state.learner.pulls.tolist(), state.arms[0].samples) == (1, [1], 1)
-
-
-def test_a_policy_without_fields_is_a_policy() -> None:
-    state = apply(None, Record(1, START, opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1][0].event), Bare())
-    assert isinstance(run(state, [c.Ask()], START).replies[0], Pull)
-
-
-def test_who_has_not_the_policy_adds_no_arm() -> None:
-    opening = c.Open("x", (ArmTerms("a"),), 9, terms(policy=as_data(Bare())))
-    state = apply(None, opened(opening)[1][0])
-    done = run(state, [c.AddArm(ArmTerms("b"))], START)
-    assert "open it with policy=Bare(…)" in str(done.replies[0])
-    assert done.records == []
-
-
-def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
-    opening = c.Open("warm", (ArmTerms("a"),), 9, terms(policy=as_data(BTS)))
-    state, _ = after(opening, (0, c.Warm(("a",) * 200, (20.0,) * 200, (1.0,) * 200, "log")))
-    assert state.learner is not None
-    belief = state.learner.memory.belief(0)
-    assert belief.pulls == 200
-    assert 60 < belief.costs < 140  # half of them; the seed is fixed, and chance alone: below 1e-7
-    assert 60 < belief.rewards < 140
-
-
 def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
     """A voided pull has nothing set aside: given out again it was told past the cap, 15 of 10."""
     opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
@@ -354,26 +253,3 @@ def test_who_says_what_to_set_aside_may_have_any_number_of_first_pulls() -> None
     opening = c.Open("first", (ArmTerms("a"),), 10, terms(format=2, first_pulls=1, reservation=2))
     _, replies = after(opening, *[(0, c.Ask())] * 20)
     assert sum(isinstance(reply, Pull) for reply in replies) == 6  # 12 set aside: crossed by one pull
-
-
-def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
-    """Every command lets expire what is overdue: one sample that a memory would not take bricked the campaign."""
-    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0, format=2))
-    state = apply(None, opened(opening)[1][0], Fragile())
-    records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
-    assert state.learner is not None
-    done = run(state, [c.Tell(4, 2, 1.0), c.Void(9), c.SetBudget(90), c.Ask(), c.Close()], START + 2 * SECOND)
-    assert [type(reply) for reply in done.replies] == [Receipt, UnknownDecision, type(None), Pull, type(None)]
-    assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
-    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "pending"]
-    assert state.learner.pulls.tolist() == [1]
-    expired = [record.event for record in done.records if isinstance(record.event, Expired)]
-    assert [event.unlearned for event in expired] == [True, True]
-    late = run(state, [c.Tell(2, 3, 1.0), c.Amend(2, 4, 0.5), c.Tell(3, 3, -1.0)], START + 2 * SECOND)
-    assert [type(reply) for reply in late.replies] == [Receipt, Receipt, ArithmeticError]
-    assert (state.spent, state.arms[0].samples, state.learner.pulls.tolist()) == (11, 2, [2])
-    folded, replay = apply(None, opened(opening)[1][0], Fragile()), Replay()
-    for record in [*records, *done.records, *late.records]:
-        folded, doubt = replay.fold(folded, record, Fragile())
-        assert doubt is None
-    assert (folded.head, folded.decisions, folded.arms) == (state.head, state.decisions, state.arms)

@@ -64,7 +64,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_story_is_the_same_in_a_database(store: str, examples: int) -> None:
     hands = st.lists(st.sampled_from("abababA"), min_size=80)
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    often = settings(max_examples=examples, deadline=None, suppress_health_check=slow)
+    often = settings(max_examples=examples, suppress_health_check=slow)
     often(given(st.just(store), openings(ALL), operations(), hands)(same_in_a_database))()
 
 

@@ -5,6 +5,8 @@ import os
 import signal
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,14 +58,58 @@ def test_one_that_sleeps_in_its_turn(workers: Workers, tmp_path: Path, monkeypat
     monkeypatch.setattr(turns, "PATIENCE", 0.05)
     store = f"sqlite:///{tmp_path}/a.db"
     Campaign(**TERMS, store=store).disconnect()
-    child = workers.start("tests.campaign.test_turns.fall_asleep", str(tmp_path / "a.db"), str(tmp_path / "note"))
-    while not (tmp_path / "note").exists():
-        time.sleep(0.001)
-    with Campaign(**TERMS, store=store) as campaign:
+    with asleep(workers, tmp_path / "a.db"), Campaign(**TERMS, store=store) as campaign:
         assert campaign.ask() is not None
-    os.kill(child, signal.SIGKILL)
-    assert workers.wait(child) == -signal.SIGKILL
     assert len(checked(store)) == 2
+
+
+def test_one_that_goes_on_sleeping_is_waited_for_less_and_less(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped process may hold the turn for hours: to wait for it at every transaction would stop all others too."""
+    clock, mine = Waits(), Turns(tmp_path / "a.db")
+    with asleep(workers, tmp_path / "a.db"):
+        monkeypatch.setattr(turns, "time", clock)
+        assert clock.waited(mine) > turns.PATIENCE
+        assert sum(clock.waited(mine) for _ in range(30)) < 2 * turns.PATIENCE
+    assert clock.waited(mine) == 0.0
+    with asleep(workers, tmp_path / "a.db"):  # another one, which may soon wake up
+        assert clock.waited(mine) > turns.PATIENCE
+
+
+@contextmanager
+def asleep(workers: Workers, database: Path) -> Iterator[None]:
+    """A process that sleeps in its turn, and is killed at the end."""
+    note = database.with_name("note")
+    child = workers.start("tests.campaign.test_turns.fall_asleep", str(database), str(note))
+    try:
+        while not note.exists():
+            time.sleep(0.001)
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        assert workers.wait(child) == -signal.SIGKILL
+        note.unlink()
+
+
+class Waits:
+    """A clock that goes on only while somebody sleeps, which takes no time."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+
+    def waited(self, mine: Turns) -> float:
+        """How long it takes to begin."""
+        start = self._now
+        mine.begin()
+        mine.end()
+        return self._now - start
 
 
 def fall_asleep(database: str, note: str) -> None:

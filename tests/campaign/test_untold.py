@@ -132,10 +132,12 @@ def test_who_waits_hears_of_it_instead_of_waiting_for_ever(store: str | None) ->
 
 
 def test_who_waits_for_a_pull_under_way_hears_of_it_when_that_has_expired() -> None:
-    with Campaign(["a"], 10, ttl=0.2) as campaign:
-        campaign.ask()
+    with Campaign(["a"], 10) as campaign:
+        pull = campaign.ask()
+        assert pull is not None
         with pytest.raises(NotNow):
             campaign.ask()
+        pull.extend(0.01)
         with pytest.raises(NothingTold, match="nobody told what a pull of 'a' cost"):
             campaign.ask(wait=True, timeout=60)
 

@@ -46,6 +46,17 @@ def test_curves_are_written_on_demand(ask, tmp_path):
         assert name in result.stdout
 
 
+def test_constants(ask):
+    proved, printed = (ask("G", "--constants", which).stdout for which in ("proved", "printed"))
+    assert "UCBB1 ≤" in proved
+    assert "UCBB1 printed" not in proved
+    assert "not a bound" not in proved
+    assert "UCBB1 printed" in printed
+    assert "UCBB1 ≤" not in printed
+    assert "UCBM1 exceeds it for arm 1" in " ".join(printed.split())
+    assert "Invalid value for '--constants'" in ask("G", "--constants", "best").output
+
+
 def test_a_problem_from_a_file(ask):
     Path("mine.toml").write_text(catalogue.load("gaussian5").to_toml())
     assert ask("mine.toml").stdout == ask("gaussian5").stdout

@@ -15,6 +15,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
         *("events", "policy", "mode", "unit", "arms", "exact", "requests", "used", "expected", "outlook"),
+        *("window", "fallback", "outside", "archived"),
     ]
     assert status["exact"] == {
         "budget": "1.000000000",
@@ -25,7 +26,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert [(arm["name"], arm["max_cost"]) for arm in status["arms"]] == [("small", None), ("large", 0.5)]
     assert line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
     pull = line(outlay("ask"))
-    assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity", "standing"]
+    assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"]
     assert pull["expires"].endswith("+00:00")
     receipt = line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))
     assert len(receipt.pop("head")) == 64

@@ -1,22 +1,13 @@
 """`outlay campaign watch`: the numbers it shows, how they are drawn, and how it ends."""
 
 import io
-import json
 import math
-import os
-import pty
 import re
-import signal
-import subprocess
-import sys
-import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console, RenderableType
-from tests.cli.campaign_runs import Run, refused
 
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
@@ -232,17 +223,6 @@ def test_how_it_stands_as_a_table() -> None:
     assert printed(standing(campaign.status(), 80), 80).startswith("served  closed (exhausted)\n")
 
 
-def test_status_is_a_table_on_a_terminal(outlay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert outlay("new", "--arm", "a", "--budget", "5").exit_code == 0
-    for arguments in (["status"], ["status", "--json"]):
-        assert json.loads(outlay(*arguments).stdout)["budget"] == 5.0
-    monkeypatch.setattr(sys.modules["outlay.cli.campaign.reading"], "on_terminal", lambda: True)
-    assert json.loads(outlay("status", "--json").stdout)["budget"] == 5.0
-    table = outlay("status")
-    assert table.exit_code == 0
-    assert table.stdout.startswith("default  open\nspent 0 of 5 (0.0%)   set aside 0   left 5\n")
-
-
 def test_a_frame_of_a_campaign_that_has_not_begun_or_has_ended() -> None:
     campaign = Campaign({"a": 1}, 2)
     assert "nothing spent yet" in drawn(campaign)
@@ -263,55 +243,3 @@ def test_many_arms_are_cut() -> None:
     assert "… and 18 more arms" in text
     assert "arm 29" in text
     assert "arm 17 " not in text
-
-
-def test_one_frame_for_a_pipe(outlay: Run) -> None:
-    assert outlay("new", "--arm", "a", "--budget", "5").exit_code == 0
-    for arguments in (["--once"], []):
-        result = outlay("watch", *arguments)
-        assert result.exit_code == 0
-        assert "spent 0 of 5 (0.0%)" in result.stdout
-        assert "\x1b" not in result.stdout
-    assert "has no campaign 'spring'" in refused(outlay("watch", "--name", "spring"), 1)
-
-
-@pytest.mark.parametrize("pauses", [0, 2])
-def test_ctrl_c_ends_it_cleanly(tmp_path: Path, pauses: int) -> None:
-    """In a terminal: frames one after another, what is spent meanwhile is shown, and the last frame stays."""
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign({"a": 1}, 50, store=store) as campaign:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()", "campaign", "watch"]
-        process = subprocess.Popen(
-            [*command, "--store", store, "--every", "0.1"], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
-        )
-        os.close(theirs)
-        seen = read_until(ours, "spent 0 of 50")
-        for n in range(pauses):
-            pull = campaign.ask()
-            assert pull is not None
-            pull.tell(1, 1)
-            seen = read_until(ours, f"spent {n + 1} of 50")
-        process.send_signal(signal.SIGINT)
-        rest = read_until(ours, None)
-        assert process.wait(60) == 0
-        os.close(ours)
-    assert "Traceback" not in seen + rest
-    assert "\x1b[?1049l" in rest  # the screen is as it was
-    assert f"spent {pauses} of 50" in rest.partition("\x1b[?1049l")[2]
-
-
-def read_until(terminal: int, text: str | None) -> str:
-    """What is printed until there is this text, or until the end."""
-    seen, deadline = "", time.monotonic() + 60
-    while text is None or text not in seen:
-        try:
-            more = os.read(terminal, 65536)
-        except OSError:  # nobody holds the other end any more
-            more = b""
-        if not more:
-            assert text is None, seen
-            return seen
-        seen += more.decode(errors="replace")
-        assert time.monotonic() < deadline, seen
-    return seen

@@ -27,7 +27,6 @@ from outlay.errors import (
     Unreachable,
 )
 from outlay.service.keys.book import KeyBook
-from tests.client.cutting import Cutting, Side
 from tests.service.conftest import POLICY, running
 
 
@@ -126,47 +125,6 @@ def test_keys_and_bad_addresses(store: str, book: KeyBook, monkeypatch: pytest.M
             assert client.status().name == "spring"
     with pytest.raises(BadParameter, match="http://HOST"):
         Client("localhost:8700")
-
-
-def cut_everywhere(address: str, store: str, step: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Cut the connection after each so-manieth byte of an ask, a tell and their answers; return how often."""
-    monkeypatch.setattr(patience, "FIRST", 0.001)
-    proxy = Cutting(int(address.rpartition(":")[2]))
-    cuts = 0
-    with Campaign(["a"], 10**6, POLICY, store=store, name="cut"), Client(address, "cut") as direct:
-        sides: tuple[Side, ...] = ("request", "answer")
-        for side in sides:
-            offset = 0
-            while True:
-                with Client(f"http://127.0.0.1:{proxy.port}", "cut", patience=20) as client:
-                    proxy.cut(side, offset)
-                    pull = client.ask()
-                    client.tell(pull, cost=1, reward=1)
-                    if not proxy.has_cut:
-                        break  # there are not so many bytes
-                cuts += 1
-                offset += step
-        status = direct.status()
-    proxy.close()
-    with Campaign.open(store, "cut") as campaign:
-        asked = list(campaign.pulls())
-    assert {pull.standing for pull in asked} == {"told"}
-    assert (status.pulls, status.spent, status.in_flight) == (cuts + 2, cuts + 2.0, 0)
-    assert verify(store, "cut").ok
-    return cuts
-
-
-def test_a_connection_that_is_cut_loses_nothing_and_does_nothing_twice(
-    address: str,
-    store: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert cut_everywhere(address, store, 61, monkeypatch) > 15
-
-
-@pytest.mark.soak
-def test_a_connection_that_is_cut_at_every_byte(address: str, store: str, monkeypatch) -> None:
-    assert cut_everywhere(address, store, 1, monkeypatch) > 1000
 
 
 def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> None:

@@ -15,8 +15,8 @@ from outlay.compiler.dispatch import CannotCompile
 from outlay.engine import batch
 from outlay.engine.backends import threads
 from outlay.engine.compiler.program import program_of
-from outlay.engine.loop import Passages
-from outlay.engine.memories import can_be_packed, packed
+from outlay.engine.run.loop import Passages
+from outlay.engine.run.memories import can_be_packed, packed
 from outlay.engine.task import Task
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
@@ -159,7 +159,7 @@ def test_without_access_to_a_generator_the_numbers_are_the_same(monkeypatch: pyt
     policy = BySize()
     fast = played(policy, 80.0, 30, seed=2**100)
     monkeypatch.setattr("outlay.engine.compiler.program.can_open", lambda: False)
-    monkeypatch.setattr("outlay.engine.streams.Opened.make", None)
+    monkeypatch.setattr("outlay.engine.run.streams.Opened.make", None)
     assert equal(fast, played(policy, 80.0, 30, seed=2**100))
 
 

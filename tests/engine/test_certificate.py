@@ -13,8 +13,8 @@ from outlay import policies
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
 from outlay.compiler.vocabulary import OPTIONS, WITHIN, learn
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choose import best_by_excess, best_of_opened
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.choices.choose import best_by_excess, best_of_opened
 from outlay.policies.protocol import memory_of
 from tests.engine.tape import Tape, recorded, spread
 

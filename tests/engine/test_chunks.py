@@ -13,7 +13,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.engine.backends import cluster
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError, RunTooLong
 

@@ -9,8 +9,8 @@ import outlay
 from outlay import Campaign, Problem, arms, policies
 from outlay.arms import Empirical
 from outlay.campaign.ledger.stream import ORDER, Stream
-from outlay.engine import hard, loop
 from outlay.engine.limits import Limits
+from outlay.engine.run import hard, loop
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Opens, memory_of, wants_requests, with_limits

@@ -13,8 +13,8 @@ from outlay import policies
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
 from outlay.compiler.vocabulary import OPTIONS, WITHIN, learn
-from outlay.engine.lazy import Race, forget_race, lazy_best, phase_end
-from outlay.formulas.choose import best_by_score, log_of
+from outlay.engine.run.lazy import Race, forget_race, lazy_best, phase_end
+from outlay.formulas.choices.choose import best_by_score, log_of
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
 from tests.engine.tape import Tape, recorded, spread

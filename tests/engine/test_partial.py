@@ -9,7 +9,7 @@ import pytest
 import outlay
 from outlay.arms import Gaussian, Problem
 from outlay.engine import simulation
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.policies import Fixed, RoundRobin
 
 PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])

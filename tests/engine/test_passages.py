@@ -11,7 +11,7 @@ from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.engine.compiler.world import Laws
 from outlay.engine.limits import Limits
-from outlay.engine.loop import Passages, Standing, Starts, play
+from outlay.engine.run.loop import Passages, Standing, Starts, play
 from outlay.errors import OutlayError, RunTooLong
 
 G = catalogue.load("G")

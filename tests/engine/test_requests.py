@@ -11,7 +11,7 @@ from outlay import Problem, arms, policies, theory
 from outlay.arms import catalogue
 from outlay.engine.backends import cluster
 from outlay.engine.limits import UNLIMITED, Limits
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter, RunTooLong

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import Lead
-from outlay.formulas.boxes import (
+from outlay.formulas.choices.boxes import (
     ANY_PRICE,
     BOXES,
     DUE,

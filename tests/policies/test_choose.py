@@ -12,8 +12,8 @@ from tests.beliefs.compiled import compiled
 from outlay.beliefs import Belief, Lead, Moments, Opened
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.vocabulary import learn
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_among
-from outlay.formulas.choose import best_of_opened
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_among
+from outlay.formulas.choices.choose import best_of_opened
 from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan

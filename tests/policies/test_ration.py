@@ -17,7 +17,7 @@ from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
 from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.errors import BadParameter
-from outlay.formulas.choose import Now, best_of_opened, log_of
+from outlay.formulas.choices.choose import Now, best_of_opened, log_of
 from outlay.policies import Ration, Thrifty
 from outlay.policies.protocol import as_data, memory_of
 

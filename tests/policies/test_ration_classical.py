@@ -12,7 +12,7 @@ from outlay.beliefs import Opened, Points
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
 from outlay.compiler.vocabulary import OPTIONS, learn
-from outlay.formulas.choose import log_of
+from outlay.formulas.choices.choose import log_of
 from outlay.policies import Ration
 from outlay.policies.protocol import memory_of
 

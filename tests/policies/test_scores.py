@@ -190,7 +190,7 @@ def test_scores_only_rise_with_log_n(policy: Any) -> None:
     mean_cost=st.floats(1e-3, 1e3), mean_reward=st.floats(-1e3, 1e3), pulls=st.integers(1, 10**9),
     log_n=st.floats(0, 37), scale=st.sampled_from([0.25, 2.0, 1024.0]),
 )  # fmt: skip
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_scores_have_the_units_of_a_rate(
     mean_cost: float, mean_reward: float, pulls: int, log_n: float, scale: float
 ) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import Belief, Lead, Opened, Pooled, price_of
-from outlay.formulas.certificate import (
+from outlay.formulas.choices.certificate import (
     FREE,
     LEADER,
     OPEN_UNTIL,
@@ -18,7 +18,7 @@ from outlay.formulas.certificate import (
     lazy_against,
     lazy_among,
 )
-from outlay.formulas.choose import best_by_excess, best_of_opened, leader_of
+from outlay.formulas.choices.choose import best_by_excess, best_of_opened, leader_of
 
 
 class Coarse(NamedTuple):

@@ -9,16 +9,17 @@ import pytest
 from rich.console import Console
 
 from outlay import report
-from outlay.arms import Constant, Exponential, Gaussian, Pareto, Problem, catalogue
+from outlay.arms import Constant, Exponential, Gamma, Gaussian, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
 from outlay.report.figures import save_figure, svg_text
 from outlay.report.numbers import bounds as bounds_module
-from outlay.report.numbers.bounds import bounds_chart, problem_bounds
+from outlay.report.numbers.bounds import problem_bounds, provable
+from outlay.report.numbers.bounds_chart import WORST_CASE, bounds_chart
 from outlay.report.tables.bounds import bounds_table, notes, shown_rows
-from outlay.theory import divergence, lower_bound, rates, upper_bound
+from outlay.theory import divergence, lower_bound, rates, upper_bound, worst_case_bound
 
-UNCOVERED = Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
+UNCOVERED = Problem([Gamma(1, 1, 1, 1, 0.5), Gamma(1, 0.5, 1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
 
 
 def printed(problem: Problem, budget: float = 1e5, width: int = 80) -> str:
@@ -30,7 +31,7 @@ def printed(problem: Problem, budget: float = 1e5, width: int = 80) -> str:
 
 @pytest.mark.parametrize("name", ["G", "H", "heavy-tails"])
 def test_rows_are_the_theory(name):
-    problem, budget = catalogue.load(name), 3e4
+    problem, budget = catalogue.load(name), 3e5
     bounds, found = problem_bounds(problem, budget), rates(problem)
     for k, row in enumerate(bounds.arms):
         assert (row.arm, row.rate, row.gap, row.sigma2) == (
@@ -40,19 +41,51 @@ def test_rows_are_the_theory(name):
             distance = divergence(problem.arms[k], problem.rate)
             pulls = math.log(budget) / distance
             lower = pulls * found.mean_cost[k] * row.gap
-            assert row[4:7] == pytest.approx((distance, pulls, lower))
-            assert row.printed == pytest.approx(lower / 2)
+            assert row[4:8] == pytest.approx((distance, pulls, lower, lower / 2))
         else:
-            assert row[4:] == (None, None, None, {})
+            assert row[4:] == (None, None, None, None, {})
     total = bounds.total
     assert total.lower == pytest.approx(lower_bound(problem) * math.log(budget))
     assert total.printed == pytest.approx(lower_bound(problem, sharp=False) * math.log(budget))
-    assert set(total.upper) | set(bounds.uncovered) == {"UCBB1", "UCBM1", "UCBB2", "UCBB2C"}
-    for policy, value in total.upper.items():
-        bound = upper_bound(problem, policy_for(problem, policy), budget)
-        assert value == pytest.approx(bound.value)
-        assert bounds.theorems[policy] == bound.theorem
-        assert {row.arm: row.upper[policy] for row in bounds.arms if row.gap} == bound.terms
+    assert bounds.worst == worst_case_bound(problem, budget)
+    covered = {column.policy for column in bounds.columns} | {name.partition(" ")[0] for name in bounds.uncovered}
+    assert covered == {"UCBB1", "UCBM1", "UCBB2", "UCBB2C"}
+    for column in bounds.columns:
+        policy = policy_for(problem, column.policy)
+        if column.constants == "proved":
+            policy, setting = provable(problem, policy)
+            assert column.setting == setting
+        bound = upper_bound(problem, policy, budget, column.constants)
+        assert (column.theorem, column.terms) == (bound.theorem, bound.terms)
+        shown = {row.arm: row.upper[column.label] for row in bounds.arms if row.gap}
+        assert shown == {row.arm: min(bound.terms[row.arm], row.gap * budget) for row in bounds.arms if row.gap}
+        assert total.upper[column.label] == pytest.approx(min(sum(shown.values()), found.gap.max() * budget))
+
+
+@pytest.mark.parametrize("budget", [1e2, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("name", ["near-tie", "G", "H", "thousand-arms"])
+def test_nothing_exceeds_what_can_be_lost(name, budget):
+    """Of near-tie at 10⁵ the lower bound of arm 0 alone would be 1151, where its gap times the budget is 1000."""
+    problem = catalogue.load(name)
+    bounds = problem_bounds(problem, budget)
+    for row in (*bounds.arms, bounds.total):
+        most = (problem.gaps.max() if row.gap is None else row.gap) * budget * (1 + 1e-12)
+        assert max([row.lower or 0.0, row.printed or 0.0, *row.upper.values()]) <= most
+    k = int(np.argmin(np.where(problem.gaps > 0, problem.gaps, np.inf)))
+    uncut = math.log(budget) / divergence(problem.arms[k], problem.rate) * problem.gaps[k] * problem.mean_costs[k]
+    assert (problem.names[k] in bounds.capped) == (uncut > problem.gaps[k] * budget)
+    if (name, budget) == ("near-tie", 1e5):
+        assert uncut == pytest.approx(1151, abs=1)
+        assert bounds.arms[k].lower == pytest.approx(1000)
+        assert any("too small for it: shown of arm 0" in sentence for _, sentence in notes(bounds))
+
+
+def test_constants_are_chosen():
+    for constants, labels in (("proved", ["UCBB1 ≤", "UCBM1 ≤"]), ("printed", ["UCBB1 printed", "UCBM1 printed"])):
+        bounds = problem_bounds(catalogue.load("G"), 1e5, constants)
+        assert [column.label for column in bounds.columns] == labels
+    with pytest.raises(BadParameter, match=r"^constants of problem_bounds must be .*; got 'best'$"):
+        problem_bounds(catalogue.load("G"), 1e5, "best")
 
 
 def test_an_arm_without_a_formula_leaves_no_total():
@@ -63,13 +96,14 @@ def test_an_arm_without_a_formula_leaves_no_total():
     assert "arm 'b'" in bounds.reason
     assert "–" in printed(UNCOVERED)
     chart = bounds_chart(UNCOVERED, 1e4)
-    assert (chart.title, chart.bounds) == ("Bounds on regret, no lower bound", [])
+    assert chart.title == "Bounds on regret, no lower bound"
+    assert [line.label for line in chart.bounds] in ([], [WORST_CASE])
 
 
 def test_infinite_variances_leave_nothing():
     wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
     bounds = problem_bounds(wild, 1e4)
-    assert bounds.theorems == {}
+    assert bounds.columns == []
     assert all(row.divergence is None and row.upper == {} for row in bounds.arms)
     assert "finite variances" in bounds.reason
     assert "∞" in printed(wild)
@@ -83,9 +117,12 @@ def test_infinite_variances_leave_nothing():
 def test_best_arms_alone_cost_nothing(problem):
     total = problem_bounds(problem, 1e4).total
     assert total.lower == total.printed == total.pulls == 0
-    assert total.upper == {"UCBB1": 0, "UCBM1": 0}
-    with pytest.raises(NotCovered, match="no bound to draw: all of them are 0"):
-        bounds_chart(problem, 1e4)
+    assert total.upper == {"UCBB1 ≤": 0, "UCBB1 printed": 0, "UCBM1 ≤": 0, "UCBM1 printed": 0}
+    if len(problem) == 1:
+        with pytest.raises(NotCovered, match="no bound to draw: all of them are 0"):
+            bounds_chart(problem, 1e4)
+    else:  # of two such arms one may be better
+        assert [line.label for line in bounds_chart(problem, 1e4).bounds] == [WORST_CASE]
 
 
 def test_what_cannot_be_better_needs_no_pulls():
@@ -100,7 +137,7 @@ def test_small_budgets(budget):
     assert bounds.total.lower is None
     assert bounds.reason == "no lower bound: it is a multiple of ln B, and B ≤ 1"
     assert all(row.divergence for row in bounds.arms[1:])
-    assert bool(bounds.theorems) == (budget > 0.4)
+    assert bool(bounds.columns) == (budget > 0.4)
 
 
 @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf])
@@ -119,7 +156,10 @@ def test_of_many_arms_the_best_and_the_costly_are_shown():
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] >= max(row.lower or 0.0 for row in bounds.arms if row not in rows)
     assert sum(row.lower or 0.0 for row in rows[1:]) == pytest.approx(bounds.total.lower)
-    assert sum(row.upper["UCBB1"] for row in rows[1:]) == pytest.approx(bounds.total.upper["UCBB1"])
+    added = sum(row.upper["UCBB1 printed"] for row in rows[1:])
+    assert min(added, max(row.gap or 0.0 for row in bounds.arms) * 1e5) == pytest.approx(
+        bounds.total.upper["UCBB1 printed"]
+    )
     assert any("this budget is too small" in sentence for _, sentence in notes(bounds))
     many = Problem([Gaussian(1, 1, 0.5, 0.5)] * 20 + [Gaussian(1, 0.5, 0.5, 0.5)])
     assert [row.arm for row in shown_rows(problem_bounds(many, 1e5))] == ["arm 0", "arm 1", "arm 20", "18 more"]
@@ -128,9 +168,16 @@ def test_of_many_arms_the_best_and_the_costly_are_shown():
 def test_notes_say_where_numbers_are_from():
     found = notes(problem_bounds(catalogue.load("heavy-tails"), 1e5))
     assert ("D*", "arm 2: Student's t; the means are unknown, covariance and tail are known.") in found
-    assert ("UCBM1 ≤", "Theorem 2, whose constant it leaves open, with that of Lemma 3") in found
+    assert ("UCBM1 printed", "Theorem 2, whose constant it leaves open, with that of Lemma 3") in found
     assert any(name == "UCBB2, UCBB2C" and "bounded costs and rewards" in sentence for name, sentence in found)
     assert not any("too small" in sentence for _, sentence in found)
+    found = notes(problem_bounds(catalogue.load("G"), 1e5))
+    assert ("UCBB1 ≤", "Theorem 1 (Gaussian), for UCBB1(variance_factor=2)") in found
+    assert ("", "(not a bound: UCBM1 exceeds it for arm 1 as B grows)") in found
+    assert ("", "(not a bound for every problem: on some, regret grows like a power of B)") in found
+    assert not any(
+        "not a bound" in sentence for _, sentence in notes(problem_bounds(catalogue.load("G"), 1e5, "proved"))
+    )
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -146,27 +193,30 @@ def test_no_digit_is_cut(name, width):
         assert text.count("all arms") == (2 if "Upper bounds" in text else 1)
     if width == 200:
         assert "Upper bounds" not in text
+    assert "any policy ≥" in text
 
 
 def test_names_are_not_markup():
     problem = Problem([Gaussian(1, 1, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 0.5)], names=["[red]a[/]", "b" * 60])
     assert "[red]a[/]" in printed(problem)
     table = printed(problem).partition("\n≥")[0]
-    assert sum(map(len, re.findall("b{2,}", table))) == 60, "folded, not cut"
+    assert sum(map(len, re.findall("b{2,}", table))) == 2 * 60, "folded, not cut, in both parts"
 
 
 def test_chart_is_the_bounds_at_every_budget():
     problem = catalogue.load("H")
     chart = bounds_chart(problem, 1e5)
-    assert [curve.label for curve in chart.curves] == [
-        "UCBB1, Theorem 1 (bounded)", "UCBM1, Theorem 2", "UCBB2, Theorem 4", "UCBB2C, Theorem 5",
-    ]  # fmt: skip
-    assert [line.label for line in chart.bounds] == ["lower bound as B grows", "the same, as printed"]
+    named = ("UCBB1", "UCBM1", "UCBB2", "UCBB2C")
+    assert [curve.label for curve in chart.curves] == [f"{name}, {c}" for name in named for c in ("proved", "printed")]
+    assert [line.label for line in chart.bounds] == ["lower bound as B grows", "the same, as printed", WORST_CASE]
     for at in (0, 12, 24):
         total = problem_bounds(problem, float(chart.curves[0].budgets[at])).total
         assert [curve.mean[at] for curve in chart.curves] == pytest.approx(list(total.upper.values()))
-        assert [line.values[at] for line in chart.bounds] == pytest.approx([total.lower, total.printed])
-    assert len(chart.heights) == 6
+        assert [line.values[at] for line in chart.bounds[:2]] == pytest.approx([total.lower, total.printed])
+    worst = chart.bounds[2]
+    for at in (0, 2, 4):
+        assert worst.values[at] == pytest.approx(worst_case_bound(problem, float(worst.budgets[at])))
+    assert len(chart.heights) == 11
     assert chart.axis.scale == "log"
     assert chart.axis.bottom < min(line.values.min() for line in chart.bounds)
 
@@ -176,15 +226,16 @@ def test_figure_draws_what_there_is(budget):
     """Budgets where a bound has one point or none are drawn without it."""
     figure = report.bounds_figure(catalogue.load("G"), budget)
     labels = [text.get_text() for text in figure.axes[0].texts]
-    assert labels[:2] == ["UCBB1, Theorem 1 (Gaussian)", "UCBM1, Theorem 2"]
+    assert labels[:2] == ["UCBB1, proved", "UCBB1, printed"]
     assert ("lower bound as B grows" in labels) == (budget > 1)
     assert np.isfinite(figure.axes[0].get_ylim()).all()
     assert svg_text(figure).startswith("<svg")
 
 
 def test_only_lower_bounds_can_be_drawn():
-    figure = report.bounds_figure(catalogue.load("bounded"), 1e5)
-    assert len(figure.axes[0].lines) == 2
+    signed = Problem([Uniform(-0.2, 1.0, -0.5, 1.0), Uniform(-0.2, 1.0, -1.2, 1.0)])
+    figure = report.bounds_figure(signed, 1e5)
+    assert len(figure.axes[0].lines) == 3
     assert figure.axes[0].get_title(loc="left") == "Bounds on regret, no theorem bounds it from above"
 
 
@@ -204,5 +255,5 @@ def test_a_chart_computes_each_bound_once(monkeypatch):
     monkeypatch.setattr(bounds_module, "divergence", distance)
     monkeypatch.setattr(bounds_module, "floor_of", Mock(side_effect=AssertionError("D* was computed again")))
     bounds_chart(catalogue.load("G"), 1e5)
-    assert upper.call_count == 2  # UCBB1 and UCBM1; the others cannot be told bounds
+    assert upper.call_count == 4  # UCBB1 and UCBM1, proved and printed; the others cannot be told bounds
     assert distance.call_count == 2

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlay.arms import Exponential, Problem
+from outlay.arms import Gamma, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.numbers.curves import Axis, bound_lines, ceiling_lines, floor_of, regret_chart, regret_curves, spread
@@ -41,7 +41,7 @@ def test_lower_bound_curve(three):
 
 
 def test_no_bound_where_the_theory_has_none(three):
-    tied = dataclasses.replace(three, problem=Problem([Exponential(1.0, 0.5, 0.5), Exponential(1.0, 0.2, 0.5)]))
+    tied = dataclasses.replace(three, problem=Problem([Gamma(1.0, 0.5, 1.0, 0.5, 0.5), Gamma(1.0, 0.2, 1.0, 0.2, 0.5)]))
     assert bound_lines(tied) == []
     assert floor_of(tied.problem).at(100.0) is None
     assert "arm 1" in floor_of(tied.problem).reason

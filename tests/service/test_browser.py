@@ -1,129 +1,140 @@
-"""The dashboard in a real browser: what people do there, what its console says, how it looks.
+"""What people do in the dashboard, in a real browser."""
 
-Needs Playwright, which is not among the requirements, and a Chromium: `OUTLAY_CHROMIUM` says where, /usr/bin/chromium
-otherwise. With OUTLAY_SHOTS, a folder, it leaves pictures to look at.
-"""
-
-import os
-import random
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from outlay import Campaign
 from outlay.service.keys.book import KeyBook
+from tests.service.browsing import Visit, browser, busy, fill, visiting
 from tests.service.conftest import POLICY, running
 
 pytestmark = pytest.mark.soak
-HOSTILE = "</script><img src=x onerror=alert(1)>"
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"viewport": {"width": 1280, "height": 900}},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 800}, "device_scale_factor": 2},
-}
+__all__ = ["browser"]  # a fixture
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = os.environ.get("OUTLAY_CHROMIUM", "/usr/bin/chromium")
-    if not Path(path).exists():
-        pytest.skip(f"there is no {path}")
-    with playwright.sync_playwright() as running_:
-        browser = running_.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def log_in(visit: Visit, address: str, token: str) -> None:
+    page = visit.page
+    page.goto(address)
+    page.get_by_label("Key").fill("out_wrong")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_text("A valid key is needed.").wait_for()
+    visit.check_accessible()
+    visit.shot("login")
+    page.get_by_label("Key").fill(token)
+    page.get_by_role("button", name="Log in").click()
 
 
-@pytest.fixture
-def filled(store: str) -> str:
-    """Campaigns of 3, 30 and 1000 arms, one of them called what no page may take for markup."""
-    chance = random.Random(1)
-    for number in (3, 30, 1000):
-        arms = {HOSTILE: 1.0} | {f"arm {i}": 1.0 for i in range(1, number)}
-        policy = "Thrifty" if number == 1000 else POLICY
-        with Campaign(arms, 200 * number, policy, store=store, name=f"with {number} arms") as campaign:
-            for _ in range(10):
-                pulls = campaign.ask_many(40)
-                campaign.tell_many((pull, 0.6 * chance.random(), chance.random() < 0.5) for pull in pulls)
-            campaign.ask_many(30)
-    return store
+def pulls_of(page: Any) -> int:
+    text: str = page.locator("dl.numbers > div", has_text="Pulls").first.locator("dd").first.inner_text()
+    return int(text.replace(",", ""))
 
 
-def page_of(browser: Any, said: list[str], **look: Any) -> Any:
-    page = browser.new_context(**look).new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
-    return page
+def more_pulls(page: Any, than: int) -> None:
+    page.wait_for_function(
+        "(than) => Number([...document.querySelectorAll('dl.numbers > div')].find((each) => each.firstChild.textContent"
+        " === 'Pulls')?.children[1].textContent.replaceAll(',', '')) > than",
+        arg=than,
+    )
 
 
-def shot(page: Any, name: str, **how: Any) -> None:
-    if folder := os.environ.get("OUTLAY_SHOTS"):
-        page.screenshot(path=f"{folder}/{name}.png", **how)
+def confirm(page: Any, button: str, sure: str | None = None) -> None:
+    page.get_by_role("button", name=button, exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name=sure or button, exact=True).click()
+    page.get_by_role("dialog").wait_for(state="detached")
 
 
-def test_a_campaign_is_made_watched_and_closed(browser: Any, filled: str, book: KeyBook) -> None:
+def test_a_campaign_is_made_watched_under_load_paused_funded_and_closed(
+    browser: Any, store: str, book: KeyBook
+) -> None:
     token, _ = book.new("boss", ["admin"])
-    said: list[str] = []
-    with running(filled) as address:
-        page = page_of(browser, said, **LOOKS["light"])
-        page.goto(address)
-        page.get_by_label("Key").fill("out_wrong")
-        page.get_by_role("button", name="Log in").click()
-        page.get_by_text("A valid key is needed.").wait_for()
-        shot(page, "login")
-        page.get_by_label("Key").fill(token)
-        page.get_by_role("button", name="Log in").click()
+    with running(store) as address, visiting(browser) as visit:
+        page = visit.page
+        log_in(visit, address, token)
         page.get_by_role("button", name="New campaign").click()
         page.get_by_label("Name", exact=True).fill("made here")
         page.get_by_role("textbox", name="Budget").fill("12.5")
-        shot(page, "new")
+        page.get_by_label("Policy").select_option(POLICY)
+        visit.check_accessible()
+        visit.shot("new")
         page.get_by_role("button", name="Create").click()
         page.get_by_role("heading", name="made here").wait_for()
-        with Campaign.open(filled, "made here") as campaign:
-            campaign.ask().tell(cost=0.003, reward=1)  # type: ignore[union-attr]
         page.get_by_text("live", exact=True).wait_for()
-        page.get_by_role("cell", name="told").wait_for()
-        for button, state in (("Pause", "paused"), ("Resume", "open")):
-            page.get_by_role("button", name=button).click()
-            page.get_by_role("dialog").get_by_role("button", name=button).click()
-            page.locator(".badge", has_text=state).wait_for()
-        page.get_by_role("button", name="Set budget").click()
-        page.get_by_label("Budget, all of it").fill("99")
-        page.get_by_role("button", name="Set", exact=True).click()
-        page.locator("dd", has_text="99").first.wait_for()
-        page.get_by_role("button", name="Disable small").click()
-        page.get_by_role("dialog").get_by_role("button", name="Disable").click()
-        page.get_by_role("button", name="Enable small").wait_for()
+        with busy(store, "made here"):
+            more_pulls(page, 30)
+            more_pulls(page, pulls_of(page) + 30)
+            page.get_by_role("cell", name="told").first.wait_for()
+            page.get_by_text("95 % of rehearsals end between").wait_for()
+            confirm(page, "Pause")
+            page.locator("h1 + .badge", has_text="paused").wait_for()
+            page.get_by_text("Paused: no arm is named").wait_for()
+            visit.shot("paused", full_page=True)
+            before = Campaign.open(store, "made here").status().pulls
+            confirm(page, "Resume")
+            more_pulls(page, before + 10)
+            page.get_by_role("button", name="Add budget").click()
+            page.get_by_label("Add", exact=True).fill("0.000000001")
+            page.get_by_text("12.5 + 0.000000001 = 12.500000001").wait_for()
+            visit.shot("budget")
+            page.get_by_role("button", name="Set the budget").click()
+            page.get_by_role("dialog").wait_for(state="detached")
+            assert str(Campaign.open(store, "made here").status().exact.budget) == "12.500000001"
+            confirm(page, "Disable small", "Disable")
+            page.get_by_role("button", name="Enable small").wait_for()
         page.get_by_role("button", name="Close").click()
-        for typed in ("another", "made here"):
-            page.get_by_label("Name", exact=True).fill(typed)
-            page.get_by_role("dialog").get_by_role("button", name="Close").click()
-        page.locator(".badge", has_text="closed").wait_for()
-        shot(page, "closed", full_page=True)
+        page.get_by_label("Name", exact=True).fill("another")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        page.get_by_text("That is another name.").wait_for()
+        page.get_by_label("Name", exact=True).fill("made here")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        page.locator("h1 + .badge", has_text="closed").wait_for()
+        visit.shot("closed", full_page=True)
         page.get_by_role("button", name="Log out").click()
         page.get_by_label("Key").wait_for()
-    assert [line for line in said if "status of 401" not in line and "status of 403" not in line] == []
 
 
-def test_no_label_becomes_markup_and_nothing_breaks_the_policy_of_the_page(browser: Any, filled: str) -> None:
-    said: list[str] = []
-    with running(filled) as address:
-        for look, options in LOOKS.items():
-            page = page_of(browser, said, **options)
-            page.goto(address)
-            page.get_by_role("link", name="with 30 arms").wait_for()
-            shot(page, f"list-{look}")
-            for number in (3, 30, 1000):
-                page.goto(f"{address}/#/c/with%20{number}%20arms")
-                page.get_by_role("heading", name=f"with {number} arms").wait_for()
-                page.get_by_text("Money left").wait_for()
-                shot(page, f"{number}-arms-{look}", full_page=True)
-                assert page.locator("main img").count() == 0
-                assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (look, number)
-            assert page.get_by_text(HOSTILE).count() > 0 or number == 1000
-            page.context.close()
-    assert said == []
+def test_the_keyboard_is_enough_and_keeps_its_place_while_the_page_moves(browser: Any, store: str) -> None:
+    arms = {f"arm {i}": 1.0 for i in range(6)}
+    with Campaign(arms, 100, POLICY, store=store, name="keys"):
+        pass
+    with running(store) as address, visiting(browser) as visit, busy(store, "keys"):
+        page = visit.page
+        page.goto(f"{address}/#/c/keys")
+        more_pulls(page, 10)
+        page.locator(".skip").focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+        order = []
+        for _ in range(8):
+            page.keyboard.press("Tab")
+            order.append(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+        assert order[:4] == ["All campaigns", "act-budget", "act-pause", "act-close"]
+        assert order.index("find") < order.index("by") < order.index("table-arms")
+        page.locator('[id="arm arm 3"]').focus()
+        more_pulls(page, pulls_of(page) + 40)  # rows have moved since
+        assert page.evaluate("document.activeElement.id") == "arm arm 3"
+        page.keyboard.press("Enter")
+        assert page.get_by_role("dialog").get_by_role("heading").inner_text() == "Disable “arm 3”?"
+        page.keyboard.press("Escape")
+        assert page.get_by_role("dialog").count() == 0
+        page.locator("#act-pause").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.locator("h1 + .badge", has_text="paused").wait_for()
+
+
+def test_what_if_another_policy_had_chosen(browser: Any, store: str) -> None:
+    fill(store)
+    with running(store) as address, visiting(browser) as visit:
+        page = visit.page
+        page.goto(f"{address}/#/c/with%203%20arms")
+        page.get_by_label("Policy").select_option("RoundRobin")
+        page.get_by_role("button", name="Rehearse").click()
+        page.get_by_text("It would bring").wait_for(timeout=120_000)
+        assert "less reward" in page.get_by_text("It would bring").inner_text()
+        visit.check_accessible()
+        visit.shot("what-if", full_page=True)
+        page.get_by_role("textbox", name="Budget").fill("much")
+        page.get_by_role("button", name="Rehearse").click()
+        page.get_by_text("“much” is no number.").wait_for()

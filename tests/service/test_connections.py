@@ -1,14 +1,17 @@
 """Clients that behave badly: slow ones, endless heads, streams that nobody reads, crowds that say nothing."""
 
-import json
 import socket
 import time
+from contextlib import ExitStack
 
+import httpx2
 import pytest
 
-from outlay.service import connection, stream
+from outlay import Campaign
+from outlay.service import connection
 from tests.service.conftest import running
 
+NOTE, PULLS = 2000, 5000  # so many notes of so many letters are more than the buffers on the way hold
 GET = b"GET /v1/campaigns/spring HTTP/1.1\r\nHost: localhost\r\n"
 
 
@@ -22,18 +25,20 @@ def answered(client: socket.socket) -> int:
 
 
 def test_who_sends_a_request_byte_by_byte_is_not_waited_for(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SECONDS", 1.0)
+    monkeypatch.setattr(connection, "SECONDS", 0.4)
     body = b"POST /v1/campaigns/spring/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     with running(store) as address:
-        for start in (b"", b"GET / HT", GET, body):
-            with connected(address) as client:
-                client.sendall(start)
+        clients = [connected(address) for _ in range(4)]
+        for client, start in zip(clients, (b"", b"GET / HT", GET, body), strict=True):
+            client.sendall(start)
+        for client in clients:
+            with client:
                 assert client.recv(100) == b""  # it was cut off
         with connected(address) as client:
             for _ in range(2):  # between two requests there is more time
                 client.sendall(GET + b"\r\n")
                 assert answered(client) == 200
-                time.sleep(1.1)
+                time.sleep(0.5)
             client.sendall(b"GET")
             assert client.recv(100) == b""
 
@@ -52,34 +57,63 @@ def test_a_head_without_end_is_refused(store: str) -> None:
     assert sent < 5_000_000
 
 
-def test_a_stream_that_nobody_reads_ends_and_others_go_on(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "SLOWEST", 0.5)
-    with running(store, most_streams=1) as address:
-        deaf = connected(address)
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.sendall(b"GET /v1/campaigns/spring/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        with connected(address) as client:
-            note = {"n": 5, "metadata": {"text": "x" * 2000}}
-            ask = json.dumps(note).encode()
-            head = b"POST /v1/campaigns/spring/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            busy = b"GET /v1/campaigns/spring/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
-            client.sendall(busy)
-            assert answered(client) == 503
-            deaf.close()
-            for _ in range(100):
-                client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(ask) + ask)
-                assert answered(client) in (200, 429)
-                client.sendall(busy)
-                if answered(client) == 200:
-                    break
-                time.sleep(0.05)
-            else:
-                pytest.fail("the stream of who has gone was never let go")
+def deafly(address: str, path: bytes) -> socket.socket:
+    """Somebody who asks, and reads nothing of the answer."""
+    deaf = socket.socket()
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # before it connects, so that little fits
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    deaf.connect((host, int(port)))
+    deaf.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return deaf
 
 
-def test_a_crowd_that_says_nothing_keeps_nobody_out(store: str) -> None:
+def bytes_left(client: socket.socket) -> int:
+    """How many bytes can be read until the connection ends, one way or another."""
+    found = 0
+    try:
+        while data := client.recv(1 << 20):
+            found += len(data)
+    except ConnectionResetError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize("path", [b"/events/stream", b"/export"])
+def test_who_reads_nothing_is_cut_off_and_others_go_on(
+    store: str, path: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SLOWEST", 0.5)
+    with Campaign.open(store, "spring") as campaign:
+        campaign.set_budget(10**6)
+        campaign.ask_many(PULLS, metadata={"text": "x" * NOTE})
+    with running(store, most_streams=1) as address, ExitStack() as held:
+        deaf = held.enter_context(deafly(address, b"/v1/campaigns/spring" + path))
+        for _ in range(300):
+            numbers = httpx2.get(f"{address}/metrics").text
+            if "outlay_requests_active 1.0" in numbers and "outlay_streams 0.0" in numbers:
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("whoever reads nothing was never let go")
+        assert bytes_left(deaf) < PULLS * NOTE  # it was cut off in the middle
+        with deafly(address, b"/v1/campaigns/spring/events/stream") as other:  # there is room for a stream again
+            other.settimeout(10)
+            assert other.recv(12) == b"HTTP/1.1 200"
+
+
+def test_too_many_streams_are_refused(store: str) -> None:
+    path = "/v1/campaigns/spring/events/stream"
+    with running(store, most_streams=1) as address, connected(address) as first:
+        first.sendall(b"GET " + path.encode() + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert answered(first) == 200
+        refused = httpx2.get(f"{address}{path}")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+
+
+@pytest.mark.parametrize("number", [100, pytest.param(1000, marks=pytest.mark.soak)])
+def test_a_crowd_that_says_nothing_keeps_nobody_out(store: str, number: int) -> None:
     with running(store) as address:
-        crowd = [connected(address) for _ in range(150)]
+        crowd = [connected(address) for _ in range(number)]
         with connected(address) as client:
             client.sendall(GET + b"\r\n")
             assert answered(client) == 200

@@ -72,11 +72,11 @@ def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
         return len(told), campaign.status().exact.spent
 
 
-@pytest.mark.soak
-def test_a_hundred_kills_lose_nothing(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(100, marks=pytest.mark.soak)])
+def test_kills_under_load_lose_nothing(store: str, kills: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "LONGEST", 0.5)
     with Campaign(["a", "b"], 1000, POLICY, store=store, name="killed", reservation=0.001, first_pulls=None):
         pass
-    told, spent = killed_under_load(store, int(os.environ.get("OUTLAY_KILLS", "100")))
+    told, spent = killed_under_load(store, kills)
     assert spent == told * Decimal("0.001")
     assert verify(store, "killed").ok

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from outlay.service import document
+from outlay.service.openapi import DECIMAL
 from outlay.service.routes import ROUTES
 
 
@@ -37,7 +38,11 @@ def test_every_reference_resolves_and_every_parameter_is_named() -> None:
 
 def test_money_may_be_a_number_or_a_string() -> None:
     cost = document()["components"]["schemas"]["Tell"]["properties"]["cost"]
-    assert cost["type"] == ["string", "number"]
+    assert [each["type"] for each in cost["anyOf"]] == ["number", "string"]
+    for good in ("1", "-0.5", "+.5", "1e-9", "10."):
+        assert re.search(DECIMAL, good)
+    for bad in ("", ".", "NaN", "Infinity", "1,5", "0x1", "1e"):
+        assert not re.search(DECIMAL, bad)
 
 
 def test_it_is_served(client: TestClient) -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from outlay.cli import commands
 from outlay.service import warner
-from outlay.service.warner import signature
+from outlay.service.webhook import signature
 from tests.service.conftest import calling
 
 SPRING = "/v1/campaigns/spring"
@@ -64,7 +64,7 @@ def test_each_level_of_each_budget_is_warned_of_once(
 ) -> None:
     monkeypatch.setattr(warner, "EVERY", 0.05)
     monkeypatch.setattr(warner, "FIRST", 0.05)
-    settings = {"warn_at": (0.5, 0.9), "webhook": receiver.address, "webhook_secret": "hush"}
+    settings = {"warn_at": (0.5, 0.9), "webhook": receiver.address, "webhook_secret": "hush", "webhook_private": True}
     with calling(store, **settings) as client:
 
         def spend(cost: float) -> None:

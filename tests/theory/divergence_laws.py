@@ -32,6 +32,7 @@ LAWS: dict[str, Callable[[float, float], Any]] = {
     "Uniform": lambda c, d: Uniform(0.2 * c, c, -0.2 * d, 0.8 * d, -0.5),
     "Uniform, refunds": lambda c, d: Uniform(-0.5 * c, c, -0.2 * d, 0.4 * d, 0.5),
     "Exponential": lambda c, d: Exponential(c, 0.5 * d),
+    "Exponential, correlated": lambda c, d: Exponential(c, 0.5 * d, 0.6),
     "Gamma": lambda c, d: Gamma(c, 0.5 * d, 0.3 * c, 0.7 * d),
     "Lognormal": lambda c, d: Lognormal(c, 0.5 * d, 0.8 * c, 0.3 * d, 0.4),
     "Pareto": lambda c, d: Pareto(c, 0.5 * d, 2.5, 3.5),

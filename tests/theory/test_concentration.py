@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory.concentration import blocks, median_rate_radius, residual_variance_radius, slope_radius
+from outlay.theory.concentration import (
+    blocks,
+    median_rate_radius,
+    residual_variance_radius,
+    slope_radius,
+    variance_radius,
+)
 
 RUNS = 2000
 
@@ -87,6 +93,31 @@ def test_slope_and_residual_variance(slope, delta):
     assert at_most(np.abs(residuals - (1 - slope**2) / 4) > radius, 18 * delta)
 
 
+@pytest.mark.parametrize("samples", [3, 30, 1000])
+@pytest.mark.parametrize("mean", [0.5, 0.1, 0.02])
+def test_sample_variance(samples, mean):
+    """Appendix F's ν(X) on coins: V̂ + ν(X) is below the true variance in at most 3δ of samples, counted exactly."""
+    from scipy.stats import binom
+
+    ones = np.arange(samples + 1) / samples
+    for delta in (0.3, 0.05, 0.001):
+        below = ones * (1 - ones) + variance_radius(samples, delta, 1.0) < mean * (1 - mean)
+        assert binom.pmf(np.arange(samples + 1), samples, mean)[below].sum() <= 3 * delta
+    log = math.log(1 / 0.001)
+    hoeffding = math.sqrt(log / (2 * samples)) + log / (2 * samples)
+    assert hoeffding <= variance_radius(samples, 0.001, 1.0) <= 7 / 3 * hoeffding
+
+
+def test_the_spreads_of_section_6_2():
+    """ν(ω) = 1.36·M_XM_Z/Var(X)·√(ℓ/T) and ν(L) = M_Z²·√(2ℓ/T) are the radii of Proposition 6 at δ = n^−α."""
+    pulls, alpha, n = 50_000, 2.1, 1000
+    level = alpha * math.log(n) / pulls
+    slope = slope_radius(pulls, n**-alpha, 0.2, 1.0, 1.9)
+    assert slope == pytest.approx(1.36 * 1.9 / 0.2 * math.sqrt(level), rel=5e-3)  # λ = 1.3536 there
+    assert slope <= 1.36 * 1.9 / 0.2 * math.sqrt(level)
+    assert residual_variance_radius(pulls, n**-alpha, 0.2, 1.0, 1.9) == pytest.approx(1.9**2 * math.sqrt(2 * level))
+
+
 def test_printed_range_of_proposition_6_fails_for_negative_slopes():
     """ω = −.9: M_Z = M_R + ωM_X = .1 leaves the radius of L̂ exceeded in .87 of runs where .18 is allowed."""
     samples = math.ceil(63 * 16 * math.log(100))
@@ -100,6 +131,7 @@ def test_exact_values_and_refusals():
     assert slope_radius(10**6, math.exp(-4), 0.25, 1.0, 2.0) == pytest.approx((1 + 1 / math.sqrt(8)) * 8 * 0.002)
     assert residual_variance_radius(10**6, math.exp(-2), 0.25, 1.0, 2.0) == pytest.approx(4 * 0.002)
     assert median_rate_radius(10**6, math.exp(-4), 2.0, 0.0, 9.0) == pytest.approx(22 * 1.28 / 2 * 3 * 0.002)
+    assert variance_radius(100, math.exp(-2), 3.0) == pytest.approx(9 * (0.1 + 7 / 6 * 0.02))
     with pytest.raises(NotCovered, match=r"^Proposition 6 needs samples ≥ 4643; got 4642$"):
         slope_radius(4642, 0.01, 0.25, 1.0, 2.0)
     with pytest.raises(BadParameter, match=r"^chance of slope_radius must be > 0 and < 1; got 1\.5$"):

@@ -12,7 +12,6 @@ from outlay.arms import (
     Constant,
     Discrete,
     Exponential,
-    Gaussian,
     Pareto,
     Problem,
     catalogue,
@@ -76,19 +75,30 @@ def spread(arms: int) -> Problem:
     return Problem([Discrete([1.0, x], [1.0, x], [1.0 - x**-2, x**-2]) for x in jumps])
 
 
-def test_the_largest_second_moment_is_not_enough():
-    """Why G sums over arms: with more arms the overshoot grows past Lorden's bound for each of them."""
-    overshoots = []
-    for arms in (4, 6, 8):
-        problem = spread(arms)
-        mean, variance = problem.mean_costs, problem.second_moments()["var_cost"]
-        assert (variance < 1).all()
-        assert (mean >= 1).all()
-        assert (mean + variance / mean < 2).all()
-        found = optimal_policy(problem, 2000.0)
-        overshoots.append(found.value[-1] - found.budgets[-1])
-        assert found.value[-1] - found.budgets[-1] <= (gap_constant(veiled(problem))[0] or 0)
-    assert overshoots == pytest.approx([1.828, 2.160, 2.493], abs=2e-3)
+@pytest.mark.parametrize(
+    ("arms", "budget", "overshoot"),
+    [
+        *((1, 300.0, 1.344), (4, 600.0, 1.828), (6, 2000.0, 2.160), (8, 4000.0, 2.493)),
+        pytest.param(12, 20_000.0, 3.159, marks=pytest.mark.soak),
+    ],
+)
+def test_the_largest_second_moment_is_not_enough(arms, budget, overshoot):
+    """Why G sums over arms: with more arms the overshoot grows past Lorden's bound for each of them.
+
+    All means are in [1, 1.19], all variances below 1 and all E[X²]/μ below 2, whatever the number of arms: G cannot be
+    a function of these extremes, as Propositions 1 and 3 print it.
+    """
+    problem = spread(arms)
+    mean, variance = problem.mean_costs, problem.second_moments()["var_cost"]
+    assert (variance < 1).all()
+    assert mean.min() >= 1
+    assert mean.max() < 1.19
+    assert (mean + variance / mean < 2).all()
+    found = optimal_policy(problem, budget)
+    most = float((found.value - found.budgets).max())
+    assert most == pytest.approx(overshoot, abs=6e-4)
+    for known in (problem, veiled(problem)):
+        assert most <= (gap_constant(known).value or 0.0)
 
 
 PROBLEMS = {
@@ -129,15 +139,6 @@ def test_chain_on_the_catalogue(name):
     assert found.lower <= found.static.low <= found.static.value <= found.static.high <= found.upper < math.inf
 
 
-def test_the_smaller_constant_wins():
-    few = Problem([Discrete([1.0, 50.0], [1.0, 1.0], [1.0 - 1e-6, 1e-6])])
-    assert gap_constant(few)[1] == "second moments of costs that are never negative"
-    assert gap_constant(PROBLEMS["refunds"]) == (7.0, "no cost exceeds it")
-    assert gap_constant(catalogue.load("G"))[1] == "second moments of the costs"
-    narrow = gap_constant(Problem([Gaussian(1.0, 1.0, 0.0, 1.0)]))[0]
-    assert narrow == pytest.approx(0.5 + (2 + math.sqrt(3)) / 2)
-
-
 def test_a_negative_best_rate_is_not_covered():
     with pytest.raises(NotCovered, match=r"^Proposition 1 needs a best rate r\* ≥ 0; it is -0.5$"):
         optimality(Problem([Constant(2.0, -1.0)]), 10.0)
@@ -151,8 +152,8 @@ def test_infinite_variance():
     assert found.upper == math.inf
     assert found.reason == ("not explicit: the cost of arm 'wild' is unbounded with infinite variance (Assumption 1)")
     assert found.static.value == 22.0
-    alone = optimality(Problem([wild]), 10.0)
-    assert alone.lower == alone.static.low == 10.0
+    alone = optimality(Problem([wild]), 1000.0)
+    assert alone.lower == alone.static.low == 1000.0
     assert alone.static.high == alone.upper == math.inf
     assert alone.static.method == "bounds"
     assert alone.gap_constant is None

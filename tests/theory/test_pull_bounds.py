@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlay.arms import Bernoulli, Constant, Exponential, Gaussian, Pareto, Problem, Uniform
+from outlay.beliefs import Belief
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.optimum import optimality
@@ -62,6 +63,11 @@ def test_proved_values():
     dropped = 2 * (reach * spread / 0.25) ** 2 + 8 * reach * 1.5 / 0.25
     assert unknown.coefficient == pytest.approx(max(judged, dropped))
     assert unknown.constant == 1 + 14 * 2
+    learned = pull_constants(COINS, UCBB2C(1.0, 1.0, 1.0, alpha=3.0), 1, "proved")
+    reach = 1.21875 * (1 + 1.4 * (1 + math.sqrt(2) * 0.21875))
+    dropped = 2 * 2 * (3 / 16 + 1 / 16) * (reach / 0.25) ** 2 + 2 * reach * ((3 + math.sqrt(2)) * 1.5 + 6) / 0.25
+    assert learned.coefficient == pytest.approx(max(judged, dropped))
+    assert learned.constant == 1 + 14 * 2
     heavy = pull_constants(COINS, UCBM1(**COINS.second_moments(), alpha=3.0), 1, "proved")
     reach = 1.21875 * (1 + 2 * math.sqrt(2) * 1.21875)
     assert heavy.coefficient == pytest.approx(121 * (reach * spread / 0.25) ** 2)
@@ -70,7 +76,7 @@ def test_proved_values():
     assert pull_constants(tame, UCBM1(0.0, 0.0, 0.0), 1, "proved").coefficient == 3.5
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     mean=st.floats(0.01, 10),
     rate=st.floats(0, 10),
@@ -92,6 +98,42 @@ def test_score_of_an_arm_that_is_judged(mean, rate, slope, eta, epsilon, x, y, f
     assert score <= rate + reach * (epsilon + abs(rate - slope) * eta) / mean + 1e-9 * (1 + abs(slope) + epsilon / mean)
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    samples=st.integers(20, 400),
+    paid=st.floats(0.05, 1.0),
+    level=st.floats(1e-4, 0.02),
+    cost=st.sampled_from([1.0, 0.5]),
+)
+def test_score_of_ucb_b2c_where_costs_have_two_values(seed, samples, paid, level, cost):
+    """Costs of 0 and c: ω̂ ≤ min(r̂, ω̄), so the score is above every rate that empirical Bernstein does not refute.
+
+    The largest such rate r has r·X̄ − R̄ = √(2·V̂(R − rX)·ℓ/T) + 3(M_R + rM_X)ℓ/T. Above the arm's own rate, the score is
+    at most H·E/μ, E the radius of the proof with sample moments in place of the true ones.
+    """
+    rng = np.random.default_rng(seed)
+    x = cost * (rng.random(samples) < paid)
+    r = rng.choice([0.0, 0.3, 1.0], samples, p=rng.dirichlet([0.5] * 3)) * np.where(x > 0, 1.0, rng.random())
+    policy = UCBB2C(cost_bound=1.0, reward_bound=1.0, slope_bound=1 / cost, alpha=3.0, min_cost=1e-9)
+    covariance = np.cov(x, r, bias=True)
+    belief = Belief(0, samples, x.mean(), r.mean(), covariance[0, 0], covariance[1, 1], covariance[0, 1])
+    score = policy.score(belief, level * samples / 3.0)
+    if math.isinf(score):
+        return
+
+    def slack(rate: float) -> float:
+        spread = math.sqrt(2 * np.var(r - rate * x) * level)
+        return float(spread + 3 * (1 + rate) * level - rate * x.mean() + r.mean())
+
+    assert slack(score) <= 1e-12
+    assert all(slack(rate) <= 1e-12 for rate in score * np.array([1.1, 2.0, 10.0]))
+    own, eta = r.mean() / x.mean(), math.sqrt(2 * np.var(x) * level) + 3 * level
+    radius = math.sqrt(2) * math.sqrt(2 * np.var(r - own * x) * level) + 3 * (1 + own + 2 / cost) * level
+    assert score <= own + 1.4 * radius / x.mean() * (1 + 1e-9)
+    assert eta < 0.21875 * x.mean()
+
+
 def test_proved_tails_of_the_medians():
     """UCB-M1 at n ≥ 2: a block is bad with chance p ≤ 4m/(121ℓ), and half of m blocks with chance below n^−α."""
     level = 2.0 * np.log(np.arange(2, 10**6, 7))
@@ -110,8 +152,16 @@ def test_refusals():
         pull_bound(COINS, policy, 2, 1000)
     with pytest.raises(BadParameter, match=r"^constants of pull_bound must be 'printed' or 'proved'; got 'best'$"):
         pull_bound(COINS, policy, 1, 1000, "best")
-    with pytest.raises(NotCovered, match=r"^no proved constants for UCBB2C"):
+    with pytest.raises(
+        NotCovered, match=r"^the proof for UCBB2C needs slope_bound ≥ .*; it is 0, and that of 'arm 0' is 1$"
+    ):
         pull_bound(COINS, UCBB2C(1.0, 1.0, 0.0), 1, 1000, "proved")
+    smooth = Problem([Bernoulli(0.5, 0.5), Uniform(0.0, 1.0, 0.0, 0.5)])
+    with pytest.raises(
+        NotCovered, match=r"^the proof for UCBB2C needs costs of 0 and one other value; those of 'arm 1'"
+    ):
+        pull_bound(smooth, UCBB2C(1.0, 1.0, 1.0), 1, 1000, "proved")
+    assert pull_bound(Problem([*COINS.arms, Constant(0.5, 0.1)]), UCBB2C(1.0, 1.0, 2.0), 2, 1000, "proved") > 0
 
 
 def test_lemma_1():

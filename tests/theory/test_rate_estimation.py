@@ -13,7 +13,7 @@ from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
 share = st.floats(-1, 1)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     cost=st.floats(1e-3, 1e3),
     reward=st.floats(-1e3, 1e3),
@@ -35,7 +35,7 @@ def test_no_estimate_in_the_box_is_farther_off(cost, reward, eta, epsilon, stret
     assert abs(box.worst[1] / box.worst[0] - box.rate) == pytest.approx(box.deviation, rel=1e-6, abs=rounding)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     mean=st.floats(0.01, 10),
     rate=st.floats(0, 10),

@@ -24,7 +24,7 @@ def test_sigma2_is_the_variance_of_the_reward_less_its_price(name):
     assert found.min_mean_cost == problem.mean_costs.min()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     outcomes=st.lists(st.tuples(st.integers(1, 9), st.integers(-9, 9), st.integers(1, 9)), min_size=1, max_size=5),
     other=st.floats(-3, 3),

@@ -29,7 +29,8 @@ from outlay.arms import (
 from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.theory.optimum.lattice import decay, find_lattice
-from outlay.theory.optimum.static import expected_pulls, expected_reward, lattice_pulls, overshoot_bound
+from outlay.theory.optimum.overshoot import overshoot_bound
+from outlay.theory.optimum.static import expected_pulls, expected_reward, lattice_pulls
 
 LAWS = [
     Discrete([1.0, 2.0, 5.0], [1.0, 0.0, 2.0], [0.5, 0.3, 0.2]),
@@ -155,7 +156,7 @@ def test_gaussian_expansion_is_spitzers_series():
     assert expected_pulls(Gaussian(1.0, 1.0, 0.1, 1.0), 0.01).value == 1.0  # never outside low and high
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     costs=st.lists(st.integers(-3, 9), min_size=2, max_size=4, unique=True),
     weights=st.lists(st.integers(1, 9), min_size=4, max_size=4),
@@ -176,7 +177,7 @@ def test_wald_and_lorden_enclose_the_exact_number(costs, weights, budget):
 def test_a_negative_mean_reward_turns_the_bounds():
     found = expected_reward(Uniform(-1.0, 2.0, -2.0, -1.0), 10.0)
     assert found.method == "bounds"
-    assert found.low == pytest.approx(-1.5 * (10 + 2) / 0.5)
+    assert found.low == pytest.approx(-1.5 * (10 + 1) / 0.5)  # costs above 0 are uniform up to 2
     assert found.high == pytest.approx(-1.5 * 10 / 0.5)
     assert found.low < found.value < found.high
 
@@ -190,10 +191,13 @@ def test_irregular_logs_fall_back_to_the_expansion():
 
 def test_costs_without_a_variance_leave_walds_bound():
     wild = Pareto(2.0, 1.0, cost_tail=1.5)
-    assert expected_pulls(wild, 10.0) == (5.0, 5.0, math.inf, "bounds")
-    assert expected_reward(Linear(wild, slope=-0.5), 10.0) == (-5.0, -math.inf, -5.0, "bounds")
-    assert expected_reward(Linear(wild, slope=0.0), 10.0) == (0.0, 0.0, 0.0, "bounds")
-    assert expected_pulls(Gaussian(1e-200, 1.0, 1.0, 1.0), 10.0) == (1e201, 1e201, math.inf, "bounds")
+    assert expected_pulls(wild, 1000.0) == (500.0, 500.0, math.inf, "bounds")
+    assert expected_reward(Linear(wild, slope=-0.5), 1000.0) == (-500.0, -math.inf, -500.0, "bounds")
+    assert expected_reward(Linear(wild, slope=0.0), 1000.0) == (0.0, 0.0, 0.0, "bounds")
+    drifting = expected_pulls(Gaussian(1e-200, 1.0, 1.0, 1.0), 10.0)
+    half = math.sqrt(2 / math.pi)  # the mean of a standard normal that is above 0
+    assert (drifting.low, drifting.high) == (pytest.approx(1e201), pytest.approx((10 + half) * 1e200))
+    assert drifting.method == "bounds"
 
 
 def test_hardly_any_drift_is_left_to_the_bounds():

@@ -1,4 +1,4 @@
-"""Measured pulls and regret stay below the lemmas, the theorems and the proved constants; and where the paper's do not.
+"""Measured pulls and regret stay below the lemmas, the theorems and the proved constants, and uniform play does not.
 
 Seeds are fixed; what is measured is far below what is allowed, so a failure is a defect, not chance. Lemmas are about
 n pulls and runs end at a budget: the mean over runs of T_k(N) is compared with the bound at the largest N.
@@ -6,7 +6,6 @@ n pulls and runs end at a budget: the mean over runs of T_k(N) is compared with 
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import outlay
@@ -24,7 +23,7 @@ PROBLEMS = {
     "gaussian5": catalogue.load("gaussian5"),
     "near": Problem([Gaussian(1.0, 1.0, 0.3, 0.3), Gaussian(1.0, 0.95, 0.3, 0.3), Gaussian(2.0, 0.2, 1.0, 0.3)]),
     "H": catalogue.load("H"),
-    "coins": Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.45), Bernoulli(0.9, 0.1)]),
+    "coins": Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.45), Bernoulli(0.6, 0.1)]),
     "tied coins": Problem([Bernoulli(0.5, 0.5, 0.5), Bernoulli(0.5, 0.45, 0.4), Bernoulli(0.8, 0.2, -0.2)]),
     "calm": Problem(  # the moments of "tails", which is all that UCB-M1 and its bounds look at
         [Gaussian(1.0, 1.0, 0.2, 0.2, 0.4), Gaussian(1.2, 0.6, 0.2, 0.2), Gaussian(0.8, 0.1, 0.1, 0.1)]
@@ -48,17 +47,16 @@ CASES: list[tuple[str, Any]] = [
 ]
 RARE_CASES: list[tuple[str, Any]] = [  # three compilations more
     ("tails", UCBM1(**told(PROBLEMS["tails"]))),
-    *((name, UCBB2C(cost_bound=1, reward_bound=1, slope_bound=0.6)) for name in ("coins", "tied coins")),
+    *((name, UCBB2C(cost_bound=1, reward_bound=1, slope_bound=1)) for name in ("coins", "tied coins")),
 ]
 
 
-def constants_for(policy: Any) -> list[str]:
-    """Printed constants need the paper's L; proved ones need L = 2 for Gaussians, and leave UCB-B2C out."""
-    if isinstance(policy, UCBB2C):
-        return ["printed"]
+def constants_for(name: str, policy: Any) -> list[str]:
+    """Printed constants need the paper's L, proved ones L = 2 for Gaussians. What is printed for UCB-B2 on H says
+    nothing at these budgets: uniform play loses less."""
     if isinstance(policy, UCBB1) and policy.cost_bound == 0:
         return ["printed"] if policy.chosen_factor == 0.5 else ["proved"]
-    return ["printed", "proved"]
+    return ["proved"] if name == "H" and isinstance(policy, UCBB2) else ["printed", "proved"]
 
 
 @pytest.mark.parametrize(
@@ -73,10 +71,13 @@ def test_pulls_and_regret_stay_below(name, policy):
     for i, budget in enumerate(BUDGETS):
         mean = result.pulls[0, :, i].mean(axis=0)
         longest = int(result.pulls[0, :, i].sum(axis=1).max())
-        for constants in constants_for(policy):
+        for constants in constants_for(name, policy):
             for arm in suboptimal(problem):
                 assert mean[arm] <= pull_bound(problem, policy, arm, longest, constants)
             assert regret[i] <= upper_bound(problem, policy, budget, constants).value
+    uniform = float(problem.gaps @ problem.mean_costs / problem.mean_costs.sum()) * BUDGETS[-1]
+    for constants in constants_for(name, policy):
+        assert uniform > 1.5 * upper_bound(problem, policy, BUDGETS[-1], constants).value
 
 
 @pytest.mark.parametrize("name", ["G", "H"])
@@ -89,30 +90,14 @@ def test_regret_with_every_constant(name):
     result = outlay.simulate(problem, policy, budgets=BUDGETS, runs=10, seed=1, workers=1)
     earned = (result.pulls[0] @ problem.mean_rewards).mean(axis=0)
     for budget, reward in zip(BUDGETS, earned, strict=True):
+        constants, n = constants_for(name, policy)[0], horizon(problem, budget)
         pulls = [
-            pull_bound(problem, policy, arm, horizon(problem, budget)) if arm in suboptimal(problem) else 0.0
+            pull_bound(problem, policy, arm, n, constants) if arm in suboptimal(problem) else 0.0
             for arm in range(len(problem))
         ]
         bound = regret_from_pulls(problem, pulls, budget, order=4.0)
         assert bound.optimality_gap > 0
         assert optimality(problem, budget).upper - reward <= bound.value
-        assert bound.value >= upper_bound(problem, policy, budget).value
-
-
-def test_lemma_3_is_false_for_constant_costs():
-    """Var(X) = 0, Var(R) = (Δμ)²/100, α = 10: UCB-M1 drops the arm near (2√2·11)²·V·ℓ/(Δμ)², above 484λ²·V·ℓ/(Δμ)²."""
-    problem = Problem([Gaussian(1.0, 2.0, 0.0, 0.1), Gaussian(1.0, 1.0, 0.0, 0.1)])
-    policy = UCBM1(**told(problem), alpha=10.0)
-    result = outlay.simulate(problem, policy, budgets=[1e6], runs=2, seed=0, workers=1)
-    pulls, n = result.pulls[0, :, 0, 1], int(result.pulls[0, 0].sum())
-    assert pulls.min() > pull_bound(problem, policy, 1, n)
-    assert pulls.max() < pull_bound(problem, policy, 1, n, "proved")
-
-
-def test_theorem_1_is_false_for_negative_rates():
-    """r̂ = max(0, R̄)/X̄ shows rate 0 for −10: the arm is pulled until 0.1 and 0 are told apart. Hence NotCovered."""
-    problem = Problem([Gaussian(1.0, 0.1, 0.1, 0.5), Gaussian(1.0, -10.0, 0.1, 0.5)])
-    result = outlay.simulate(problem, UCBB1(**told(problem)), budgets=[3e5], runs=10, seed=0, workers=1)
-    sigma2, level = 0.25 + (0.1 * 0.1) ** 2, 2.1 * np.log(3e5)
-    lemma_2 = 11 * level * sigma2 / 10.1**2 + 12 * 2.1 / 0.1
-    assert result.pulls[0, :, 0, 1].mean() > 2 * lemma_2
+        assert bound.value >= upper_bound(problem, policy, budget, constants).value
+    played = float(problem.mean_rewards.sum() / problem.mean_costs.sum()) * BUDGETS[-1]
+    assert optimality(problem, BUDGETS[-1]).lower - played > 1.5 * bound.value  # uniform play

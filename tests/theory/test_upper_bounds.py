@@ -8,7 +8,6 @@ import pytest
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
-from outlay.theory.lower_bounds import lower_bound
 from outlay.theory.upper.upper_bounds import upper_bound
 
 # As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
@@ -182,33 +181,6 @@ def test_lines_in_a_gaussian_cost_are_gaussian():
     sd = math.sqrt(0.25 * 0.25 + 0.09)
     pairs = Problem([Gaussian(1.0, reward, 0.5, sd, 0.125 / (0.5 * sd)) for reward in (1.0, 0.5)])
     assert upper_bound(pairs, told(pairs), 1e4).value == pytest.approx(wanted.value)
-
-
-def test_remark_2_constant_costs_give_the_classical_bandit():
-    """As Var(X) → 0 at mean cost 1, Theorem 1 tends to the classical 11α·Var(R)/Δ·ln 2B."""
-    values = []
-    for spread in (0.1, 0.01, 0.0):
-        problem = Problem([Gaussian(1.0, 1.0, spread, 0.5), Gaussian(1.0, 0.6, spread, 0.5)])
-        values.append(upper_bound(problem, told(problem, alpha=2.5), 1000.0).value)
-    classical = 11 * 2.5 * 0.25 / 0.4 * math.log(2000)
-    assert values[2] == pytest.approx(classical)
-    assert [value / classical - 1 for value in values[:2]] == pytest.approx([0.04, 0.0004])  # Var(X)/Var(R)
-
-
-@pytest.mark.parametrize("problem", [GAUSSIANS, catalogue.load("gaussian5"), Problem(GAUSSIANS.arms[:2])])
-def test_remark_3_theorem_1_is_the_lower_bound_up_to_a_constant(problem):
-    """Gaussian pairs: Theorem 1 is 11α/2 times the sharp lower bound, whatever the arms."""
-    upper = upper_bound(problem, told(problem, alpha=3.0), 1e5).value / math.log(2e5 / problem.mean_costs.min())
-    assert upper == pytest.approx(11 * 3.0 / 2 * lower_bound(problem))
-
-
-def test_remark_4_unknown_variances_add_a_term_linear_in_the_gap():
-    """Theorem 4 less Theorem 1, per unit of gap: 21(M⁴μ/Var² + Var/μ), the same for every gap."""
-    for reward in (0.4, 0.25, 0.1):
-        problem = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, reward)])
-        known = upper_bound(problem, told(problem, cost_bound=1, reward_bound=1, alpha=2.5), 1000.0).value
-        extra = upper_bound(problem, UCBB2(1.0, 1.0, alpha=2.5), 1000.0).value - known
-        assert extra / LOG == pytest.approx(21 * (16 * 0.5 + 0.5) * problem.gaps[1])
 
 
 def test_bad_input_and_numbers_beyond_floating_point():

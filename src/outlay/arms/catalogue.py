@@ -7,6 +7,7 @@ two Gaussian arms whose rates differ by one percent, and three worse ones
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from outlay.arms.bernoulli import Bernoulli
@@ -17,8 +18,10 @@ from outlay.arms.gaussian import Gaussian
 from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
 from outlay.arms.law import AnyLaw
 from outlay.arms.problem import Problem
+from outlay.arms.problem_file import Resolve
 from outlay.errors import BadParameter
 from outlay.files import checked_path, reading
+from outlay.own.references import found
 from outlay.words import meant
 
 
@@ -38,7 +41,7 @@ def load(name: str) -> Problem:
 
 
 def find(text: str, owner: str = "compare") -> Problem:
-    """A problem of the catalogue by its name, else the TOML file at that path."""
+    """A problem of the catalogue by its name, else the TOML file at that path; laws that it names are beside it."""
     if text in names():
         return load(text)
     path = checked_path(owner, text)
@@ -47,7 +50,12 @@ def find(text: str, owner: str = "compare") -> Problem:
     if not exists:
         allowed = f"a TOML file or a name from the catalogue ({', '.join(names())})"
         raise BadParameter(owner, "problem", allowed + meant(path.name, names()), text)
-    return Problem.load(path)
+    return Problem._read(path, beside(path.parent))
+
+
+def beside(folder: Path) -> Resolve:
+    """Find laws that a file names as `module:Name` or `file.py:Name` in its folder; this runs that code."""
+    return lambda reference: found("the arm", "law", reference, folder)
 
 
 def describe(name: str) -> str:

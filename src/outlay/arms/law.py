@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 from numpy.random import Generator
 
 from outlay.errors import BadParameter
+from outlay.own.trial import instead_of_class
 from outlay.parameters import Parameters, is_record
 
 
@@ -81,6 +82,8 @@ class Law(Parameters):
 
 def check_law(owner: str, name: str, value: object) -> AnyLaw:
     """The value itself if it is a law, ours or a user's; else `BadParameter`."""
+    if isinstance(value, type):
+        raise BadParameter(owner, name, instead_of_class(value), value)
     if is_record(value) and all(callable(getattr(value, method, None)) for method in ("draw", "moments")):
         return cast(AnyLaw, value)
     raise BadParameter(owner, name, "a law: a NamedTuple with methods draw(rng) and moments()", value)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from outlay.arms.law import AnyLaw, support_of
 from outlay.arms.problem_checks import checked_arms, checked_costs, checked_moments, checked_names
-from outlay.arms.problem_file import read, written
+from outlay.arms.problem_file import Resolve, read, written
 from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter, UnknownArm
 from outlay.files import checked_path, reading, writing
 from outlay.markup import html_table
+from outlay.own.references import handed
 from outlay.values import equal, hashable
 from outlay.words import counted, meant
 
@@ -125,19 +126,26 @@ class Problem:
         return {"cost_bound": float(boxes[:, :2].max()), "reward_bound": float(boxes[:, 2:].max())}
 
     def to_toml(self) -> str:
-        """The problem as TOML text; user-defined laws are refused with `BadFile`."""
+        """The problem as TOML text; a law of your own is written by name, with its arguments and what it knows."""
         return written(self.arms, self.names)
 
     @classmethod
-    def from_toml(cls, text: str) -> Self:
+    def from_toml(cls, text: str, laws: Iterable[type] = ()) -> Self:
         r"""The problem in a TOML text; `BadFile` says in one sentence what is wrong with it.
+
+        Nothing is imported. A law of your own comes back as itself if its class is among `laws`, and else by name: its
+        moments are known, and it cannot be drawn from.
 
         >>> Problem.from_toml('format = 1\n[[arms]]\nlaw = "Constant"\ncost = 2\nreward = 1')
         Problem([Constant(cost=2.0, reward=1.0)])
         """
         if not isinstance(text, str):
             raise BadParameter("from_toml", "text", "a string", text)
-        arms, names = read(text)
+        return cls._resolved(text, handed("from_toml", "laws", laws).get)
+
+    @classmethod
+    def _resolved(cls, text: str, resolve: Resolve) -> Self:
+        arms, names = read(text, resolve)
         try:
             return cls(arms, names)
         except BadParameter as error:
@@ -150,16 +158,19 @@ class Problem:
             target.write_text(text, encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a problem from a TOML file."""
-        source = checked_path("load", path)
+    def load(cls, path: str | Path, laws: Iterable[type] = ()) -> Self:
+        """Read a problem from a TOML file; `laws` has the classes of your own laws, as `from_toml` does."""
+        return cls._read(checked_path("load", path), handed("load", "laws", laws).get)
+
+    @classmethod
+    def _read(cls, source: Path, resolve: Resolve) -> Self:
         try:
             with reading(source):
                 text = source.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise BadFile(f"{source} is not a text file in UTF-8") from None
         try:
-            return cls.from_toml(text)
+            return cls._resolved(text, resolve)
         except BadFile as error:
             raise BadFile(f"{source}: {error}") from None
 

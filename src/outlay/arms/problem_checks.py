@@ -4,10 +4,15 @@ import math
 import unicodedata
 from collections.abc import Iterable
 
+import numpy as np
+
 from outlay.arms.law import AnyLaw, LawMoments, check_law
-from outlay.errors import BadParameter
+from outlay.errors import BadCode, BadParameter
+from outlay.own.places import is_own, what_failed
+from outlay.own.trial import Returned, pair_of, tried
 from outlay.parameters import is_record
 
+_PAIR = Returned("a pair of finite numbers, as in `return cost, reward`", pair_of)
 _ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively: only rounding can make it do so
 
 
@@ -18,6 +23,9 @@ def checked_arms(arms: object) -> tuple[AnyLaw, ...]:
     laws = tuple(check_law("Problem", f"arm {i}", law) for i, law in enumerate(arms))
     if not laws:
         raise BadParameter("Problem", "arms", "a sequence of at least one law", arms)
+    for cls, law in {type(law): law for law in laws}.items():
+        if is_own(cls):
+            tried(law, "draw", "rng", (np.random.default_rng(0),), _PAIR)
     return laws
 
 
@@ -52,7 +60,12 @@ def checked_costs(owner: str, mean_costs: Iterable[float], names: Iterable[str])
 
 def checked_moments(law: AnyLaw, arm: str) -> LawMoments:
     """The exact moments of an arm, if a law can have them."""
-    given: tuple[float, ...] = law.moments()
+    try:
+        given: tuple[float, ...] = law.moments()
+    except Exception as error:
+        if is_own(type(law)):
+            raise BadCode(what_failed(error)) from error
+        raise
     try:
         moments = LawMoments(*map(float, given))
     except (TypeError, ValueError):

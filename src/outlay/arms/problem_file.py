@@ -12,11 +12,12 @@
     correlation = 0.5
 
 Each arm is the name of a law and its constructor's arguments; an argument that is itself a law is a sub-table with a
-`law` of its own. Floats survive the round trip bit for bit.
+`law` of its own. Floats survive the round trip bit for bit. A law of the user's is `law = "module:Name"`; as it is
+written, a sub-table `known` has its moments, support and tails, for whoever reads the file without the code.
 """
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -29,12 +30,18 @@ from outlay.arms.discrete import Constant, Discrete
 from outlay.arms.empirical import Empirical
 from outlay.arms.gaussian import Gaussian
 from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
-from outlay.arms.law import AnyLaw, Law
+from outlay.arms.law import AnyLaw, Law, LawMoments, check_law, support_of, tails_of
 from outlay.arms.positive import Exponential, Gamma
-from outlay.errors import BadFile, BadParameter
-from outlay.parameters import signature_of
+from outlay.arms.remembered import Remembered, arguments, remembered
+from outlay.errors import BadCode, BadFile, BadParameter, OutlayError
+from outlay.own.places import what_failed
+from outlay.own.references import YOURS, is_reference, reference_of, short
+from outlay.parameters import Parameters, signature_of
+
+Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 
 FORMAT = 1
+_KNOWN = "known"
 
 LAWS: dict[str, type[Law]] = {
     law.__name__: law
@@ -46,13 +53,16 @@ LAWS: dict[str, type[Law]] = {
 
 
 def written(arms: Sequence[AnyLaw], names: Sequence[str]) -> str:
-    """The text of a problem; `BadFile` where an arm's law is not of this package."""
+    """The text of a problem; `BadFile` where a law of the user's has arguments that no file can hold."""
     tables = [{"name": name, **_table(law, name)} for law, name in zip(arms, names, strict=True)]
     return tomli_w.dumps({"format": FORMAT, "arms": tables})
 
 
-def read(text: str) -> tuple[list[AnyLaw], list[str]]:
-    """The laws and names in a problem's text; `BadFile` where it is broken."""
+def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
+    """The laws and names in a problem's text; `BadFile` where it is broken.
+
+    `resolve` finds the classes of the user's laws; one that it does not find is remembered by name.
+    """
     try:
         content = tomllib.loads(text.removeprefix("\ufeff"))  # some editors begin a file with a mark
     except (ValueError, RecursionError) as error:
@@ -69,41 +79,87 @@ def read(text: str) -> tuple[list[AnyLaw], list[str]]:
         raise BadFile("a problem has one `[[arms]]` table per arm; this one has none")
     names = [table.pop("name", f"arm {i}") for i, table in enumerate(tables)]
     return [
-        _law(table, f"arm {i} ({name!r})") for i, (table, name) in enumerate(zip(tables, names, strict=True))
+        _law(table, f"arm {i} ({name!r})", resolve) for i, (table, name) in enumerate(zip(tables, names, strict=True))
     ], names
 
 
-def _table(law: AnyLaw, arm: str) -> dict[str, Any]:
+def _table(law: AnyLaw, arm: str) -> dict[str, object]:
     name = type(law).__name__
-    if not isinstance(law, Law) or LAWS.get(name) is not type(law):
-        raise BadFile(f"arm {arm!r} has the user-defined law {name}, and only laws of outlay.arms can be saved")
-    return {"law": name} | {key: _value(value, arm) for key, value in law.arguments().items()}
+    if isinstance(law, Law) and LAWS.get(name) is type(law):
+        return {"law": name} | {key: _value(value, arm) for key, value in law.arguments().items()}
+    if isinstance(law, Remembered):
+        reference, given = law.reference, arguments(law)
+    else:
+        record = cast(Any, law)
+        given = record.arguments() if isinstance(law, Parameters) else record._asdict()
+        given = {key: _value(value, arm, f"{key} of {name}") for key, value in given.items() if value is not None}
+        reference = reference_of(type(law))
+    facts = {"moments": law.moments(), "support": support_of(law), "tails": tails_of(law)}
+    return {"law": reference, **given, _KNOWN: {key: [*map(float, values)] for key, values in facts.items()}}
 
 
-def _value(value: object, arm: str) -> object:
-    if isinstance(value, tuple):
+def _value(value: object, arm: str, what: str = "a field") -> object:
+    if isinstance(value, tuple) and callable(getattr(value, "draw", None)):
         return _table(cast(AnyLaw, value), arm)
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(each, (int, float, str)) for each in numbers):
+        raise BadFile(f"arm {arm!r} cannot be saved: {what} is neither a number, a string, a law nor a list")
+    return list(numbers) if isinstance(value, tuple) else value
 
 
-def _law(table: dict[str, Any], where: str) -> AnyLaw:
+def _law(table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
     """The law that a table describes."""
     name = table.pop("law", None)
+    if is_reference(name):
+        return _own(name, table, where, resolve)
     if not isinstance(name, str) or name not in LAWS:
         said = "has no `law`" if name is None else f"has the unknown law {name!r}"
-        raise BadFile(f"{where} {said}; the known laws are {_listed(LAWS)}")
-    parameters = signature_of(LAWS[name])
+        raise BadFile(f"{where} {said}; the known laws are {_listed((*LAWS, YOURS))}")
+    return _made(LAWS[name], name, table, where, resolve)
+
+
+def _own(reference: str, table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
+    """A law of the user's, or what the file remembers of it."""
+    known = table.pop(_KNOWN) if isinstance(table.get(_KNOWN), dict) and "moments" in table[_KNOWN] else None
+    try:
+        cls = resolve(reference)
+    except OutlayError as error:
+        raise BadFile(f"{where}: {error}") from None
+    name = short(reference)
+    if cls is None and known is not None:
+        try:
+            return remembered(reference, table, known)
+        except (KeyError, TypeError, ValueError):
+            raise BadFile(f"{where}: what is known of its law {name} is damaged") from None
+    if cls is None:
+        raise BadFile(f"{where} has the law {reference!r}, which is yours: hand its class over, laws=[{name}]")
+    lists = {key: np.array(value) if isinstance(value, list) else value for key, value in table.items()}
+    law = _made(cls, name, lists, where, resolve)
+    check_law(where, "law", law)
+    if known is not None and not np.allclose(LawMoments(*law.moments()), known["moments"], rtol=1e-9, equal_nan=True):
+        raise BadFile(f"{where}: the law {name} has other moments than when it was saved: its code has changed")
+    return law
+
+
+def _made(cls: type, name: str, table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
+    """A law of this class, with the arguments in a table."""
+    parameters = signature_of(cls)
     if unknown := table.keys() - parameters.keys():
         raise BadFile(f"{where}: {name} has no argument {_listed(sorted(unknown))}; it has {_listed(parameters)}")
     if missing := [key for key, p in parameters.items() if p.default is p.empty and key not in table]:
         raise BadFile(f"{where}: {name} lacks its argument {_listed(missing)}")
-    arguments = {
-        key: _law(value, f"{where}, {key}") if isinstance(value, dict) else value for key, value in table.items()
+    given = {
+        key: _law(value, f"{where}, {key}", resolve) if isinstance(value, dict) else value
+        for key, value in table.items()
     }
     try:
-        return LAWS[name](**arguments)  # type: ignore[return-value]
+        return cast(AnyLaw, cls(**given))
     except BadParameter as error:
         raise BadFile(f"{where}: {error}") from None
+    except Exception as error:
+        raise BadCode(f"{where}: {what_failed(error)}") from error
 
 
 def _sentence(error: Exception) -> str:

@@ -7,7 +7,8 @@ from outlay.lazily import lazily
 if TYPE_CHECKING:
     from outlay.campaign.answers.history import Entry
     from outlay.campaign.answers.pulls import PullStatus
-    from outlay.campaign.answers.replies import ArmStatus, Pull, Receipt, Status
+    from outlay.campaign.answers.reasons import ArmReason, Reasons
+    from outlay.campaign.answers.replies import ArmStatus, Pull, Receipt, Status, WindowStatus
     from outlay.campaign.books.listing import campaigns
     from outlay.campaign.books.transfer import backup, export_ledger, import_ledger
     from outlay.campaign.books.verification import Verdict, verify
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from outlay.campaign.verbs.hand import OpenPull
 
 __all__ = [
-    "ArmStatus", "Campaign", "Entry", "OpenPull", "Pull", "PullStatus", "Receipt", "Status", "Verdict", "backup",
-    "campaigns", "export_ledger", "import_ledger", "verify",
+    "ArmReason", "ArmStatus", "Campaign", "Entry", "OpenPull", "Pull", "PullStatus", "Reasons", "Receipt", "Status",
+    "Verdict", "WindowStatus", "backup", "campaigns", "export_ledger", "import_ledger", "verify",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -27,7 +28,8 @@ __getattr__, __dir__ = lazily(
         "outlay.campaign.answers.history": "Entry",
         "outlay.campaign.books.listing": "campaigns",
         "outlay.campaign.answers.pulls": "PullStatus",
-        "outlay.campaign.answers.replies": "ArmStatus Pull Receipt Status",
+        "outlay.campaign.answers.reasons": "ArmReason Reasons",
+        "outlay.campaign.answers.replies": "ArmStatus Pull Receipt Status WindowStatus",
         "outlay.campaign.books.transfer": "backup export_ledger import_ledger",
         "outlay.campaign.books.verification": "Verdict verify",
     },

@@ -9,7 +9,7 @@ from outlay.campaign import log
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.fold import stored_policy
 from outlay.campaign.samples import checked_samples, in_parts, samples_of, triples
-from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
+from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import (
@@ -67,6 +67,10 @@ class Campaign(Asking, Managing, Reading):
         propensity_draws: fresh draws from which the probability of a random choice is estimated; 0 for none.
         first_pulls: the most pulls under way at once of an arm whose cost is not known: it has no `max_cost`, no pull
             of it has cost anything so far, and there is no `reservation`; None for any number.
+        window: "day", "week" or "month": budget and requests begin anew with each, and what is left over is forfeited.
+            A pull counts in the window in which it was asked for. None: they are for good.
+        timezone: where days begin, such as "Europe/Berlin"; weeks begin on Mondays.
+        fallback: the arm to name once the budget is spent, instead of none: outside the budget, and on record.
 
     >>> campaign = Campaign(arms=["small", "large"], budget=10.0)
     >>> while (pull := campaign.ask()) is not None:
@@ -98,10 +102,13 @@ class Campaign(Asking, Managing, Reading):
         negative_costs: bool = DEFAULT.negative_costs,
         propensity_draws: int = DEFAULT.propensity_draws,
         first_pulls: int | None = DEFAULT.first_pulls,
+        window: Window | None = DEFAULT.window,
+        timezone: str = DEFAULT.timezone,
+        fallback: str | None = DEFAULT.fallback,
     ) -> None:
         settings = Settings(
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
-            *(propensity_draws, first_pulls),
+            *(propensity_draws, first_pulls, window, timezone, fallback),
         )
         given, limits = None if policy is None else chosen(policy), Limits(budget, requests, costs)
         opening = agreed(arms, limits, chosen(given, limits), name, settings)

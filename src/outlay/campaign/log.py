@@ -6,7 +6,7 @@ Every record has the campaign's name as `record.campaign`. Nothing is printed un
 import logging
 from collections.abc import Iterable
 
-from outlay.campaign.ledger.events import Asked, Closed, Exhausted, Expired, Record, Told
+from outlay.campaign.ledger.events import Archived, Asked, Closed, Exhausted, Expired, Record, Renewed, Restored, Told
 from outlay.errors import NotNow
 
 _log = logging.getLogger("outlay.campaign")
@@ -33,8 +33,10 @@ def written(name: str, records: Iterable[Record]) -> None:
                 name,
                 "exhausted: the budget is spent, no arm fits what is left of it, or every request is served",
             )
-        elif isinstance(event, Closed):
-            _say(logging.INFO, name, "closed")
+        elif isinstance(event, (Closed, Archived, Restored)):
+            _say(logging.INFO, name, type(event).__name__.lower())
+        elif isinstance(event, Renewed):
+            _say(logging.INFO, name, "began a window: its budget is whole again")
         elif isinstance(event, Expired):
             ending = "released" if event.charged is None else "charged"
             _say(logging.WARNING, name, "decision %d expired, its reservation is %s", event.decision, ending)
@@ -54,6 +56,12 @@ def reopened(name: str, budget: float, requests: int | None) -> None:
     """More budget, or more requests, were given to a campaign that was exhausted."""
     served = "" if requests is None else f" and {requests:,} requests"
     _say(logging.INFO, name, "reopened, with a budget of %g%s", budget, served)
+
+
+def set_back(name: str, known: int, there: int) -> None:
+    """The ledger is another than this process wrote: a backup was put in place, or a server lost what it had."""
+    what = "was set back: its ledger had %d events that are not all there any more, and now has %d; it is read anew"
+    _say(logging.ERROR, name, what, known, there)
 
 
 def untold(name: str, decision: int) -> None:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, SupportsIndex
 Amount = float | Decimal | SupportsIndex  # of money, as users give it; numpy's whole numbers have an index
 Mode = Literal["until_exceeded", "hard"]
 Expiry = Literal["charge", "release"]
+Window = Literal["day", "week", "month"]
 HOUR = 3600.0
 
 
@@ -27,6 +28,9 @@ class Settings(NamedTuple):
     negative_costs: bool = True
     propensity_draws: int = 100
     first_pulls: int | None = 1
+    window: Window | None = None
+    timezone: str = "UTC"
+    fallback: str | None = None
 
 
 DEFAULT = Settings()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
+from outlay.campaign.calendar import zone_of
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
@@ -13,10 +14,12 @@ from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.refusals import in_seconds
 from outlay.campaign.ledger.state import State
-from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings
+from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.policies.protocol import Policy, as_data, checked_memory, checked_policy, parameters_of
+from outlay.own.trial import instead_of_class
+from outlay.policies.protocol import Policy, as_data, checked_memory, parameters_of
+from outlay.policies.trial import checked_policy
 from outlay.values import equal
 from outlay.words import listed, one_of
 
@@ -72,8 +75,19 @@ def _terms(unit: Unit, policy: Policy, settings: Settings, as_in: int) -> Terms:
         negative_costs=s.negative_costs,
         propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
         first_pulls=_first_pulls(s.first_pulls, as_in),
+        window=None if s.window is None else cast("Window", word(OWNER, "window", s.window, get_args(Window))),
+        timezone=_timezone(s),
+        fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
         format=as_in,
     )
+
+
+def _timezone(settings: Settings) -> str:
+    """The time zone of the windows; only where there are windows does another than the default make sense."""
+    zone_of(OWNER, settings.timezone)
+    if settings.window is None and settings.timezone != DEFAULT.timezone:
+        raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", settings.timezone)
+    return settings.timezone
 
 
 def _first_pulls(given: int | None, as_in: int) -> int | None:
@@ -92,7 +106,7 @@ def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
         name, parameters = policy["name"], policy.get("parameters", {})
     if isinstance(name, type):
-        raise BadParameter(OWNER, "policy", f"a policy, not its class: {name.__name__}(…)", name)
+        raise BadParameter(OWNER, "policy", instead_of_class(name), name)
     if not isinstance(name, str):
         return cast("Policy", name)  # whether it is one is for `checked_policy` to say
     kind = policies.named(name)

@@ -2,11 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from outlay.cli.compare import complete_problems
 from outlay.cli.shared import listing
+
+if TYPE_CHECKING:
+    from outlay.report.numbers.bounds import Constants
 
 EXAMPLES = listing(
     "Examples:",
@@ -20,12 +24,20 @@ EXAMPLES = listing(
 @click.command(epilog=EXAMPLES)
 @click.argument("problem", default="G", shell_complete=complete_problems)
 @click.option("--budget", type=float, default=1e5, show_default="100000", help="The budget of the table.")
+@click.option(
+    "--constants",
+    type=click.Choice(["both", "proved", "printed"]),
+    default="both",
+    show_default=True,
+    help="Of the upper bounds: with a complete proof, or as the paper prints them.",
+)
 @click.option("--requests", type=float, help="How many requests the budget is to serve; without it, any number.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the curves: bounds.png, .svg, .pdf.")
-def bounds(problem: str, budget: float, requests: float | None, out: Path | None) -> None:
+def bounds(problem: str, budget: float, constants: "Constants", requests: float | None, out: Path | None) -> None:
     """Bound the regret on PROBLEM from below and above: a name from the catalogue or a TOML file.
 
-    The lower bounds hold, as the budget grows, for every policy that learns; the upper bounds for the paper's policies.
+    The lower bounds hold, as the budget grows, for every policy that learns; the upper bounds for the paper's policies,
+    with constants that are proved beside those that the paper prints.
     With --requests: what the budget can bring if so many requests are to be served, the price of money, the worth of a
     request, and the lower bound.
     """
@@ -41,12 +53,13 @@ def bounds(problem: str, budget: float, requests: float | None, out: Path | None
             raise click.UsageError("--out draws curves over budgets of any number of requests: leave out --requests")
         console.print(report.request_bounds_table(report.request_bounds(arms, budget, requests)))
         return
-    console.print(report.bounds_table(report.problem_bounds(arms, budget), console.width))
+    console.print(report.bounds_table(report.problem_bounds(arms, budget, constants), console.width))
     if out:
         from outlay.files import writing
         from outlay.report.figures import save_figure
 
-        page, column = report.bounds_figure(arms, budget), report.bounds_figure(arms, budget, width="column")
+        page = report.bounds_figure(arms, budget, constants)
+        column = report.bounds_figure(arms, budget, constants, width="column")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
         for ending, figure in {"png": page, "svg": page, "pdf": column}.items():

@@ -12,6 +12,7 @@ EXAMPLES = listing(
     "outlay compare                                   the built-in problem G",
     "outlay compare heavy-tails --budget 1e4 --policy Thrifty --policy ucb-m1",
     "outlay compare my-problem.toml --out report",
+    "outlay compare G --policy mine.py:Mine           your own policy",
     "outlay compare H --budget 500 --requests 2000    a number of requests, too",
     "outlay compare experiment.toml --dry-run         what would run, how long",
     "outlay compare experiment.toml --out results     run, or resume",
@@ -82,7 +83,7 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
     multiple=True,
     metavar="NAME",
     shell_complete=complete_policies,
-    help="A policy to play, such as UCBB1; repeatable.",
+    help="A policy to play, such as UCBB1, or yours, as file.py:Name; repeatable.",
 )
 @click.option("--workers", type=int, help="Number of threads; all cores by default.")
 @click.option(

@@ -8,15 +8,15 @@ from outlay import errors
 from outlay.campaign.answers.history import Entry
 from outlay.campaign.answers.outlook import Outlook
 from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import ArmExact, ArmStatus, Exact, Pull, Receipt, Status
+from outlay.campaign.answers.replies import ArmExact, ArmStatus, Exact, Pull, Receipt, Status, WindowStatus
 
 Json = dict[str, Any]
 
 
 def pull(said: Json) -> Pull:
     """A pull."""
-    expires = _time(said["expires"])
-    return Pull(said["pull"], said["arm"], said["reserved"], expires, said["propensity"], said["standing"])
+    fields = {name: value for name, value in said.items() if name in Pull._fields}
+    return Pull(decision=said["pull"], **{**fields, "expires": _time(said["expires"])})
 
 
 def receipt(said: Json) -> Receipt:
@@ -30,6 +30,8 @@ def status(said: Json, arms: list[Json]) -> Status:
     fields = {name: value for name, value in said.items() if name in Status._fields}
     fields["exact"] = Exact(**{name: Decimal(text) for name, text in said["exact"].items()})
     fields["outlook"] = None if said["outlook"] is None else Outlook(**said["outlook"])
+    if (window := said["window"]) is not None:
+        fields["window"] = WindowStatus(**{**window, "start": _time(window["start"]), "end": _time(window["end"])})
     fields["arms"] = tuple(
         ArmStatus(**{**arm, "exact": ArmExact(**{name: Decimal(text) for name, text in arm["exact"].items()})})
         for arm in arms

@@ -153,6 +153,7 @@ class Client(_Base):
     set_budget, set_requests, expect = now(verbs.set_budget), now(verbs.set_requests), now(verbs.expect)
     add_arm, disable_arm, enable_arm = now(verbs.add_arm), now(verbs.disable_arm), now(verbs.enable_arm)
     pause, resume, close = now(verbs.pause), now(verbs.resume), now(verbs.close)
+    archive, restore = now(verbs.archive), now(verbs.restore)
     warm_start, deliver = now(verbs.warm_start), now(_Base._deliver)
 
     def disconnect(self) -> None:
@@ -204,6 +205,7 @@ class AsyncClient(_Base):
     set_budget, set_requests, expect = later(verbs.set_budget), later(verbs.set_requests), later(verbs.expect)
     add_arm, disable_arm, enable_arm = later(verbs.add_arm), later(verbs.disable_arm), later(verbs.enable_arm)
     pause, resume, close = later(verbs.pause), later(verbs.resume), later(verbs.close)
+    archive, restore = later(verbs.archive), later(verbs.restore)
     warm_start, deliver = later(verbs.warm_start), later(_Base._deliver)
 
     async def disconnect(self) -> None:

@@ -212,6 +212,16 @@ def close(client: Caller) -> Requests[None]:
     yield Request("POST", client.path("close"))
 
 
+def archive(client: Caller) -> Requests[None]:
+    """Put the campaign away; as `Campaign.archive`."""
+    yield Request("POST", client.path("archive"))
+
+
+def restore(client: Caller) -> Requests[None]:
+    """Bring back a campaign that was archived; as `Campaign.restore`."""
+    yield Request("POST", client.path("restore"))
+
+
 def create(client: Caller, /, arms: Any, budget: Amount, policy: Any = None, **terms: Any) -> Requests[Status]:
     """Open the campaign on these terms, or find that it is there on the same; as `Campaign(…)`."""
     given = {name: money(most) for name, most in arms.items()} if isinstance(arms, Mapping) else list(arms)

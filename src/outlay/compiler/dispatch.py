@@ -13,7 +13,6 @@ calls it is then compiled once per set of classes. What makes this safe:
 
 import inspect
 import os
-import re
 import shutil
 import threading
 import types as python
@@ -27,6 +26,7 @@ from numba.core.errors import NumbaError
 
 from outlay.compiler import cache
 from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.compiler.reasons import reason_of
 from outlay.compiler.records import described, shape
 from outlay.compiler.untyped import FieldTuple, NumbaType
 from outlay.compiler.vocabulary import OPTIONS, OWN, Function, learn
@@ -102,26 +102,27 @@ def _compile(
         copies = StandIns(reach)
         for function in copies.functions:
             learn(function)
-        return _entry(tuple(map(copies.of, versions)), signature(lambda thing: type_of(thing, copies.of)), nogil=nogil)
+        types_of_copies = signature(lambda thing: type_of(thing, copies.of))
+        return _entry(tuple(map(copies.of, versions)), types_of_copies, reach, nogil=nogil)
     for function in reach.functions:
         learn(function)
     types_of_arguments = signature(lambda thing: type_of(thing, lambda cls: cls))
     where = _folder(versions, things, reach)
     if where is None:
-        return _entry(versions, types_of_arguments, nogil=nogil)
+        return _entry(versions, types_of_arguments, reach, nogil=nogil)
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
     try:
-        return _entry(versions, types_of_arguments, nogil=nogil, cache=True)
+        return _entry(versions, types_of_arguments, reach, nogil=nogil, cache=True)
     except CannotCompile:
         raise
     except Exception:  # a damaged cache can fail in any way; if it was not the cache, compiling without it fails too
         shutil.rmtree(where, ignore_errors=True)
-        return _entry(versions, types_of_arguments, nogil=nogil)
+        return _entry(versions, types_of_arguments, reach, nogil=nogil)
     finally:
         numba.config.CACHE_DIR = before
 
 
-def _entry(versions: tuple[Function, ...], signature: tuple[NumbaType, ...], **options: bool) -> Function:
+def _entry(versions: tuple[Function, ...], signature: tuple[NumbaType, ...], reach: Reach, **options: bool) -> Function:
     """Compile the first version that numba does not refuse."""
     for version in versions:
         try:
@@ -130,7 +131,7 @@ def _entry(versions: tuple[Function, ...], signature: tuple[NumbaType, ...], **o
             refusal = error
         else:
             return entry
-    raise CannotCompile(reason_of(str(refusal))) from refusal
+    raise CannotCompile(reason_of(str(refusal), reach.functions)) from refusal
 
 
 def type_of(value: FieldTuple, stand_in: Callable[[type], type]) -> NumbaType:
@@ -212,16 +213,3 @@ def _bare_copy(function: Any) -> Any:
     copy = python.FunctionType(function.__code__, {}, function.__name__, function.__defaults__, cells)
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
-
-
-def reason_of(report: str) -> str:
-    """Which line of the user's numba stumbled over, and what it said there: one line out of some hundred."""
-    report = re.sub(r"\x1b\[[0-9;]*m", "", report)
-    where_pattern = r'([^\n]*\S)\s*\n\s*File "([^"]+)", line (\d+):\n(?:(?! *File ")[^\n]*\n)*?([^\n]*)\n *\^'
-    for found in re.finditer(where_pattern, report):
-        said, path, line, code = (part.strip() for part in found.groups())
-        if not re.search(r"[\\/](numba|outlay)[\\/]", path):
-            why = f" ({said.rstrip('.')})" if said and not said.startswith("During") else ""
-            return f"numba refuses {code!r} in {path.rsplit('/', 1)[-1]}, line {line}{why}"
-    telling = (line.strip() for line in report.splitlines() if re.search(r"Unknown|Cannot|annot |nvalid|ntyped", line))
-    return f"numba says {next(telling, 'nothing helpful')!r}"

@@ -5,18 +5,17 @@ threads waiting for its lock. So one of each serves all runs: the compiled loop 
 """
 
 import math
-import traceback
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from outlay.engine.compiler.program import Program, program_of
-from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
-from outlay.engine.memories import packed
-from outlay.engine.streams import Opened, seeded
+from outlay.engine.run.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
+from outlay.engine.run.memories import packed
+from outlay.engine.run.streams import Opened, seeded
 from outlay.engine.task import Task, check_finite, same_types
-from outlay.errors import BadParameter, OutlayError, RunTooLong
+from outlay.errors import BadCode, BadParameter, OutlayError, RunTooLong
+from outlay.own.places import what_failed
 from outlay.policies.protocol import Grows, Memory
 
 _BATCH_PULLS = 500_000  # a batch holds at most as many runs as make about this many pulls
@@ -104,10 +103,9 @@ class Batch:
                 player.rng, program.world, program.policy, player.memory, running.starts, player.standing,
                 running.passages, task.limits, pulls, task.max_pulls, end,
             )  # fmt: skip
-        except Exception as error:  # only interpreted code raises: a mistake in a policy or law of the user's
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            what = f"{type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
-            raise OutlayError(f"a run of {task.label} failed with {what}") from error
+        except Exception as error:  # a mistake in a policy or law of the user's
+            owners = type(task.policy), *{type(law) for law in task.problem.arms}
+            raise BadCode(f"a run of {task.label} failed: {what_failed(error, *owners)}") from error
 
     def _write(self, running: "_Running", row: int) -> None:
         """Write the runs that have ended since the last time where they belong."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.errors import BadParameter
 
 _TOO_LARGE = (MemoryError, ValueError)  # of numpy: too large for this machine, too large for any

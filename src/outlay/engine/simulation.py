@@ -10,19 +10,21 @@ from numpy.typing import ArrayLike
 from outlay._version import __version__
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
+from outlay.arms.remembered import absent_laws
 from outlay.checks import Vector, whole, word
 from outlay.engine.backends import BACKENDS, Backend, backend_of
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
-from outlay.engine.loop import Passages
 from outlay.engine.oracle import Oracle
 from outlay.engine.progress import Report
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
-from outlay.errors import BadParameter
+from outlay.errors import BadParameter, NotCovered
 from outlay.extras import require
 from outlay.parameters import is_record
-from outlay.policies.protocol import Policy, checked_policy, wants_budget, wants_requests, with_limits
+from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
+from outlay.policies.trial import checked_policy
 from outlay.results.result import Result
 from outlay.words import listed
 
@@ -79,7 +81,7 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    checked_world("simulate", problem, requests)
+    _check_present(checked_world("simulate", problem, requests))
     labelled = _labelled(policies, len(problem))
     money, counts = checked_limits("simulate", budgets, budget, requests)
     limits = Limits.of(money, counts)
@@ -150,6 +152,12 @@ def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report
             compile_together(missing, cores_for(workers), report)
 
 
+def _check_present(problem: Problem) -> None:
+    """Refuse laws that were loaded by name, without their code."""
+    for law in absent_laws(*problem.arms):
+        raise NotCovered(law.absent())
+
+
 def _check_bounded(problem: Problem) -> None:
     """Refuse arms of which nobody knows what a pull may cost."""
     for name, law in zip(problem.names, problem.arms, strict=True):
@@ -182,9 +190,9 @@ def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
     else:
         several = isinstance(policies, (list, tuple)) and not is_record(policies)
         many = [*cast("Sequence[Policy]", policies)] if several else [cast("Policy", policies)]  # checked below
-        labelled = {type(policy).__name__: policy for policy in many}
+        labelled = {_label(policy): policy for policy in many}
         if len(labelled) < len(many):
-            names = [type(policy).__name__ for policy in many]
+            names = [_label(policy) for policy in many]
             twice = next(name for name in names if names.count(name) > 1)
             raise BadParameter("simulate", "policies", "a dict from label to policy where two have one name", twice)
     if not labelled:
@@ -194,3 +202,8 @@ def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
         checked_policy("simulate", f"policy {label!r}", policy, arms)
     return labelled
+
+
+def _label(policy: object) -> str:
+    """A policy is labelled by its class; so is a class, of which `checked_policy` says that it is none."""
+    return policy.__name__ if isinstance(policy, type) else type(policy).__name__

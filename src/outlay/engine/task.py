@@ -11,7 +11,7 @@ from outlay.arms.problem import Problem
 from outlay.checks import Vector
 from outlay.compiler.records import shape
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.errors import OutlayError
 from outlay.policies.protocol import Memory, Policy, checked_memory, memory_of
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
-from outlay.engine.hard import NONE_FITS, dearest_of_all, decide_within
 from outlay.engine.limits import Mode
-from outlay.engine.loop import Room, Scratch, forget
+from outlay.engine.run.hard import NONE_FITS, dearest_of_all, decide_within
+from outlay.engine.run.loop import Room, Scratch, forget
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy, checked_memory, with_limits
 

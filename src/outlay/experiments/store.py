@@ -8,6 +8,7 @@ from outlay._version import __version__
 from outlay.errors import BadFile
 from outlay.experiments.setup.plan import Cell, Point
 from outlay.files import writing
+from outlay.own.code import own_classes
 from outlay.results.result import Result, load
 
 FOLDER = "cells"
@@ -24,7 +25,8 @@ def kept(folder: Path, cell: Cell) -> Result | None:
     if not path.is_file():
         return None
     try:
-        result = load(path)
+        laws, players = own_classes(*cell.problem.arms), own_classes(cell.policy)
+        result = load(path, laws=laws, policies=players)
     except BadFile:
         return None
     return result if _is_of(result, cell) else None

@@ -1,1 +1,1 @@
-"""The parts that policies share: limits, radii, evidence, and the rules by which scores become a choice."""
+"""The parts that policies share: limits, radii, evidence; choices from scores; money and requests in one currency."""

@@ -3,7 +3,7 @@
 import math
 
 from outlay.beliefs import Belief, Moments
-from outlay.formulas.choose import precedes
+from outlay.formulas.choices.choose import precedes
 
 
 def observed_rate(belief: Belief) -> float:

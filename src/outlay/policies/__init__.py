@@ -8,7 +8,7 @@ rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-
 import re
 from typing import TYPE_CHECKING, Any
 
-from outlay.formulas.choose import Now, best_by_excess, best_by_sample, best_by_score
+from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies import baselines
 from outlay.policies.bernstein_rate import BernsteinRate
 from outlay.policies.catoni_rate import CatoniRate

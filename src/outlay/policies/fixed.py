@@ -4,7 +4,7 @@ import numpy as np
 
 from outlay.beliefs import Moments
 from outlay.errors import BadParameter
-from outlay.formulas.choose import Now
+from outlay.formulas.choices.choose import Now
 from outlay.parameters import Parameters, integer
 
 

@@ -5,13 +5,17 @@ from typing import Literal, get_args
 
 from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
 from outlay.formulas.between_leads import are_one, largest_seen, own_spread, usual_spread
-from outlay.formulas.evidence import best_weight, closed_evidence, sample_evidence
+from outlay.formulas.evidence import best_weight, closed_evidence, exact_evidence, sample_evidence
 from outlay.parameters import Parameters, choice, derived, number
 
 KEPT = 1000  # samples of an arm that are weighed one by one; an arm with more is judged by the closed form
+KEPT_EXACTLY = 10_000  # the same for exact evidence, and an arm with more is never judged by less than what these say
 Schedule = Literal["plus", "half", "one"]
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 PLUS, ONE = SCHEDULES.index("plus"), SCHEDULES.index("one")
+Evidence = Literal["closed", "sample", "exact"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+CLOSED, SAMPLE = EVIDENCE.index("closed"), EVIDENCE.index("sample")
 
 
 class KLRate(Parameters):
@@ -23,6 +27,8 @@ class KLRate(Parameters):
 
         closed: D = the least of all laws with this mean, variance and bound (`closed_evidence`)
         sample: D = the largest mean of ln(1 − λ·min(Z_i, M)) over λ (`sample_evidence`), up to 1000 samples per arm
+        exact: the same at the best λ itself (`exact_evidence`), up to 10 000 samples per arm, and never less than what
+            these say: the rule of the theorem on regret
         M = min(R_max + r̂·(−X_min)⁺, √T·σ), with the extremes seen so far and σ² = (T·v + 4s²)/(T + 4); where r̂ < 0 the
             first is R_max + |r̂|·X_max, and where it is not positive only the second counts
         g(l) = ln(1 + e^l/K) (plus), max(l/2, l − 5) (half) or l (one)
@@ -32,12 +38,14 @@ class KLRate(Parameters):
 
     Guarantee with `reward_bound` given, where M = reward_bound + r̂·(−X_min)⁺, and costs ≥ 0: for an arm whose rate is
     at least r ≥ 0, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r; for all such r at once.
-    No bound on costs and no moments are needed. With M learnt from the samples there is none. Scaling all costs changes
-    no choice, nor does scaling all rewards together with `reward_bound`.
+    No bound on costs and no moments are needed. With "exact" and "one" regret is at most `theory.upper_bound`, and its
+    coefficient of ln B is the least possible (docs/kl-rate-regret.md). With M learnt from the samples there is no
+    guarantee. Scaling all costs changes no choice, nor does scaling all rewards together with `reward_bound`.
 
     Args:
         schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.
-        evidence: "closed", or "sample", which is sharper, slower, and keeps 16 kB of samples for each arm.
+        evidence: "closed", or "sample", which is sharper, slower, and keeps 16 kB of samples for each arm, or "exact",
+            which is slower still, keeps 160 kB, and is for those who want the theorem.
         reward_bound: the largest possible reward, where known; a larger one that is seen replaces it.
 
     >>> KLRate()
@@ -48,16 +56,16 @@ class KLRate(Parameters):
     """
 
     schedule: Schedule = choice(*SCHEDULES, default="plus")
-    evidence: Literal["closed", "sample"] = choice("closed", "sample", default="closed")
+    evidence: Evidence = choice(*EVIDENCE, default="closed")
     reward_bound: float | None = number(default=None, above=0)
 
     pace: int = derived(lambda given: SCHEDULES.index(given.schedule))
-    by_sample: bool = derived(lambda given: given.evidence == "sample")
+    form: int = derived(lambda given: EVIDENCE.index(given.evidence))
     known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
 
     def memory(self, arms: int) -> Pooled:
         """Moments of each arm and of all together; the sample form keeps samples too."""
-        return Pooled.empty(arms, KEPT if self.by_sample else 1)
+        return Pooled.empty(arms, (1, KEPT, KEPT_EXACTLY)[self.form])
 
     def excess(self, belief: PooledBelief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
@@ -81,11 +89,16 @@ class KLRate(Parameters):
         if evidence == math.inf:
             return evidence if pulls > 1 else -enough  # one sample is not proof
         excess = pulls * evidence - enough
-        if self.by_sample and excess <= 0.0 and are_one(low, high) and pulls <= len(belief.pairs):
-            start = best_weight(shortfall, variance, bound)
+        if self.form == CLOSED or excess > 0.0 or not are_one(low, high):
+            return excess
+        start = best_weight(shortfall, variance, bound)
+        if self.form == SAMPLE:
+            if pulls > len(belief.pairs):
+                return excess
             evidence = sample_evidence(belief.pairs, pulls, low.rate, bound, start, enough / pulls)
-            excess = max(excess, pulls * evidence - enough)
-        return excess
+            return max(excess, pulls * evidence - enough)
+        kept = min(pulls, len(belief.pairs))
+        return max(excess, kept * exact_evidence(belief.pairs, kept, low.rate, bound, start, enough / kept) - enough)
 
 
 def _enough(schedule: int, ratio: float, arms: float) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
-from outlay.formulas.choose import Counts, Now
+from outlay.formulas.choices.choose import Counts, Now
 from outlay.parameters import is_record
 from outlay.policies.memory_protocol import Bares as Bares
 from outlay.policies.memory_protocol import Belief as Belief
@@ -184,16 +184,6 @@ def kind_of(policy: object) -> Kind | None:
 def is_policy(value: object) -> TypeGuard[Policy]:
     """Whether it is a policy: one of outlay's, or a NamedTuple with exactly one of the four methods."""
     return kind_of(value) is not None
-
-
-def checked_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
-    """The policy, if it is one and fits this many arms."""
-    if not is_policy(policy):
-        allowed = "a NamedTuple with exactly one of the methods score, sample, excess and choose"
-        raise BadParameter(owner, name, allowed, policy)
-    if isinstance(policy, Checks) and _can(type(policy), "check"):
-        policy.check(arms)
-    return policy
 
 
 def memory_of(policy: Policy, arms: int) -> MemoryTuple:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,11 +11,11 @@ from outlay.beliefs import Belief, Lead, Points, price_of
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choose import AT_ONCE, Counts, Now, leader_of, leads
-from outlay.formulas.choose import number as comparable
-from outlay.formulas.dues import Dues, due, dues, in_dues, lead_in_dues
-from outlay.formulas.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
-from outlay.formulas.prices import Prices
+from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leader_of, leads
+from outlay.formulas.choices.choose import number as comparable
+from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
+from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
+from outlay.formulas.requests.prices import Prices
 from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
@@ -41,7 +42,7 @@ class Ration(Parameters):
     """Serve N requests with a budget B: pull an arm of the edge in use, unless another may be better or a new one pays.
 
     With b money and n requests left, the hull of the points (mean cost, mean reward) so far has an edge over b/n, with
-    the price of money λ and the worth of a request ν (`formulas.prices`). A pull is due λX + ν. That is the currency in
+    the price of money λ and the worth of a request ν (`prices.py`). A pull is due λX + ν. That is the currency in
     which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
     costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
 
@@ -112,31 +113,21 @@ class Ration(Parameters):
         fresh, opened = memory.unopened(), memory.opened()
         if opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh])):
             return fresh
-        money, left = max(0.0, self.known_budget - now.spent), max(1.0, self.known_requests - now.pulls)
-        c = per_request(money, left)
-        best, _ = leader_of(memory, memory.pulls)
-        leader = memory.lead(best)
-        edge = edge_in_use(memory, c, best, leader.usual_price)
-        later = after_exploring(memory, edge, money, left)
-        ahead = edge_in_use(memory, later, best, leader.usual_price)
-        price = price_of(memory.belief(best), leader.cost_min, leader.cost_max)
-        currency = dues(ahead, memory.rewards[best] / price)
-        lead = lead_in_dues(memory, leader, ahead, currency, now)
-        total = due(currency, self.known_budget, self.known_requests)
+        at = bearings(self.slope, self.known_budget, self.known_requests, memory, now)
         wanted = math.inf
         if fresh < len(memory.pulls):
-            wanted = fresh_excess(memory, fresh, total, currency, lead, c)
+            wanted = fresh_excess(memory, fresh, at)
             if not math.isnan(memory.told[fresh]):  # what it would leave, with the reserve that it would need
-                rest = per_request(max(0.0, money - RESERVE * memory.told[fresh]), max(1.0, left - RESERVE))
-                then = edge_in_use(memory, rest, best, leader.usual_price)
-                if then.price * memory.told[fresh] + then.worth >= max(self.known_bound, leader.reward_max) > 0.0:
+                rest = per_request(max(0.0, at.money - RESERVE * memory.told[fresh]), max(1.0, at.left - RESERVE))
+                then = edge_in_use(memory, rest, at.best, at.leader.usual_price)
+                if then.price * memory.told[fresh] + then.worth >= max(self.known_bound, at.leader.reward_max) > 0.0:
                     wanted = math.inf
         if wanted == -math.inf:
             return fresh
-        arm, excess = least_in_dues(memory, self.slope, edge, ahead, total, currency, lead)
+        arm, excess = least_in_dues(memory, at)
         if wanted <= 0.0 and wanted <= excess:
             return fresh
-        return arm if excess <= 0.0 else on_edge(memory, edge, c, left)
+        return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
 
     def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
         """Choose where only these arms may be pulled: what is left is shared out among them."""
@@ -145,37 +136,74 @@ class Ration(Parameters):
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
-def fresh_excess(memory: Points, fresh: int, total: float, currency: Dues, lead: Lead, per_request: float) -> float:
-    """The excess of the arm to be opened next, where `total` is all that may be used; −∞ comes before everything."""
-    if total == math.inf:
-        return fresh_within(total, lead, lead)
+class Bearings(NamedTuple):
+    """What arms are compared with: the edge in use and the one after exploring, the currency, and the lead in it."""
+
+    money: float  # that is left
+    left: float  # requests
+    per_request: float
+    best: int  # the arm with the best rate
+    leader: Lead  # its lead
+    edge: Prices
+    ahead: Prices
+    currency: Dues
+    lead: Lead
+    total: float  # all that may be used, in dues
+    slope: float
+    steady: float
+
+
+def bearings(slope: float, budget: float, requests: float, memory: Points, now: Now) -> Bearings:
+    """Where a run with this budget and so many requests stands."""
+    money, left = max(0.0, budget - now.spent), max(1.0, requests - now.pulls)
+    c = per_request(money, left)
+    best, _ = leader_of(memory, memory.pulls)
+    leader = memory.lead(best)
+    edge = edge_in_use(memory, c, best, leader.usual_price)
+    later = after_exploring(memory, edge, money, left)
+    ahead = edge_in_use(memory, later, best, leader.usual_price)
+    price = price_of(memory.belief(best), leader.cost_min, leader.cost_max)
+    currency = dues(ahead, memory.rewards[best] / price)
+    lead = lead_in_dues(memory, leader, ahead, currency, now)
+    total = due(currency, budget, requests)
+    steady = 0.0
+    if currency.worth > 0.0:
+        slope, steady = slope_at(slope, total, lead, STEEPER), STEADY
+    return Bearings(money, left, c, best, leader, edge, ahead, currency, lead, total, slope, steady)
+
+
+def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
+    """The excess of the arm to be opened next; −∞ comes before everything."""
+    if at.total == math.inf:
+        return fresh_within(at.total, at.lead, at.lead)
     told = memory.told[fresh]
-    price = lead.usual_price if math.isnan(told) else currency.money * told + currency.request
+    price = at.lead.usual_price if math.isnan(told) else at.currency.money * told + at.currency.request
     cheapest = math.inf
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0:
             cheapest = min(cheapest, float(memory.costs[arm]))
-    costly = COSTLY - LESS_COSTLY * (min(1.0, PLENTY * per_request / cheapest) if cheapest > 0.0 else 1.0)
-    return math.inf if total - lead.spent < to_open(costly, price, lead.opened) else -math.inf
+    costly = COSTLY - LESS_COSTLY * (min(1.0, PLENTY * at.per_request / cheapest) if cheapest > 0.0 else 1.0)
+    return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
 
 
-def least_in_dues(
-    memory: Points, slope: float, edge: Prices, ahead: Prices, total: float, currency: Dues, lead: Lead
-) -> tuple[int, float]:
+def least_in_dues(memory: Points, at: Bearings) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
-    steady = 0.0
-    if currency.worth > 0.0:
-        slope, steady = slope_at(slope, total, lead, STEEPER), STEADY
+    edge, ahead, lead = at.edge, at.ahead, at.lead
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
-        belief = in_dues(known_cost(memory, arm), currency)
-        excess = -comparable(-excess_within(total, slope, steady, belief, lead, lead))
+        belief = in_dues(known_cost(memory, arm), at.currency)
+        excess = -comparable(-excess_at(belief, at))
         mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
             best, least, spend = arm, excess, mine
     return best, least
+
+
+def excess_at(belief: Belief, at: Bearings) -> float:
+    """Evidence against an arm less what is enough; what is known of it is in dues."""
+    return excess_within(at.total, at.slope, at.steady, belief, at.lead, at.lead)
 
 
 def known_cost(memory: Points, arm: int) -> Belief:

@@ -6,8 +6,11 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem, catalogue
+from outlay.arms.remembered import absent_laws
 from outlay.engine.limits import usual_budgets
 from outlay.errors import BadFile
+from outlay.own.code import own_classes
+from outlay.own.references import reference_of, short
 from outlay.parameters import Parameters
 from outlay.results.result import Floats, Result
 
@@ -19,8 +22,8 @@ _MOST_ARMS = 100  # more are longer than that, whatever their laws
 def python_call(result: Result) -> str:
     """A script whose `result` equals `result`, as long as its laws and policies are outlay's own.
 
-    A policy from elsewhere is shown as its repr; a problem too long to read, or with laws from elsewhere, as the file
-    or the name it has to come from.
+    Laws and policies of the user's are imported from where they were; a policy that is known by its repr alone is shown
+    as that, and a problem too long to read as the file it has to come from.
     """
     chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
     return "\n".join(
@@ -28,6 +31,7 @@ def python_call(result: Result) -> str:
             *(["import math", ""] if np.isinf(result.budgets).any() else []),
             "import outlay",
             "from outlay import arms, policies",
+            *_imports(result),
             "",
             f"problem = {_problem_code(result.problem)}",
             "contenders = {",
@@ -68,11 +72,30 @@ def _problem_code(problem: Problem) -> str:
     try:
         text = (Problem({type(law): law for law in problem.arms}.values()) if many else problem).to_toml()
     except BadFile:
-        return "...  # it has laws that are not outlay's: make it as you did"
+        return "...  # its laws cannot be written down: make it as you did"
+    laws = [short(reference) for reference in _own_laws(problem)]
+    handed = f", laws=[{', '.join(laws)}]" if laws else ""
     if many or len(text) > _LONGEST_PROBLEM:
-        return 'outlay.Problem.load("problem.toml")  # where problem.save("problem.toml") put it'
+        return f'outlay.Problem.load("problem.toml"{handed})  # where problem.save("problem.toml") put it'
     quoted = repr(text) if "\\" in text or "'''" in text else f"'''\n{text}'''"
-    return f"outlay.Problem.from_toml({quoted})"
+    return f"outlay.Problem.from_toml({quoted}{handed})"
+
+
+def _imports(result: Result) -> list[str]:
+    """Where the user's laws and policies come from, a line for each."""
+    references = [*_own_laws(result.problem), *map(reference_of, own_classes(*result.policies.values()))]
+    lines = []
+    for reference in dict.fromkeys(references):
+        module, _, name = reference.rpartition(":")
+        here = module == "__main__" or "." in name
+        lines.append(f"# {short(reference)} is yours: define it here" if here else f"from {module} import {name}")
+    return lines
+
+
+def _own_laws(problem: Problem) -> list[str]:
+    """What the user's laws are called, whether their code is here or not."""
+    absent = [law.reference for law in absent_laws(*problem.arms)]
+    return list(dict.fromkeys([*map(reference_of, own_classes(*problem.arms)), *absent]))
 
 
 def _policy_code(policy: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -191,9 +191,9 @@ class Result:
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a Parquet file, all or nothing; `outlay.load(path)` gives an equal result.
 
-        Policies are kept by name and parameters, never pickled: outlay's own come back as they were, a policy of yours
-        comes back as its repr. Laws of your own cannot be written: then nothing is, and the error says so. The file
-        holds what π* earned: it is played now if nobody has asked for it before.
+        Policies and laws are kept by name and parameters, never pickled: outlay's come back as they were. Yours come
+        back by name, with all that regret needs, or as they were if their classes are handed over as `load` is called.
+        The file holds what π* earned: it is played now if nobody has asked for it before.
         """
         from outlay.results import storage
 
@@ -242,14 +242,17 @@ def checked(owner: str, result: object) -> Result:
 
 
 @needed("load")
-def load(path: str | PathLike[str]) -> Result:
-    """Read a result that `Result.save` wrote.
+def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iterable[type] = ()) -> Result:
+    """Read a result that `Result.save` wrote. Nothing is imported: no code of whoever wrote it is run.
 
-    A policy that is not one of outlay's, or that this version cannot make again, comes back as its repr string.
+    A law or a policy of your own comes back as itself if its class is among `laws` or `policies`. Otherwise the law
+    comes back by name, with its moments, and cannot be drawn from; the policy, and one that this version of outlay
+    cannot make again, comes back as its repr string.
     """
+    from outlay.own.references import handed
     from outlay.results import storage
 
-    return storage.read(path)
+    return storage.read(path, handed("load", "laws", laws), handed("load", "policies", policies))
 
 
 def _spanned(counts: NDArray[np.int64]) -> str:

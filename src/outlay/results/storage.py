@@ -3,8 +3,9 @@
 Columns: policy, run, budget, cost, reward, oracle_reward, pulls (a list of one int64 per arm), for any Parquet reader.
 Where requests are limited, they are a column after the budget.
 The metadata holds the format version, outlay's version, the problem as TOML, the policies as name and parameters,
-the seed, runs and budgets, and requests and mode where they are not as in the first version. Nothing is pickled, so
-reading a file runs no code of its author.
+the seed, runs and budgets, and requests and mode where they are not as in the first version. Nothing is pickled or
+imported, so reading a file runs no code of its author: laws and policies of the user's come back by name, unless their
+classes are handed over.
 """
 
 from __future__ import annotations
@@ -19,15 +20,18 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem
+from outlay.arms.remembered import absent_laws
 from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError
 from outlay.files import check_writable, checked_path, reading, writing
+from outlay.own.code import own_classes
+from outlay.own.references import Handed, reference_of
 from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 2  # the newest: results with requests, or of hard mode; the others are written as 1, for older versions
+FORMAT = 3  # the newest: laws of the user's; 2 has requests or hard mode; the others are 1, for older versions
 Notes = dict[str, Any]  # what the rows cannot say, as JSON has it; of all policies or of one
 _KEY = b"outlay"
 _OLD_KEY = b"bursar"  # the package's name when 0.1.0 wrote its files
@@ -50,8 +54,8 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike[str]) -> Result:
-    """The result in the file at `path`, or BadFile in one sentence."""
+def read(path: str | os.PathLike[str], laws: Handed, players: Handed) -> Result:
+    """The result in the file at `path`, or BadFile in one sentence; with the user's classes that are handed over."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -77,7 +81,7 @@ def read(path: str | os.PathLike[str]) -> Result:
     if version not in range(1, FORMAT + 1):
         raise BadFile(f"{source} has format {version}; this outlay reads formats up to {FORMAT}: upgrade outlay")
     try:
-        return _result(table, notes)
+        return _result(table, notes, laws, players)
     except MissingExtra:
         raise
     except (OutlayError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -88,8 +92,9 @@ def _table(result: Result) -> pa.Table:
     import pyarrow as pa
 
     later = result.requests is not None or result.mode != "until_exceeded"
+    own = own_classes(*result.problem.arms) or absent_laws(*result.problem.arms)
     notes = {
-        "format": FORMAT if later else 1,
+        "format": 3 if own else 2 if later else 1,
         "version": result.version,
         "problem": result.problem.to_toml(),
         "policies": [_described(label, policy) for label, policy in result.policies.items()],
@@ -124,14 +129,14 @@ def _keys(result: Result) -> dict[str, pa.Array]:
     }
 
 
-def _result(table: pa.Table, notes: Notes) -> Result:
+def _result(table: pa.Table, notes: Notes, laws: Handed, players: Handed) -> Result:
     import pyarrow as pa
 
-    chosen = {entry["label"]: _remade(entry) for entry in notes["policies"]}
+    chosen = {entry["label"]: _remade(entry, players) for entry in notes["policies"]}
     shape = (len(chosen), notes["runs"], len(notes["budgets"]))
     numbers = {name: table[name].to_numpy().reshape(shape) for name in ("cost", "reward", "oracle_reward")}
     result = Result(
-        problem=Problem.from_toml(notes["problem"]),
+        problem=Problem.from_toml(notes["problem"], laws.values()),
         policies=chosen,
         budgets=np.array([math.inf if budget is None else budget for budget in notes["budgets"]], dtype=np.float64),
         seed=notes["seed"],
@@ -150,17 +155,28 @@ def _result(table: pa.Table, notes: Notes) -> Result:
 
 
 def _described(label: str, policy: Policy | str) -> Notes:
-    """A policy as data; its name is None when outlay cannot make it again."""
+    """A policy as data; its name is None when outlay cannot make it again: one of the user's says where it is from."""
+    if isinstance(policy, str):
+        return {"label": label, "name": None, "parameters": {}, "repr": policy}
     name = next((name for name, kind in policies.BY_NAME.items() if kind is type(policy)), None)
-    text = policy if isinstance(policy, str) else repr(policy)
-    parameters = {} if name is None or isinstance(policy, str) else as_data(policy)["parameters"]
-    return {"label": label, "name": name, "parameters": parameters, "repr": text}
+    entry: Notes = {"label": label, "name": name, "parameters": as_data(policy)["parameters"], "repr": repr(policy)}
+    if name is None:
+        entry["own"] = reference_of(type(policy))
+        try:
+            json.dumps(entry["parameters"], allow_nan=True)
+        except (TypeError, ValueError):
+            entry["parameters"] = {}
+    return entry
 
 
-def _remade(entry: Notes) -> Policy | str:
-    """The policy again where this version of outlay can make it, else its repr."""
+def _remade(entry: Notes, players: Handed) -> Policy | str:
+    """The policy again where this version of outlay or a class of the user's can make it, else its repr."""
     try:
         kind = policies.named(entry["name"])
+        if kind is None and (own := players.get(entry.get("own", ""))) is not None:
+            lists = {name: np.array(v) if isinstance(v, list) else v for name, v in entry["parameters"].items()}
+            remade: Policy = own(**lists)
+            return remade
         made: Policy | str = entry["repr"] if kind is None else kind(**entry["parameters"])
     except (KeyError, TypeError, BadParameter):
         return str(entry["repr"])

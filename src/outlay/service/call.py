@@ -15,7 +15,7 @@ from outlay.service.desk import Desk
 from outlay.service.keys.book import Act, now
 from outlay.service.keys.key import Key
 from outlay.service.keys.ring import KeyRing
-from outlay.service.problems import Refused
+from outlay.service.problems import Refused, problem_of
 from outlay.service.sessions import COOKIE, checked_csrf
 from outlay.service.table import Route
 from outlay.service.wire.answers import encode
@@ -86,7 +86,13 @@ class Call:
     def query(self, wanted: type[T]) -> T:
         """What the query says."""
         text = self.scope["query_string"].decode("latin-1")
-        given = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=50))
+        try:
+            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=50)
+        except ValueError:
+            raise Refused("bad_request", "the query says too much") from None
+        given = dict(pairs)
+        if len(given) < len(pairs):
+            raise Refused("bad_request", "the query says something twice")
         known = {field.name for field in msgspec.structs.fields(wanted)}  # type: ignore[arg-type]
         if unknown := given.keys() - known:
             raise Refused("bad_request", f"the query may say {', '.join(sorted(known))}; got {min(unknown)[:80]!r}")
@@ -122,8 +128,8 @@ class Call:
         scheme, _, token = self.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
             return token.strip(), False
-        cookies = cookie_parser(self.headers.get(b"cookie", b"").decode("latin-1"))
-        return cookies.get(COOKIE), True
+        cookie = self.headers.get(b"cookie")
+        return (None if cookie is None else cookie_parser(cookie.decode("latin-1")).get(COOKIE)), True
 
 
 class Gone(Exception):
@@ -148,7 +154,12 @@ class Endpoint:
             arguments["query"] = call.query(route.query)
         if self._body is not None:
             arguments["body"] = self._body.decode(await call.read())
-        answer = await route.handler(call, **arguments)
+        try:
+            answer = await route.handler(call, **arguments)
+        except Exception as error:  # what an admin tried is on record, too
+            if route.changes:
+                await call.note(route, problem_of(error).status)
+            raise
         status = route.status
         if isinstance(answer, tuple):
             answer, status = answer

@@ -1,4 +1,4 @@
-"""A connection that is not kept waiting: a request must arrive within a while, and its head in few bytes."""
+"""A connection that is not kept waiting: a request must arrive within a while, and its answer be read within one."""
 
 import asyncio
 from typing import Any
@@ -6,15 +6,17 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 SECONDS = 30.0  # for a request to arrive, from its first byte, or from when the connection was made
+SLOWEST = 60.0  # for a reader to take what fills the buffer; who reads nothing at all is cut off
 MOST_HEAD = 1 << 16  # bytes of a request line and its headers
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's, with a timer. A request that arrives in one piece, as nearly all do, never starts it."""
+    """uvicorn's, with timers. A request that arrives in one piece, as nearly all do, never starts one."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._timer: asyncio.TimerHandle | None = None
+        self._deaf: asyncio.TimerHandle | None = None
         self._arriving = self._in_head = False
         self._head = 0
 
@@ -38,7 +40,24 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
         self._done()
+        self._heard()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Much waits to be read at the other end."""
+        super().pause_writing()
+        self._deaf = self.loop.call_later(SLOWEST, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It was read."""
+        self._heard()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing has come for long; where the last answer was not even read, nobody waits for its end."""
+        if self.transport.get_write_buffer_size() > 0:
+            self.transport.abort()
+        super().timeout_keep_alive_handler()
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -59,6 +78,11 @@ class Connection(HttpToolsProtocol):
     def _wait(self) -> None:
         if self._timer is None:
             self._timer = self.loop.call_later(SECONDS, self.transport.close)
+
+    def _heard(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None
 
     def _done(self) -> None:
         if self._timer is not None:

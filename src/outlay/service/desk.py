@@ -6,7 +6,8 @@ from typing import Any
 
 from outlay.campaign import Campaign, campaigns
 from outlay.campaign.answers.replies import Status
-from outlay.errors import NoCampaign
+from outlay.campaign.terms import label
+from outlay.errors import BadParameter, NoCampaign
 from outlay.service.settings import Settings
 from outlay.service.watched import Watched
 
@@ -25,7 +26,13 @@ class Desk:
     async def campaign(self, name: str) -> Campaign:
         """The campaign of this name; NoCampaign where there is none."""
         found = self._open.get(name)
-        return found or await self._opened(name, lambda: Campaign.open(self.settings.store, name))
+        if found is not None:
+            return found
+        try:
+            label("Campaign", "name", name)
+        except BadParameter as error:  # what can be nobody's name is not there
+            raise NoCampaign("no campaign can have this name") from error
+        return await self._opened(name, lambda: Campaign.open(self.settings.store, name))
 
     async def new(self, terms: dict[str, Any]) -> tuple[Campaign, bool]:
         """Open a campaign on these terms, and say whether it is new; CampaignConflict where it has others."""
@@ -47,10 +54,10 @@ class Desk:
         campaign = await self.campaign(name)
         return self._watched.setdefault(name, Watched(campaign))
 
-    async def all(self) -> list[Status]:
-        """How all campaigns of the store stand."""
+    async def all(self, archived: bool = False) -> list[Status]:
+        """How all campaigns of the store stand that were archived, or were not."""
         try:
-            return await asyncio.to_thread(campaigns, self.settings.store)
+            return await asyncio.to_thread(campaigns, self.settings.store, archived)
         except NoCampaign:
             return []
 

@@ -10,7 +10,7 @@ from outlay.campaign.answers.replies import Status
 TIMES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 60.0)  # seconds
 MOST_ARMS = 100  # of a campaign that are shown one by one
 MONEY = ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "events")
-BY_ARM = ("spent", "reward", "pulls", "in_flight")
+BY_ARM = ("spent", "reserved", "reward", "pulls", "in_flight")
 METHODS = frozenset(("GET", "POST", "DELETE", "HEAD"))
 
 
@@ -26,6 +26,8 @@ class Metrics:
         )
         self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._active = Gauge("outlay_requests_active", "Requests under way.", registry=self._registry)
+        self._queue = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=self._registry)
+        self._streams = Gauge("outlay_streams", "Event streams that are open.", registry=self._registry)
 
     def active(self, number: int) -> None:
         """So many requests are under way."""
@@ -41,8 +43,10 @@ class Metrics:
         counters[0].inc()
         counters[1].observe(seconds)
 
-    def text(self, campaigns: Sequence[Status]) -> bytes:
-        """All of it, with the campaigns as they stand."""
+    def text(self, campaigns: Sequence[Status], queue: int, streams: int) -> bytes:
+        """All of it, with the campaigns as they stand, and how much waits to be written."""
+        self._queue.set(queue)
+        self._streams.set(streams)
         return generate_latest(self._registry) + generate_latest(_Standing(campaigns))
 
 

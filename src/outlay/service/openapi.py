@@ -14,6 +14,12 @@ from outlay.service.table import Route
 from outlay.service.wire.answers import Problem
 
 REF = "#/components/schemas/{name}"
+DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"  # an amount as a string
+PATH = {
+    "campaign": {"type": "string", "minLength": 1, "maxLength": 200},
+    "arm": {"type": "string", "minLength": 1, "maxLength": 200},
+    "pull": {"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
+}
 
 
 @cache
@@ -53,7 +59,7 @@ def _with_money(schema: Any) -> Any:
     """The same; an amount may be a number, too, which msgspec's schema of Decimals does not say."""
     if isinstance(schema, dict):
         if schema.get("format") == "decimal":
-            return {**schema, "type": ["string", "number"]}
+            return {"anyOf": [{"type": "number"}, {"type": "string", "format": "decimal", "pattern": DECIMAL}]}
         return {key: _with_money(part) for key, part in schema.items()}
     return [_with_money(part) for part in schema] if isinstance(schema, list) else schema
 
@@ -61,6 +67,8 @@ def _with_money(schema: Any) -> Any:
 def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     answers = [schemas[kind] for kind in _answers(route)]
     ok: dict[str, Any] = {"description": "Done."}
+    if links := _links(route):
+        ok["links"] = links
     if route.status != 204:
         schema = {"schema": answers[0] if len(answers) == 1 else {"anyOf": answers}} if answers else {}
         ok["content"] = {route.media: schema}
@@ -82,7 +90,7 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
     path = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": PATH[name]}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
     if route.query is None:
@@ -90,6 +98,28 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     (_,), components = msgspec.json.schema_components([route.query], ref_template=REF)
     fields = components[route.query.__name__]["properties"]
     return [*path, *({"name": name, "in": "query", "schema": schema} for name, schema in fields.items())]
+
+
+def _links(route: Route) -> dict[str, Any]:
+    """What can be called next with what was answered: a campaign that was opened, a pull that was named."""
+    if route.handler.__name__ == "new_campaign":
+        known = {"campaign": "$response.body#/name", "arm": "$response.body#/arms/0/name"}
+        left_out = "{pull}"
+    elif route.handler.__name__ == "ask":
+        known = {"campaign": "$request.path.campaign", "pull": "$response.body#/pulls/0/pull"}
+        left_out = "{arm}"
+    else:
+        return {}
+    found: dict[str, Any] = {}
+    for other in ROUTES:
+        named = re.findall(r"{(\w+)}", other.path)
+        if named and left_out not in other.path and (route.path == "/v1/campaigns" or "pull" in named):
+            parameters = {name: known[name] for name in named}
+            found[other.handler.__name__] = {"operationId": other.handler.__name__, "parameters": parameters}
+    if "pull" in known:
+        told = {"pull": known["pull"], "cost": 0.5, "reward": 1.0}
+        found["tell"] = {"operationId": "tell", "parameters": {"campaign": known["campaign"]}, "requestBody": told}
+    return found
 
 
 def codes() -> dict[str, int]:

@@ -83,6 +83,8 @@ def problem_of(error: BaseException) -> Problem:
         found = problem("nothing_told", str(error))
         found.arms = list(error.arms)
         return found
+    if isinstance(error, errors.QueueFull):
+        return problem("busy", error.reason, error.retry_after)
     if isinstance(error, errors.NotNow):
         return problem("not_now", error.reason, error.retry_after)
     if isinstance(error, errors.StoreBusy):

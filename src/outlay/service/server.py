@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import logging
 import socket
 import threading
@@ -18,6 +19,7 @@ from outlay.service.app import Application
 from outlay.service.connection import Connection
 from outlay.service.keys.book import KeyBook, now
 from outlay.service.settings import Settings
+from outlay.service.tracing import traced
 
 PATIENCE = 30  # seconds for requests under way, once the service is to stop
 
@@ -30,11 +32,12 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
     Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
     """
     check(settings)
+    app = Application(settings)
+    served = traced(app) if settings.trace else app
     listening = bound(settings.host, settings.port)
     logs.set_up()
-    app = Application(settings)
     config = uvicorn.Config(
-        app,
+        served,
         access_log=False,
         proxy_headers=settings.proxy is not None,
         forwarded_allow_ips=settings.proxy,
@@ -51,7 +54,15 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
         timer = threading.Timer(seconds, server.end)
         timer.daemon = True
         timer.start()
+    _collect_rarely()
     server.run(sockets=[listening])
+
+
+def _collect_rarely() -> None:
+    """Let the collector pass over what was imported, and look more rarely: all requests wait while it looks."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 def check(settings: Settings) -> None:

@@ -10,7 +10,6 @@ from outlay.service.problems import Refused
 
 LOOK = 0.25  # seconds between two looks at what there is to send
 QUIET = 15.0  # seconds after which a stream says that it is alive
-SLOWEST = 60.0  # seconds for a reader to take what was sent
 RETRY = b"retry: 2000\n\n"  # milliseconds until a browser connects again
 ALIVE = b": alive\n\n"
 HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
@@ -19,7 +18,8 @@ HEADERS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-bu
 class Stream:
     """A stream of pieces; an empty one says that there is nothing at the moment.
 
-    Whoever does not read stops his own stream only: nothing is looked up while the last piece waits to be sent.
+    Whoever does not read stops his own stream only: nothing is looked up while the last piece waits to be sent, and
+    after a while the connection is cut.
     """
 
     def __init__(self, desk: Desk, pieces: AsyncIterator[bytes]) -> None:
@@ -51,8 +51,7 @@ class Stream:
                 return
             if piece or quiet >= QUIET:
                 quiet = 0.0
-                async with asyncio.timeout(SLOWEST):
-                    await send({"type": "http.response.body", "body": piece or ALIVE, "more_body": True})
+                await send({"type": "http.response.body", "body": piece or ALIVE, "more_body": True})
 
 
 async def _gone(receive: Receive) -> object:

@@ -1,27 +1,25 @@
 """Warnings before a budget is spent: in the log, and to a webhook, signed, and repeated until it is received.
 
-A warning's id follows from the campaign, its budget and the level. So it is the same when it is sent again, by another
-replica, or after a restart, and a receiver drops repeats by it; another budget is another warning.
+A warning's id follows from the campaign, its budget, its window and the level. So it is the same when it is sent again,
+by another replica, or after a restart, and a receiver drops repeats by it; another budget, or the budget of another
+day, is another warning.
 """
 
 import asyncio
 import hashlib
-import hmac
 import logging
 import time
-import urllib.error
-import urllib.request
 from typing import Any
 
 from outlay.campaign.answers.replies import Status
 from outlay.errors import StoreError
 from outlay.service.desk import Desk
+from outlay.service.webhook import post
 from outlay.service.wire import records
 from outlay.service.wire.answers import encode
 
 EVERY = 5.0  # seconds between two looks at the campaigns
 FIRST, LONGEST = 1.0, 300.0  # seconds until a warning that was not received is sent again: twice as long each time
-TIMEOUT = 10.0  # seconds for the receiver to answer
 MOST = 10_000  # warnings that are remembered
 
 _log = logging.getLogger("outlay.service")
@@ -65,52 +63,26 @@ class Warner:
 
     async def _send(self, name: str) -> None:
         _, pause, body = self._waiting.pop(name)
+        url, secret, private = (
+            str(self._settings.webhook),
+            self._settings.webhook_secret,
+            self._settings.webhook_private,
+        )
         try:
-            await asyncio.to_thread(_post, str(self._settings.webhook), self._settings.webhook_secret, name, body)
-        except (OSError, ValueError) as error:  # URLError and HTTPError are OSErrors
+            await asyncio.to_thread(post, url, secret, name, body, private=private)
+        except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
             _log.warning("warning %s was not received: %s", name, error)
             self._waiting[name] = time.monotonic() + pause, min(LONGEST, 2 * pause), body
 
 
 def warning_id(status: Status, level: float) -> str:
     """What this warning is called, whoever sends it."""
-    text = "\0".join((status.name, str(status.exact.budget), repr(level)))
+    window = () if status.window is None else (status.window.start.isoformat(),)
+    text = "\0".join((status.name, str(status.exact.budget), repr(level), *window))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def signature(secret: str, at: str, body: bytes) -> str:
-    """What shows that it comes from us, and when: the HMAC-SHA256 of the time, a full stop and the body.
-
-    >>> len(signature("secret", "1767225600", b"{}").removeprefix("sha256="))
-    64
-    """
-    return "sha256=" + hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
 def _said(status: Status, level: float, name: str) -> dict[str, Any]:
     money = dict(zip(status.exact._fields, map(records.text, status.exact), strict=True))
-    return {"warning": name, "campaign": status.name, "level": level, "exact": money}
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Wherever the receiver points, what is signed goes to the address that was set."""
-
-    def redirect_request(self, *args: Any, **named: Any) -> None:  # noqa: ARG002
-        """None is followed."""
-        return
-
-
-_opener = urllib.request.build_opener(_NoRedirects)
-
-
-def _post(url: str, secret: str, name: str, body: bytes) -> None:
-    at = str(int(time.time()))
-    headers = {
-        "Content-Type": "application/json",
-        "X-Outlay-Warning": name,
-        "X-Outlay-Time": at,
-        "X-Outlay-Signature": signature(secret, at, body),
-    }
-    request = urllib.request.Request(url, body, headers)  # noqa: S310 (http or https, as was checked)
-    with _opener.open(request, timeout=TIMEOUT):
-        return
+    window = {} if status.window is None else {"window": status.window._asdict()}
+    return {"warning": name, "campaign": status.name, "level": level, "exact": money, **window}

@@ -23,8 +23,9 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from outlay.arms import AnyLaw, HasTails, LawMoments, Tails, support_of
 from outlay.arms.law import check_law
 from outlay.checks import Vector
-from outlay.compiler.dispatch import classes_of, reason_of
+from outlay.compiler.dispatch import classes_of
 from outlay.compiler.fingerprint import Reach
+from outlay.compiler.reasons import reason_of
 from outlay.compiler.records import coerced
 from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.values import equal, hashable

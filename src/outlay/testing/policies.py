@@ -12,13 +12,14 @@ import numpy as np
 from outlay.arms import Gaussian, Problem
 from outlay.beliefs import Lead
 from outlay.engine import simulate
-from outlay.engine.lazy import MARGIN, lazy_best
-from outlay.engine.loop import Scratch, forget
+from outlay.engine.run.lazy import MARGIN, lazy_best
+from outlay.engine.run.loop import Scratch, forget
 from outlay.errors import BadParameter, InterpretedWarning
-from outlay.formulas import asking, certificate
-from outlay.formulas.boxes import box_around
-from outlay.formulas.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
-from outlay.policies.protocol import MemoryTuple, Policy, Way, checked_policy, memory_of, way_of
+from outlay.formulas.choices import asking, certificate
+from outlay.formulas.choices.boxes import box_around
+from outlay.formulas.choices.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
+from outlay.policies.protocol import MemoryTuple, Policy, Way, memory_of, way_of
+from outlay.policies.trial import checked_policy
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
 

@@ -4,6 +4,7 @@
     expected_pulls             how often one arm can be pulled until the budget is passed        Appendix A
     expected_reward            what it brings
     optimality                 how close the best arm alone comes to the optimum                 Proposition 1
+    gap_constant               by how much any policy exceeds the budget, on average             Proposition 3
     optimal_policy             the optimum itself, for costs on a lattice                        Section 3
 
     rate_deviation, stable     how far a ratio of estimates can be off, and when that is known   Proposition 2
@@ -11,11 +12,14 @@
     median_rate_radius         a median of block rates: its radius                               Proposition 5
     slope_radius               a sample slope: its radius                                        Proposition 6
     residual_variance_radius   a sample residual variance: its radius
+    variance_radius            a sample variance: its radius                                     Appendix F
 
     lower_bound                regret that no policy avoids, as a coefficient of ln B            Theorem 3
+    worst_case_bound           regret that no policy avoids everywhere, at any budget: √(K·B)   docs/lower-bounds.md
     divergence                 D*, how far a law is from a better one of its model
     models, model_of           which models a law can be judged in
     exponential_family         D* for laws of your own
+    kl_inf                     the same of outcomes on a support: `Points` and `Edge`
 
     fluid                      a budget and requests: what they can bring, and at which prices   docs/requests.md
     request_gaps               what a pull loses then
@@ -23,7 +27,9 @@
     fluid_loss                 what knowing the means does not save
 
     upper_bound                regret that the paper's policies do not exceed: `Bound`           Theorems 1, 2, 4, 5
+                               and KLRate with exact evidence                                    docs/kl-rate-regret.md
     pull_bound                 pulls of an arm that is not best                                  Lemmas 2, 3, 6
+    outlasting                 arms that UCB-M1 pulls more often than Lemma 3 says               docs/errata.md
     regret_from_pulls          from pulls to regret                                              Proposition 4
     horizon, late_passage      the pulls within which a budget is nearly always spent            Lemma 1
 
@@ -31,16 +37,25 @@ Whatever a result does not cover is refused with `outlay.errors.NotCovered`, whi
 """
 
 from outlay.theory.arm_rates import rates
-from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius
-from outlay.theory.divergences import divergence, exponential_family, model_of, models
+from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius, variance_radius
+from outlay.theory.divergences import Edge, Points, divergence, exponential_family, kl_inf, model_of, models
 from outlay.theory.lower_bounds import lower_bound
-from outlay.theory.optimum import expected_pulls, expected_reward, optimal_policy, optimality
+from outlay.theory.optimum import (
+    expected_pulls,
+    expected_reward,
+    gap_constant,
+    optimal_policy,
+    optimality,
+)
 from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
 from outlay.theory.requests import fluid, fluid_loss, fluid_regret, request_gaps
-from outlay.theory.upper import Bound, horizon, late_passage, pull_bound, regret_from_pulls, upper_bound
+from outlay.theory.upper import Bound, horizon, late_passage, outlasting, pull_bound, regret_from_pulls, upper_bound
+from outlay.theory.worst_case import worst_case_bound
 
 __all__ = [
     "Bound",
+    "Edge",
+    "Points",
     "divergence",
     "expected_pulls",
     "expected_reward",
@@ -48,7 +63,9 @@ __all__ = [
     "fluid",
     "fluid_loss",
     "fluid_regret",
+    "gap_constant",
     "horizon",
+    "kl_inf",
     "late_passage",
     "lower_bound",
     "median_rate_radius",
@@ -56,6 +73,7 @@ __all__ = [
     "models",
     "optimal_policy",
     "optimality",
+    "outlasting",
     "pull_bound",
     "rate_box",
     "rate_deviation",
@@ -66,4 +84,6 @@ __all__ = [
     "slope_radius",
     "stable",
     "upper_bound",
+    "variance_radius",
+    "worst_case_bound",
 ]

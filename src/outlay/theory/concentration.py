@@ -1,4 +1,4 @@
-"""How far estimates of a rate, a slope and a residual variance can be off (Propositions 5 and 6).
+"""How far estimates of a rate, a slope and a variance can be off (Propositions 5 and 6, Appendix F).
 
 Each function gives a radius that is exceeded with at most the stated chance, or raises `NotCovered` when there are
 too few samples for it to hold. Two conditions differ from the printed ones, which fail (docs/errata.md shows how):
@@ -62,6 +62,26 @@ def median_rate_radius(
     needed = max(135.0 * relative * relative * (log + math.log(1.4)), blocks(chance))
     samples = _enough(owner, "Proposition 5", samples, needed)
     return finite(owner, lambda: 22.0 * stretch / mean_cost * math.sqrt(rate_variance * log / samples))
+
+
+def variance_radius(samples: int, chance: float, bound: float) -> float:
+    """ν(X) of Appendix F: a sample variance (1/s) is this far below the true one with chance at most 3δ.
+
+    Var(X) ≤ V̂ + M²·(√(ln(1/δ)/(2s)) + 7·ln(1/δ)/(6s)) for values in an interval of width M: V̂ is the mean of (X − μ)²
+    less (X̄ − μ)², and Hoeffding's inequality bounds both (ln(1/δ)/(2s) would do for the second).
+
+    Args:
+        samples: s.
+        chance: δ in (0, 1).
+        bound: M.
+
+    >>> variance_radius(samples=10_000, chance=0.01, bound=1.0)
+    0.01571...
+    """
+    owner = "variance_radius"
+    share = _log_inverse(owner, chance) / whole(owner, "samples", samples, at_least=1)
+    bound = real(owner, "bound", bound, above=0)
+    return finite(owner, lambda: bound**2 * (math.sqrt(share / 2.0) + 7.0 / 6.0 * share))
 
 
 def slope_radius(samples: int, chance: float, var_cost: float, cost_bound: float, residual_bound: float) -> float:

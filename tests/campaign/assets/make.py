@@ -7,6 +7,7 @@ import json
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -66,6 +67,19 @@ def plain(store: str) -> None:
         campaign.close()
 
 
+def windowed(store: str) -> None:
+    """One whose budget is for a day, with a fallback; how it stands depends on the day on which it is looked at."""
+    terms: Any = {"window": "day", "timezone": "Europe/Berlin", "fallback": "small"}
+    with Campaign({"small": 1, "large": 2}, 5, "Frugal", store, name="windowed", **terms) as campaign:
+        for _ in range(7):
+            pull = campaign.ask()
+            assert pull is not None
+            campaign.tell(pull, 1, 0.5)
+        campaign.ask(key="under way", ttl=1e9)
+        campaign.archive()
+        campaign.restore()
+
+
 def main() -> None:
     """Make the file of this revision, if there is none."""
     path = FOLDER / f"ledger-{making.REVISION}.db"
@@ -75,6 +89,7 @@ def main() -> None:
     store = f"sqlite:///{path}"
     eventful(store)
     plain(store)
+    windowed(store)
     connection = sqlite3.connect(path)
     connection.execute("VACUUM")
     connection.close()

@@ -14,7 +14,7 @@ from outlay import arms, policies
 from outlay.beliefs import Belief, Lead, Moments, Pooled
 from outlay.beliefs.sums import take_in
 from outlay.engine.gpu.toolkit import imported
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None

@@ -10,7 +10,7 @@ from outlay import policies
 from outlay.beliefs import Belief, Moments
 from outlay.engine.gpu import contest as contests
 from outlay.engine.gpu import memory as memories
-from outlay.formulas.choose import best_by_score, log_of
+from outlay.formulas.choices.choose import best_by_score, log_of
 
 
 class Blank(NamedTuple):

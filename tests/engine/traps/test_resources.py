@@ -15,7 +15,7 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.engine.streams import Opened
+from outlay.engine.run.streams import Opened
 from tests.engine.traps.cells import PROBLEM, favourite
 
 
@@ -100,5 +100,5 @@ def test_ctrl_c_returns_at_once_and_leaves_no_thread() -> None:
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         outlay.simulate(problem, policy, budgets=[1e9], runs=8, max_pulls=10**9)
-    assert time.perf_counter() - moments[0] < 5.0  # a hang, not a stopwatch; benchmarks/ has the milliseconds
+    assert time.perf_counter() - moments[0] < 60.0  # a hang, not a stopwatch; benchmarks/ has the milliseconds
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("outlay_")]

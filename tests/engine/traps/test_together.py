@@ -11,7 +11,7 @@ from outlay import policies
 from outlay.arms import catalogue
 from outlay.engine.compiler import together
 from outlay.engine.compiler.together import Missing, compile_together, missing_of
-from outlay.engine.loop import Passages
+from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from tests.engine.traps.cells import PROBLEM
 

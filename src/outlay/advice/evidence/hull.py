@@ -1,7 +1,7 @@
 """What so many requests can bring for a budget, as far as a log can tell: the hull of the arms' points, drawn again.
 
 An arm is a point (mean cost, mean reward); what a request brings at a mean cost of c is f(c), the upper concave hull of
-the points and the origin (`formulas.prices`; docs/requests.md). Each bootstrap sample has a hull of its own.
+the points and the origin (`prices.py`; docs/requests.md). Each bootstrap sample has a hull of its own.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from outlay.advice.evidence.groups import Groups, drawn, running
 from outlay.advice.evidence.strata import Strata, strata_of
 from outlay.advice.evidence.timing import PARTS
-from outlay.formulas.prices import NOTHING, TIE, prices
+from outlay.formulas.requests.prices import NOTHING, TIE, prices
 
 Floats = NDArray[np.float64]
 

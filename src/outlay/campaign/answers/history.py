@@ -12,6 +12,8 @@ from outlay.campaign.ledger.events import Added, Asked, Record
 from outlay.campaign.ledger.money import Unit
 
 _MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}
+_OTHERWISE = {*_MONEY, "key", "ttl", "expires"}
+_NESTED = (dict, list, tuple)
 
 
 class Entry(NamedTuple):
@@ -38,7 +40,10 @@ def entries(records: Iterable[Record], unit: Unit, names: list[str]) -> Iterator
 
 def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
     event = record.event
-    more = _readable(msgspec.to_builtins(event), unit)
+    more = msgspec.to_builtins(event)
+    for name, value in more.items():
+        if name in _OTHERWISE or type(value) in _NESTED:  # most fields are what they are: a ledger has millions
+            more[name] = _readable(value, unit, name)
     kind = more.pop("kind")
     arm = more.pop("arm", None)
     if isinstance(arm, dict):  # one that was added, with its terms
@@ -66,7 +71,7 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
         return plain_key(value)
     if name == "ttl":
         return value / 1e6
-    if name == "expires":
+    if name in ("expires", "start", "end"):
         return when(value)
     if isinstance(value, dict) and name not in ("policy", "metadata"):
         return {key: _readable(part, unit, key) for key, part in value.items()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
-from outlay.formulas.prices import NOTHING, prices
+from outlay.formulas.requests.prices import NOTHING, prices
 
 Variances = list[tuple[float | None, float | None]]  # of R − λX and of R, for each arm
 NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
@@ -43,8 +43,8 @@ def outlook_of(state: State) -> Outlook | None:
     costs = np.array([_mean_cost(arm, cost) for arm, cost in zip(arms, spent, strict=True)])
     rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in arms])
     flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
-    left = max(horizon - state.used, 1)  # one more, where more came than was expected
-    money = max(0.0, amount(state.budget - state.spent) - sum(n * float(costs[i]) for i, n in flying.items()))
+    left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
+    money = max(0.0, amount(state.budget - state.counted) - sum(n * float(costs[i]) for i, n in flying.items()))
     found = prices(costs, rewards, money / left)
     mix = _mix(costs, found.low, found.high, money / left)
     coming = [*flying.items(), *((arm, left * part) for arm, part in mix.items())]

@@ -59,6 +59,7 @@ class PullStatus(NamedTuple):
     key: str | None
     tags: tuple[str, ...]
     metadata: dict[str, Any]
+    fallback: bool = False
 
 
 def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
@@ -82,4 +83,5 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
         key=None if decision.key is None else plain_key(decision.key),
         tags=event.tags,
         metadata=event.metadata or {},
+        fallback=decision.fallback,
     )

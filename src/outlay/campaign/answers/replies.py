@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from outlay.campaign.answers.frames import frame_of
 from outlay.campaign.answers.outlook import Outlook, outlook_of
+from outlay.campaign.answers.reasons import Weighed
 from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
-from outlay.campaign.settings import Mode
+from outlay.campaign.settings import Mode, Window
 from outlay.errors import StoreError
 from outlay.markup import aligned, html_table
 
 if TYPE_CHECKING:
     import pandas
 
-Phase = Literal["open", "paused", "draining", "closed"]
+Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
 
 
 class Pull(NamedTuple):
     """An arm to use now; pass it back to `tell` with what it cost and earned.
 
     `standing` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "void".
+    `fallback`: the budget is spent, and this is the arm that was agreed for then; it counts against no budget.
     """
 
     decision: int
@@ -30,6 +32,7 @@ class Pull(NamedTuple):
     expires: datetime | None
     propensity: float | None
     standing: Said = "open"
+    fallback: bool = False
 
 
 class Receipt(NamedTuple):
@@ -52,7 +55,8 @@ class Receipt(NamedTuple):
     head: str = ""
 
 
-Answer = Pull | Receipt | int | None  # what a command comes to: a pull, a receipt, a count, the end, or nothing to say
+# What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
+Answer = Pull | Receipt | Weighed | int | None
 Reply = Answer | Exception  # or why it was refused
 
 
@@ -87,13 +91,25 @@ class ArmStatus(NamedTuple):
     exact: ArmExact
 
 
+class WindowStatus(NamedTuple):
+    """The window that a budget is for; `earlier` is what was spent in those before it."""
+
+    kind: Window
+    timezone: str
+    start: datetime
+    end: datetime
+    earlier: float
+
+
 class Status(NamedTuple):
     """How a campaign stands; spent + reserved + left = budget.
 
-    `phase` is "open", "paused", "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or
-    "closed". `exact` has budget, spent, reserved and left as Decimals, where floats are rounded. Of the `requests`, if
-    limited, those of pulls that were asked for and not voided are `used`; `expected` is how many are still to come, as
-    far as somebody said (`expect`), and `outlook` what that comes to.
+    `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
+    name is pulled), "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or "closed".
+    With windows, spent, reserved, left and used are those of this `window`; arms have the sums of all. `outside` is
+    what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where
+    floats are rounded. Of the `requests`, if limited, those of pulls that were asked for and not voided are `used`;
+    `expected` is how many are still to come, as far as somebody said (`expect`), and `outlook` what that comes to.
     """
 
     name: str
@@ -116,6 +132,10 @@ class Status(NamedTuple):
     used: int = 0
     expected: int | None = None
     outlook: Outlook | None = None
+    window: WindowStatus | None = None
+    fallback: str | None = None
+    outside: float = 0.0
+    archived: bool = False
 
     def frame(self) -> "pandas.DataFrame":
         """A row per arm, as a DataFrame; needs pandas."""
@@ -144,6 +164,7 @@ def pull_of(state: State, number: int) -> Pull:
         when(decision.expires),
         decision.propensity,
         said(decision.standing),
+        decision.fallback,
     )
 
 
@@ -159,13 +180,11 @@ def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False
 def status_of(state: State) -> Status:
     """The whole campaign."""
     amount = state.unit.amount
-    spent, reserved = state.spent, state.reserved
-    left = state.budget - spent - reserved
+    spent, reserved, left = state.counted, state.held, state.left
     in_flight = sum(arm.in_flight for arm in state.arms)
-    ended: Phase = "draining" if in_flight else "closed"
     return Status(
         name=state.name,
-        phase=ended if state.ended else "paused" if state.paused else "open",
+        phase=_phase(state, in_flight),
         ended=state.ended,
         budget=amount(state.budget),
         spent=amount(spent),
@@ -181,10 +200,31 @@ def status_of(state: State) -> Status:
         arms=tuple(_arm_status(state, arm) for arm in state.arms),
         exact=Exact(*(state.unit.exact(units) for units in (state.budget, spent, reserved, left))),
         requests=state.requests,
-        used=state.used,
+        used=state.used_now,
         expected=None if state.forecast is None else max(0, state.forecast - state.used),
         outlook=outlook_of(state),
+        window=_window(state),
+        fallback=state.terms.fallback,
+        outside=amount(state.outside),
+        archived=state.archived,
     )
+
+
+def _phase(state: State, in_flight: int) -> Phase:
+    falls_back = state.fallback is not None and (state.requests is None or state.used_now < state.requests)
+    goes_on = not state.ended or (state.ended == "exhausted" and (falls_back or state.window_end is not None))
+    if state.archived or not goes_on:
+        return "draining" if in_flight else "closed"
+    if state.paused:
+        return "paused"
+    return "open" if not state.ended else "fallback" if falls_back else "waiting"
+
+
+def _window(state: State) -> WindowStatus | None:
+    start, end = when(state.window_start), when(state.window_end)
+    if state.terms.window is None or start is None or end is None:
+        return None
+    return WindowStatus(state.terms.window, state.terms.timezone, start, end, state.unit.amount(state.earlier))
 
 
 def when(micros: int | None) -> datetime | None:

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from outlay.beliefs import Belief, Moments
@@ -10,7 +11,6 @@ from outlay.campaign.answers.frames import Rows
 from outlay.campaign.answers.history import Entry
 from outlay.campaign.answers.pulls import PullStatus
 from outlay.campaign.answers.replies import Status
-from outlay.campaign.ledger.state import Said
 from outlay.formulas.fieller_limit import fieller_limit
 
 MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
@@ -18,10 +18,11 @@ CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability 
 
 
 class Point(NamedTuple):
-    """How much was left at some moment, pulls under way aside."""
+    """How much was left at some moment, pulls under way aside, and how many requests were used."""
 
     at: datetime
     left: float
+    used: int = 0
 
 
 class Interval(NamedTuple):
@@ -50,9 +51,6 @@ class Readable(Protocol):
     def history(self, after: int = 0) -> Rows[Entry]:
         """Its events."""
 
-    def pulls(self, standing: Said, *, limit: int) -> Rows[PullStatus]:
-        """Its pulls that stand so."""
-
 
 class Watch:
     """Looks at a campaign again and again; each look reads only the events that are new.
@@ -68,53 +66,77 @@ class Watch:
 
     def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
         self._campaign, self._most_pulls = campaign, pulls
-        self._after, self._budget, self._spent = 0, 0.0, 0.0
+        self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
         self._burn: list[Point] = []
-        self._asked: dict[int, str] = {}  # the arms of pulls under way: that one expired does not say its arm
+        self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
+        self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
+        self._renewed = 0  # the event with which this window began
         self._arms: dict[str, int] = {}
         self._memory = Moments.empty(0)
         self._last: deque[Entry] = deque(maxlen=events)
+        self.behind = False  # whether the last look left something unread
 
-    def look(self) -> View:
-        """The campaign as it is now."""
-        for entry in self._campaign.history(self._after):
+    @property
+    def read(self) -> int:
+        """The last event that was read."""
+        return self._after
+
+    def look(self, most: int | None = None) -> View:
+        """The campaign as it is now; with `most`, no more events are read than that, and the rest at later looks."""
+        before = self._after
+        for entry in islice(self._campaign.history(self._after), most):
             self._after = entry.seq
             self._last.append(entry)
             self._take_in(entry)
+        self.behind = most is not None and self._after - before >= most
         status = self._campaign.status()
         return View(
             status,
             tuple(self._burn),
             tuple(self._interval(arm.name) for arm in status.arms),
-            tuple(self._campaign.pulls(standing="open", limit=self._most_pulls)),
+            tuple(map(_under_way, islice(self._asked.values(), self._most_pulls))),
             tuple(self._last),
         )
 
     def _take_in(self, entry: Entry) -> None:
-        arm = entry.arm
+        arm, decision, more = entry.arm, entry.decision, entry.more
+        apart = more.get("earlier", False) or more.get("outside", False)
         if entry.kind == "asked":
-            self._asked[entry.seq] = str(arm)
-        elif entry.kind in ("told", "voided", "expired") and entry.decision is not None:
-            arm = self._asked.pop(entry.decision, arm)
-        if "budget" in entry.more:
+            self._asked[entry.seq] = entry
+            self._apart |= {entry.seq} if more.get("fallback") else set()
+            self._used += 1
+        elif entry.kind == "extended" and decision in self._asked:
+            asked = self._asked[decision]
+            self._asked[decision] = asked._replace(more={**asked.more, "expires": more["expires"]})
+        elif entry.kind in ("told", "voided", "expired") and decision is not None:
+            arm = self._asked.pop(decision, entry).arm  # that one expired does not say its arm
+            apart |= decision in self._apart
+            self._apart.discard(decision)
+            if decision > self._renewed:
+                self._used += more.get("unvoided", False) - (entry.kind == "voided")
+        if entry.kind == "renewed":
+            self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
+        elif "budget" in more:
             self._budget = entry.more["budget"]
         elif entry.cost is None or entry.reward is None:
             return
         else:
-            self._count(str(arm), entry.cost, entry.reward, entry.more.get("instead"))
-        self._burn.append(Point(entry.at, self._budget - self._spent))
+            costs = self._count(str(arm), entry)
+            self._spent += 0.0 if apart else costs
+        self._burn.append(Point(entry.at, self._budget - self._spent, self._used))
         if len(self._burn) > MOST_POINTS:
             del self._burn[1:-1:2]
 
-    def _count(self, name: str, cost: float, reward: float, before: dict[str, float] | None) -> None:
-        """A pull that costs something, or something else than before."""
-        arm = self._number(name)
+    def _count(self, name: str, entry: Entry) -> float:
+        """A pull that costs something, or something else than before: how much more it is."""
+        arm, cost, reward = self._number(name), entry.cost, entry.reward
+        before: dict[str, float] | None = entry.more.get("instead")
+        assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
         if before is None:
             self._memory.observe(arm, cost, reward)
-            self._spent += cost
-        else:
-            self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
-            self._spent += cost - before["cost"]
+            return cost
+        self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
+        return float(cost - before["cost"])
 
     def _number(self, arm: str) -> int:
         if arm not in self._arms:
@@ -126,6 +148,17 @@ class Watch:
         if arm not in self._arms:
             return Interval(-math.inf, math.inf)
         return rate_interval(self._memory.belief(self._arms[arm]))
+
+
+def _under_way(asked: Entry) -> PullStatus:
+    """A pull that was asked for and has not ended."""
+    more = asked.more
+    return PullStatus(
+        decision=asked.seq, arm=str(asked.arm), standing="open", asked=asked.at, expires=more.get("expires"),
+        reserved=more["reserved"], cost=None, reward=None, late=False, overrun=False, amended=False,
+        propensity=more.get("propensity"), key=more.get("key"), tags=tuple(more.get("tags", ())),
+        metadata=more.get("metadata") or {},
+    )  # fmt: skip
 
 
 def rate_interval(belief: Belief) -> Interval:

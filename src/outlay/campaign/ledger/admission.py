@@ -38,7 +38,7 @@ def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = 
 
 
 def _named(state: State, by: Namer, open_arms: Sequence[int], stream: Stream) -> int:
-    return by.choose(open_arms, state.under_way, state.unit.amount(state.spent), stream, state.used)
+    return by.choose(open_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
 
 
 def admissible(state: State) -> Sequence[int]:
@@ -81,7 +81,7 @@ def affordable(state: State) -> Sequence[int]:
     """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
     if state.terms.mode != "hard":
         return range(len(state.arms))
-    left = state.budget - state.spent - state.reserved
+    left = state.left
     fit = [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
     return fit if len(fit) < len(state.arms) else range(len(fit))
 
@@ -99,8 +99,14 @@ def reservation(state: State, arm: Arm) -> int:
     if state.terms.reservation is not None:
         return state.terms.reservation
     if state.terms.mode == "hard":
-        return max(1, state.budget - state.spent - state.reserved)
+        return max(1, state.left)
     return state.dearest
+
+
+def reservation_outside(state: State, arm: Arm) -> int:
+    """What is noted for a fallback, of which nothing is taken from the budget: what it counts for if it is not told."""
+    known = arm.max_cost is not None or _told(state, arm)
+    return reservation(state, arm) if known else state.terms.reservation or 0
 
 
 def _told(state: State, arm: Arm) -> bool:

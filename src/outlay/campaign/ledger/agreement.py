@@ -17,11 +17,12 @@ from outlay.campaign.ledger.events import (
     Budgeted,
     Expected,
     Opened,
+    Renewed,
     Requested,
     Terms,
 )
 from outlay.campaign.ledger.money import MOST, Unit
-from outlay.campaign.settings import Expiry, Mode
+from outlay.campaign.settings import Expiry, Mode, Window
 from outlay.checks import real, word
 from outlay.errors import BadParameter
 
@@ -55,6 +56,8 @@ def check_opening(opening: Opened) -> None:
         check_arm(OWNER, arm)
     if len({arm.name for arm in opening.arms}) < len(opening.arms):
         raise BadParameter(OWNER, "arms", "different names", [arm.name for arm in opening.arms])
+    if opening.terms.fallback not in (None, *(arm.name for arm in opening.arms)):
+        raise BadParameter(OWNER, "fallback", "one of the arms", opening.terms.fallback)
     check_terms(opening.terms)
 
 
@@ -95,6 +98,11 @@ def check_terms(terms: Terms) -> None:
         _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
     if t.max_in_flight is not None:
         _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
+    if t.window is not None:
+        word(OWNER, "window", t.window, get_args(Window))
+    label(OWNER, "timezone", t.timezone)
+    if t.format < 3 and (t.window is not None or t.fallback is not None):
+        raise BadParameter(OWNER, "format", "at least 3 with windows or a fallback", t.format)
     label(OWNER, "version", t.version)
     _check_policy(t.policy)
 
@@ -111,6 +119,9 @@ def check_event(event: AnyEvent) -> None:
         check_requests("set_requests", event.requests)
     elif isinstance(event, Expected):
         check_requests("expect", event.requests, least=0)
+    elif isinstance(event, Renewed):
+        _check_range("Renewed", "start in microseconds", event.start, -LATEST, LATEST)
+        _check_range("Renewed", "end in microseconds", event.end, event.start + 1, LATEST)
     for field in ("key", "reason", "source", "policy"):
         text = getattr(event, field, None)
         if isinstance(text, str) and not _printable(plain_key(text)):

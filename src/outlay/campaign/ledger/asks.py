@@ -11,6 +11,7 @@ from outlay.campaign.ledger.admission import (
     held_back,
     propensity,
     reservation,
+    reservation_outside,
 )
 from outlay.campaign.ledger.agreement import plain_key
 from outlay.campaign.ledger.refusals import in_seconds
@@ -32,49 +33,80 @@ def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
         if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
             raise PullOver(plain_key(command.key), decision.number, said(decision.standing))
         return [], decision.number
-    if state.ended:
+    if state.archived or state.ended == "closed":
         return [], None
+    if state.ended:
+        return _fall_back(state, command, now)
     _refuse_for_now(state, now)
     if state.over:  # of requests there may be fewer than there were
         return [e.Exhausted()], None
     arms = admissible(state)
-    if not arms and state.pending:
+    if not arms and (len(state.pending) > state.carried or (state.pending and held_back(state))):
         raise _not_now(state, now, _busy(state))
     if not arms and (waiting := [state.arms[i].name for i in sorted(held_back(state)) if state.arms[i].enabled]):
         raise NothingTold(waiting)
-    if not arms and affordable(state):
+    if not arms and affordable(state) and state.fallback is None:
         raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
         return [e.Exhausted()], None
     seq = state.seq + 1
     arm, by_chance = choose(state, arms, seq, by)
+    odds = propensity(state, arm, arms, seq) if by_chance and by is None else None
+    return [_asked(state, command, now, arm, reservation(state, state.arms[arm]), odds)], seq
+
+
+def next_window(state: State, now: int) -> NotNow | None:
+    """When to ask again where a campaign has ended for this window alone; None where it has ended."""
+    if state.window_end is None or state.archived or state.ended != "exhausted":
+        return None
+    reason = f"budget or requests of this {state.terms.window} are used up in campaign {state.name!r}"
+    return NotNow(reason, max(0.01, (state.window_end - now) / 1e6))
+
+
+def _fall_back(state: State, command: c.Ask, now: int) -> Ruling:
+    """Name the arm that was agreed for when the budget is spent, as long as there are requests; else, the end."""
+    arm = state.fallback
+    if arm is None or (state.requests is not None and state.served >= state.requests):
+        return [], None
+    _refuse_now(state, now)
+    return [_asked(state, command, now, arm, reservation_outside(state, state.arms[arm]), fallback=True)], state.seq + 1
+
+
+def _asked(
+    state: State, command: c.Ask, now: int, arm: int, reserved: int, odds: float | None = None, fallback: bool = False
+) -> e.Asked:
     ttl = state.terms.ttl if command.ttl is None else command.ttl
-    event = e.Asked(
+    return e.Asked(
         arm,
-        reservation(state, state.arms[arm]),
+        reserved,
         f"{state.terms.policy['name']}@{__version__}",
         command.key,
         command.ttl,
         None if ttl is None else now + ttl,
-        propensity(state, arm, arms, seq) if by_chance and by is None else None,
+        odds,
         command.tags,
         command.metadata,
+        fallback,
     )
-    return [event], seq
 
 
 def _refuse_for_now(state: State, now: int) -> None:
     """Raise NotNow where the campaign has not ended and yet no arm can be named."""
+    _refuse_now(state, now)
+    if not any(arm.enabled for arm in state.arms):
+        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
+    if state.left < 0:
+        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+
+
+def _refuse_now(state: State, now: int) -> None:
+    """The same for what refuses a fallback, too."""
     under_way, most = len(state.pending), state.terms.max_in_flight
     if state.paused:
         raise _not_now(state, now, f"campaign {state.name!r} is paused")
-    if not any(arm.enabled for arm in state.arms):
-        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
     if most is not None and under_way >= most:
         raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
-    if state.spent + state.reserved > state.budget:
-        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
-    if state.requests is not None and state.used >= state.requests and state.pending:
+    if state.requests is not None and state.used_now >= state.requests and under_way > state.carried:
         raise _not_now(state, now, f"all that is left of {state.requests:,} requests is under way")
 
 

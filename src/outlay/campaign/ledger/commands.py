@@ -132,11 +132,23 @@ class Close(NamedTuple):
     """Name no arm any more."""
 
 
+class Archive(NamedTuple):
+    """Put the campaign away."""
+
+
+class Restore(NamedTuple):
+    """Bring it back."""
+
+
+class Weigh(NamedTuple):
+    """Say which arm would be named now, and what for; nothing happens."""
+
+
 class Sweep(NamedTuple):
-    """Let what is overdue expire."""
+    """Let what is overdue expire, and a window that is over give way to the next."""
 
 
 Command = (
     Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
-    | EnableArm | Warm | Pause | Resume | Close | Sweep
+    | EnableArm | Warm | Pause | Resume | Close | Archive | Restore | Weigh | Sweep
 )  # fmt: skip

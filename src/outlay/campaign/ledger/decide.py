@@ -8,16 +8,19 @@ from typing import assert_never
 
 import msgspec
 
+from outlay.campaign.calendar import bounds
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import course, roster
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, check_some_arm_fits, learner_of
-from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm, check_opening
+from outlay.campaign.ledger.admission import Namer, admissible, check_some_arm_fits, choose, learner_of
+from outlay.campaign.ledger.agreement import check_opening
 from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.limits import expect, set_budget, set_requests
-from outlay.campaign.ledger.refusals import arm_index, check_cost, check_pending, check_reward, found
+from outlay.campaign.ledger.refusals import check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.ledger.windows import renewal
 from outlay.errors import CampaignConflict
 from outlay.policies.protocol import Policy
 
@@ -29,7 +32,7 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
     estimated.
     """
     if isinstance(command, c.Open):
-        return _open(state, command)
+        return _open(state, command, now)
     if state is None:
         raise ValueError("the first command of a campaign opens it")
     match command:
@@ -54,26 +57,35 @@ def decide(state: State | None, command: c.Command, now: int, by: Namer | None =
         case c.Expect():
             return expect(state, command)
         case c.AddArm():
-            return _add_arm(state, command, by)
+            return roster.add_arm(state, command, by)
         case c.DisableArm():
-            return _disable(state, command)
+            return roster.disable(state, command)
         case c.EnableArm():
-            return _enable(state, command)
+            return roster.enable(state, command)
         case c.Warm():
-            return _warm(state, command)
+            return roster.warm(state, command)
         case c.Pause():
-            return _pause(state)
+            return course.pause(state)
         case c.Resume():
-            return _resume(state)
+            return course.resume(state)
         case c.Close():
-            return _close(state)
+            return course.close(state)
+        case c.Archive():
+            return course.archive(state)
+        case c.Restore():
+            return course.restore(state)
+        case c.Weigh():
+            return [], _next(state)
     assert_never(command)
 
 
 def step(
     state: State | None, command: c.Command, now: int, policy: Policy | None = None
 ) -> tuple[State, list[e.Record], int | None]:
-    """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event."""
+    """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event.
+
+    An ask that finds the budget spent asks once more, where there is an arm to fall back on.
+    """
     now = now if state is None else max(now, state.at)
     events, reply = decide(state, command, now)
     records = []
@@ -82,6 +94,9 @@ def step(
         state, record = _applied(state, e.Record(seq, now, event, before), policy)
         records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
+    if isinstance(command, c.Ask) and reply is None and records and state.fallback is not None:
+        state, more, reply = step(state, command, now, policy)
+        records += more
     return state, records, reply
 
 
@@ -103,13 +118,14 @@ def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tu
         return apply(state, record, policy), record
 
 
-def _open(state: State | None, command: c.Open) -> Ruling:
+def _open(state: State | None, command: c.Open, now: int) -> Ruling:
     if state is not None:
         return [], None
     opening = e.Opened(command.name, command.arms, command.budget, command.terms, command.requests)
     check_opening(opening)
     check_some_arm_fits(opening)
-    return [opening], None
+    window = command.terms.window
+    return [opening, *([] if window is None else [e.Renewed(*bounds(window, command.terms.timezone, now))])], None
 
 
 def _tell(state: State, command: c.Tell) -> Ruling:
@@ -125,6 +141,7 @@ def _tell(state: State, command: c.Tell) -> Ruling:
         return [], True
     check_cost(state, "tell", decision, command.cost)
     check_reward("tell", command.reward)
+    earlier, outside = state.is_earlier(decision), decision.fallback
     event = e.Told(
         *(command.decision, decision.arm, command.cost, command.reward),
         late=decision.standing != "pending",
@@ -132,8 +149,11 @@ def _tell(state: State, command: c.Tell) -> Ruling:
         instead=_counted(decision),
         rounded=command.rounded,
         unvoided=state.terms.format > 2 and decision.standing == "voided",
+        earlier=earlier,
+        outside=outside,
     )
-    return [event, *_crossing(state, command.cost - (decision.cost or 0), decision.standing != "expired")], False
+    more = 0 if earlier or outside else command.cost - (decision.cost or 0)
+    return [event, *_crossing(state, more, decision.standing != "expired" and not earlier)], False
 
 
 def _void(state: State, command: c.Void) -> Ruling:
@@ -150,7 +170,7 @@ def _charge(state: State, command: c.Charge) -> Ruling:
         return [], None
     check_pending(decision, "be charged")
     expired = e.Expired(decision.number, decision.reserved, state.terms.default_reward)
-    return [expired, *_crossing(state, decision.reserved, 1)], None
+    return [expired, *_crossing(state, *_weight(state, decision))], None
 
 
 def _extend(state: State, command: c.Extend, now: int) -> Ruling:
@@ -170,75 +190,44 @@ def _amend(state: State, command: c.Amend) -> Ruling:
         return [], True
     check_cost(state, "amend", decision, cost)
     check_reward("amend", reward)
-    more = cost - instead.cost
+    more, earlier, outside = cost - instead.cost, state.is_earlier(decision), decision.fallback
     event = e.Amended(
         *(command.decision, decision.arm, cost, reward, instead, command.reason),
         overrun=_overruns_now(state, decision, cost, more),
         rounded=command.rounded,
+        earlier=earlier,
+        outside=outside,
     )
-    return [event, *_crossing(state, more)], False
+    return [event, *_crossing(state, 0 if earlier or outside else more)], False
 
 
-def _add_arm(state: State, command: c.AddArm, by: Namer | None) -> Ruling:
-    index = state.index(command.arm.name)
-    check_arm("add_arm", command.arm)
-    if index is not None:
-        if state.arms[index].terms == command.arm:
-            return [], None
-        there, given = state.arms[index].terms, command.arm
-        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
-        if pair[0] == pair[1]:
-            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
-        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
-    if len(state.arms) >= MOST_ARMS:
-        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
-    (by or learner_of(state)).check_wider()
-    return [e.Added(command.arm)], None
-
-
-def _disable(state: State, command: c.DisableArm) -> Ruling:
-    index = arm_index(state, "disable_arm", command.arm)
-    return [e.Disabled(index)] if state.arms[index].enabled else [], None
-
-
-def _enable(state: State, command: c.EnableArm) -> Ruling:
-    index = arm_index(state, "enable_arm", command.arm)
-    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
-
-
-def _warm(state: State, command: c.Warm) -> Ruling:
-    if command.key in state.warmed:
-        return [], 0
-    arms = {name: arm_index(state, "warm_start", name) for name in set(command.arms)}
-    for reward in command.rewards:
-        check_reward("warm_start", reward)
-    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
-
-
-def _pause(state: State) -> Ruling:
-    return [] if state.paused else [e.Paused()], None
-
-
-def _resume(state: State) -> Ruling:
-    if state.ended == "closed" and state.terms.format > 2:
-        raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
-    return [e.Resumed()] if state.paused else [], None
-
-
-def _close(state: State) -> Ruling:
-    return [] if state.ended == "closed" else [e.Closed()], None
+def _next(state: State) -> int | None:
+    """The arm that an ask would name now, a pause aside; None where none can be named."""
+    learner_of(state)
+    arms = [] if state.ended else admissible(state)
+    return choose(state, arms, state.seq + 1)[0] if arms else None
 
 
 def _sweep(state: State, now: int) -> Ruling:
-    if state.due is None or now < state.due:
-        return [], None
-    pending = ((d.expires, d.number, d.reserved) for d in state.pending.values() if d.expires is not None)
-    overdue = sorted(entry for entry in pending if entry[0] <= now)
-    if state.terms.expiry == "release":
-        released: list[e.AnyEvent] = [e.Expired(number) for _, number, _ in overdue]
-        return released + _crossing(state, 0, len(overdue)), None
-    events: list[e.AnyEvent] = [e.Expired(number, held, state.terms.default_reward) for _, number, held in overdue]
-    return events + _crossing(state, sum(held for _, _, held in overdue), len(overdue)), None
+    """What is overdue expires; then, where the window is over, the next begins."""
+    window = renewal(state, now)
+    events: list[e.AnyEvent] = []
+    if state.due is not None and now >= state.due:
+        pending = ((d.expires, d.number) for d in state.pending.values() if d.expires is not None)
+        overdue = [state.pending[number] for expires, number in sorted(pending) if expires <= now]
+        charge, reward = state.terms.expiry == "charge", state.terms.default_reward
+        events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
+        if window is None:
+            weights = [_weight(state, decision) for decision in overdue]
+            spent, served = (sum(part) for part in zip(*weights, strict=True))
+            events += _crossing(state, spent if charge else 0, served)
+    return [*events, *([] if window is None else [window])], None
+
+
+def _weight(state: State, decision: Decision) -> tuple[int, int]:
+    """What a pull under way takes of the budget and of the requests of this window, if it is charged."""
+    earlier = state.is_earlier(decision)
+    return 0 if earlier or decision.fallback else decision.reserved, int(not earlier)
 
 
 def _counted(decision: Decision) -> e.Counted | None:
@@ -253,7 +242,8 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
 
     Only in hard mode is it a promise that an arm of which nothing is known needs nothing.
     """
-    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or state.terms.mode == "hard"
+    capped = state.terms.mode == "hard" and not decision.fallback
+    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or capped
     return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
 
 
@@ -266,16 +256,20 @@ def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> boo
 
 def _beyond(state: State, decision: Decision) -> bool:
     """Whether a pull that was voided and is told after all takes a request more than there are."""
-    return decision.standing == "voided" and state.requests is not None and state.used >= state.requests
+    beyond = state.requests is not None and state.used_now >= state.requests
+    return decision.standing == "voided" and beyond and not state.is_earlier(decision)
 
 
 def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
-    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others."""
-    past = state.spent + state.reserved + more > state.budget
+    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others.
+
+    Of an earlier window nobody knows any more what was left of it: there, any may.
+    """
+    past = (state.is_earlier(decision) or more > state.left) and not decision.fallback
     return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
     """Exhausted, where this much more spending crosses the budget, or so many requests more are all there are."""
-    over = state.spent + more > state.budget or (state.requests is not None and state.served + served >= state.requests)
-    return [e.Exhausted()] if not state.ended and over else []
+    all_served = state.requests is not None and state.served + served >= state.requests
+    return [e.Exhausted()] if not state.ended and (state.counted + more > state.budget or all_served) else []

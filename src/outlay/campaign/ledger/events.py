@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from outlay.campaign.settings import Expiry, Mode
+from outlay.campaign.settings import Expiry, Mode, Window
 
 # Of the events and of the rules that they follow; a ledger keeps the one that it was opened with. Since 2, costs are
 # rounded up, an amendment can be an overrun, and pulls of arms of unknown cost are few at a time; since 3, also those
@@ -49,6 +49,9 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     negative_costs: bool = True
     propensity_draws: int = 100
     first_pulls: int | None = None
+    window: Window | None = None  # after which budget and requests begin anew
+    timezone: str = "UTC"  # in which days begin
+    fallback: str | None = None  # the arm that is named, outside the budget, once that is spent
     format: int = 1
 
 
@@ -74,6 +77,7 @@ class Asked(Event, frozen=True):
     propensity: float | None = None  # estimated, where the policy drew random numbers
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None  # the user's, for whoever reads the ledger; no rule reads it
+    fallback: bool = False  # outside the budget, which is spent
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -96,6 +100,8 @@ class Told(Event, frozen=True):
     instead: Counted | None = None  # of what was charged when it expired
     rounded: bool = False  # up to a whole unit
     unvoided: bool = False  # it had been voided, and takes a request again
+    earlier: bool = False  # it was asked for in an earlier window, and counts there
+    outside: bool = False  # it was a fallback, and counts against no budget
 
 
 class Expired(Event, frozen=True):
@@ -132,6 +138,8 @@ class Amended(Event, frozen=True):
     reason: str = ""
     overrun: bool = False  # above what was set aside, or past a hard cap
     rounded: bool = False
+    earlier: bool = False  # as in Told, like the next
+    outside: bool = False
 
 
 class Budgeted(Event, frozen=True):
@@ -150,6 +158,13 @@ class Expected(Event, frozen=True):
     """So many requests more are expected to come: the policy paces itself by that, and nothing is refused for it."""
 
     requests: int
+
+
+class Renewed(Event, frozen=True):
+    """A window began: budget and requests are whole again. Pulls that were asked for before count in their own."""
+
+    start: int  # in microseconds, like the end, which is the start of the next
+    end: int
 
 
 class Added(Event, frozen=True):
@@ -196,9 +211,17 @@ class Closed(Event, frozen=True):
     """No arm will be named any more."""
 
 
+class Archived(Event, frozen=True):
+    """The campaign was put away: it is listed no more, and names no arm until it is restored."""
+
+
+class Restored(Event, frozen=True):
+    """A campaign that was put away is back."""
+
+
 AnyEvent = (
-    Opened | Asked | Told | Expired | Voided | Extended | Amended | Budgeted | Requested | Expected | Added | Disabled
-    | Enabled | Warmed | Paused | Resumed | Exhausted | Closed
+    Opened | Asked | Told | Expired | Voided | Extended | Amended | Budgeted | Requested | Expected | Renewed | Added
+    | Disabled | Enabled | Warmed | Paused | Resumed | Exhausted | Closed | Archived | Restored
 )  # fmt: skip
 
 _encoder = msgspec.json.Encoder()

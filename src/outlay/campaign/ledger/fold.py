@@ -23,6 +23,7 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
     event = record.event
     if isinstance(event, e.Opened):
         state = _opened(event, policy)
+        state.since = record.at
     elif state is None:
         raise ValueError("the first event of a campaign opens it")
     else:
@@ -59,7 +60,8 @@ def _opened(event: e.Opened, policy: Policy | None) -> State:
 
 def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     decision = Decision(
-        record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity
+        *(record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity),
+        fallback=event.fallback,
     )
     state.launch(decision)
     state.used += 1
@@ -67,13 +69,16 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     arm.in_flight += 1
     arm.reserved += event.reserved
     state.reserved += event.reserved
+    state.apart += event.reserved * event.fallback
 
 
 def _told(state: State, event: e.Told, record: e.Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.outside)
     _hear(state, event.arm, event.cost)
     state.untold.pop(event.arm, None)
     state.used += event.unvoided
+    state.used_before += event.unvoided and event.earlier
     _land(state, event.decision)
     decision = state.decisions.get(event.decision)
     if decision is not None:
@@ -88,6 +93,7 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
         learn = not event.unlearned
         decision.place = _count(state, decision.arm, event.charged, event.reward, None, record, learn=learn)
         decision.cost, decision.reward = event.charged, event.reward
+        _set_apart(state, event.charged, state.is_earlier(decision), decision.fallback)
     if not event.charged:
         _miss(state, decision.arm)
     _land(state, event.decision)
@@ -96,8 +102,10 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
 
 def _voided(state: State, event: e.Voided, _: e.Record) -> None:
     _land(state, event.decision)
+    decision = state.decisions[event.decision]
     state.used -= 1
-    state.decisions[event.decision].standing = "voided"
+    state.used_before -= state.is_earlier(decision)
+    decision.standing = "voided"
 
 
 def _extended(state: State, event: e.Extended, _: e.Record) -> None:
@@ -108,6 +116,7 @@ def _extended(state: State, event: e.Extended, _: e.Record) -> None:
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _set_apart(state, event.cost - event.instead.cost, event.earlier, event.outside)
     _hear(state, event.arm, event.cost)
     decision = state.decisions.get(event.decision)
     if decision is not None:
@@ -138,6 +147,18 @@ def _reopen(state: State, more: bool) -> None:
         state.learner.set_limits(state.unit.amount(state.budget), state.horizon)
     if state.ended == "exhausted" and more and not state.over:
         state.ended = None
+
+
+def renewed(state: State, event: e.Renewed, _: e.Record | None = None) -> None:
+    """Let a window begin: what was spent, set aside and used so far was before it; as many requests are expected."""
+    if state.forecast is not None:
+        state.forecast += state.used_now
+    state.window_start, state.window_end = event.start, event.end
+    state.earlier, state.apart = state.spent - state.outside, state.reserved
+    state.used_before, state.carried = state.used, len(state.pending)
+    if state.learner:
+        state.learner.begin_anew(state.unit.amount(state.earlier), state.used)
+    _reopen(state, more=True)
 
 
 def _added(state: State, event: e.Added, record: e.Record) -> None:
@@ -182,6 +203,14 @@ def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
     state.ended = "closed"
 
 
+def _archived(state: State, event: e.Archived, _: e.Record) -> None:  # noqa: ARG001
+    state.archived = True
+
+
+def _restored(state: State, event: e.Restored, _: e.Record) -> None:  # noqa: ARG001
+    state.archived = False
+
+
 def _count(
     state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record, learn: bool = True
 ) -> int | None:
@@ -212,6 +241,16 @@ def _count(
     return place
 
 
+def _set_apart(state: State, more: int, earlier: bool, outside: bool) -> None:
+    """Of what was just spent, so much counts against no budget, or against that of an earlier window."""
+    if outside:
+        state.outside += more
+        if state.learner:
+            state.learner.pay_elsewhere(state.unit.amount(more))
+    elif earlier:
+        state.earlier += more
+
+
 def _hear(state: State, index: int, cost: int) -> None:
     """Remember a cost that was told; what was charged for an expired pull is not such a cost."""
     arm = state.arms[index]
@@ -235,11 +274,14 @@ def _land(state: State, number: int) -> None:
         arm.in_flight -= 1
         arm.reserved -= decision.reserved
         state.reserved -= decision.reserved
+        if decision.fallback or state.is_earlier(decision):
+            state.apart -= decision.reserved
 
 
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
     e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
-    e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected, e.Added: _added,
-    e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
+    e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
+    e.Renewed: renewed, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
     e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
+    e.Archived: _archived, e.Restored: _restored,
 }  # fmt: skip

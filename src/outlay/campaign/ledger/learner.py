@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from outlay.beliefs import Sample
 from outlay.campaign.ledger.among import Among, AmongOpened
 from outlay.campaign.ledger.quick import Quick, UnderWay
+from outlay.campaign.ledger.scales import Scales
 from outlay.campaign.ledger.shortcut import Shortcut
 from outlay.campaign.ledger.stream import Stream
 from outlay.errors import BadParameter, OutlayError
-from outlay.formulas.choose import Counts, Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
 from outlay.parameters import is_record
 from outlay.policies.protocol import (
     Chooser,
@@ -38,12 +39,12 @@ from outlay.policies.protocol import (
     Settles,
     Widens,
     checked_memory,
-    checked_policy,
     wants_requests,
     way_of,
     with_costs,
     with_limits,
 )
+from outlay.policies.trial import checked_policy
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 
@@ -70,6 +71,7 @@ class Learner:
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
         self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
+        self.past: tuple[float, int] = 0.0, 0  # what was spent, and requests used, before this window
         self.set_limits(budget, requests)
 
     def shuffle(self, stream: Stream) -> None:
@@ -99,6 +101,18 @@ class Learner:
             raise
         self.elsewhere += fsum(cost for _, cost, _ in samples)
         self.set_limits(self._budget, self._requests)
+
+    def pay_elsewhere(self, cost: float) -> None:
+        """A sample that was just learned was paid for outside of the budget."""
+        self.elsewhere += cost
+        self.set_limits(self._budget, self._requests)
+
+    def begin_anew(self, spent: float, used: int) -> None:
+        """A window begins after so much was spent and so many requests used: limits and sums count from here.
+
+        To the policy it is one campaign that goes on, with more to spend.
+        """
+        self.past = spent, used
 
     def kept(self) -> Kept:
         """What it knows, to go back to."""
@@ -141,8 +155,10 @@ class Learner:
         """
         self._budget, self._requests = budget, requests
         self._rations = wants_requests(self.given)
-        all_costs = max(budget + self.elsewhere, sys.float_info.min) if self._opening else budget
-        self.policy = with_limits(self.given, all_costs, requests)
+        spent, used = self.past
+        in_all = budget + spent
+        all_costs = max(in_all + self.elsewhere, sys.float_info.min) if self._opening else in_all
+        self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
         self._forget()
 
     def _note(self, arm: int) -> None:
@@ -163,24 +179,43 @@ class Learner:
         if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory, len(self.pulls)):
             return self._quick.choose(self.memory, self.pulls, self.totals, self._unknown(), under_way)
         memory, pulls = self._with(under_way)
-        n = int(pulls.sum())
+        now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            now = Now(n, log_of(n), spent)
-            if self._rations:
-                used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
-                now = Now(used, log_of(used), spent + self._cost_of(under_way))
             return self._chosen(open_arms, _copy(memory), pulls, now, stream)
-        view: Any = memory
-        if len(open_arms) < len(pulls):
-            view = (AmongOpened if self._opening else Among)(memory, open_arms)
-            pulls = pulls[np.array(open_arms)]
+        view, pulls = self._among(open_arms, memory, pulls)
         if self._kind == "excess":
             place = self._shortcut.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
         elif self._kind == "sample":
-            place = best_by_sample(self.policy, view, pulls, log_of(n), cast("np.random.Generator", stream))
+            place = best_by_sample(self.policy, view, pulls, now.log_n, cast("np.random.Generator", stream))
         else:
-            place = best_by_score(self.policy, view, pulls, log_of(n))
+            place = best_by_score(self.policy, view, pulls, now.log_n)
         return open_arms[place]
+
+    def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> Scales:
+        """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
+        memory, pulls = self._with(under_way)
+        memory, pulls = (memory, pulls) if under_way else (_copy(memory), pulls.copy())
+        now = self._now(int(pulls.sum()), under_way, spent, used)
+        if self._kind == "choose":
+            return Scales(self.policy, memory, pulls, now, range(len(pulls)))
+        return Scales(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
+
+    def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
+        """Where the campaign stands, as its policy counts."""
+        if self._kind != "choose":
+            return Now(pulls, log_of(pulls), spent)
+        spent += self.past[0]
+        if not self._rations:
+            return Now(pulls, log_of(pulls), spent)
+        used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
+        used += self.past[1]
+        return Now(used, log_of(used), spent + self._cost_of(under_way))
+
+    def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
+        """Memory and pulls seen through the open arms."""
+        if len(open_arms) == len(pulls):
+            return memory, pulls
+        return (AmongOpened if self._opening else Among)(memory, open_arms), pulls[np.array(open_arms)]
 
     def _chosen(
         self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: Stream

@@ -14,7 +14,7 @@ def set_budget(state: State, command: c.SetBudget) -> Ruling:
         raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
     if command.budget == state.budget:
         return [], None
-    ends = not state.ended and state.spent > command.budget
+    ends = not state.ended and state.counted > command.budget
     return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
 
 

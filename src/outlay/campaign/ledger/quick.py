@@ -15,9 +15,9 @@ import numpy as np
 from outlay.beliefs.sums import ROOM
 from outlay.compiler.ahead import Coming, order, possible
 from outlay.compiler.records import coerced, shape
-from outlay.formulas.boxes import Floats, Ints
-from outlay.formulas.choose import Counts
-from outlay.formulas.imagined import KNOWN, PICKERS, Desk
+from outlay.formulas.choices.boxes import Floats, Ints
+from outlay.formulas.choices.choose import Counts
+from outlay.formulas.choices.imagined import KNOWN, PICKERS, Desk
 from outlay.policies.protocol import MemoryTuple, Policy, Restores, memory_of, way_of
 
 UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any

@@ -101,7 +101,7 @@ class _Given:
 
 def _chooses_otherwise(state: State, record: e.Record) -> bool:
     """Whether an arm was named that the policy, where it is at hand, does not name."""
-    if not isinstance(record.event, e.Asked) or state.learner is None:
+    if not isinstance(record.event, e.Asked) or state.learner is None or record.event.fallback:
         return False
     return choose(state, admissible(state), record.seq)[0] != record.event.arm
 
@@ -127,6 +127,10 @@ def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
             return c.SetRequests(event.requests)
         case e.Expected():
             return c.Expect(event.requests)
+        case e.Archived():
+            return c.Archive()
+        case e.Restored():
+            return c.Restore()
         case e.Added():
             return c.AddArm(event.arm)
         case e.Disabled():
@@ -144,7 +148,7 @@ def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
             return c.Close()
         case e.Exhausted():
             return c.Ask()  # which found that no arm fits; all else that exhausts is in what is due
-    return c.Sweep()  # Opened comes first
+    return c.Sweep()  # Opened comes first, and a window that is over was due before
 
 
 def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:

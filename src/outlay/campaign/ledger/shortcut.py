@@ -1,6 +1,6 @@
 """Choices of policies that compare arms with the leader, without comparing every arm each time: exact all the same.
 
-A certificate (`formulas.certificate`) goes from one choice to the next, and is told which arms look different. It
+A certificate (`choices.certificate`) goes from one choice to the next, and is told which arms look different. It
 belongs to this process and is never stored: whatever it holds, the choice is that of a full comparison.
 """
 
@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from outlay.campaign.ledger.quick import UnderWay
-from outlay.formulas.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.changes import report
-from outlay.formulas.choose import Counts, best_by_excess, best_of_opened
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.choices.changes import report
+from outlay.formulas.choices.choose import Counts, best_by_excess, best_of_opened
 
 FEW = 3  # arms, up to which it is quicker to compare all of them
 

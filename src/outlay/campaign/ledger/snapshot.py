@@ -19,7 +19,7 @@ from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_cost
 from outlay.parameters import is_record
 from outlay.policies.protocol import Bares, Policy
 
-WRITER = f"{__version__}/3"  # with the number of the layout, which may change before a version is out
+WRITER = f"{__version__}/4"  # with the number of the layout, which may change before a version is out
 SUM = 4  # bytes of a checksum, before the snapshot
 
 
@@ -34,6 +34,7 @@ class _Knowledge(msgspec.Struct):
     pulls: list[int]
     totals: list[list[float]]
     elsewhere: float
+    past: tuple[float, int] = (0.0, 0)
 
 
 class _Writer(msgspec.Struct):
@@ -57,6 +58,17 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     requests: int | None = None
     forecast: int | None = None
     untold: dict[int, int] = {}  # not written where it is empty, as in snapshots of the second format
+    archived: bool = False
+    window_start: int | None = None
+    window_end: int | None = None
+    earlier: int = 0
+    outside: int = 0
+    apart: int = 0
+    used_before: int = 0
+
+
+# Of a state, what a snapshot holds under the same name and sets last.
+_SAME = ("archived", "window_start", "window_end", "earlier", "outside", "apart", "used_before")
 
 
 def dump(state: State) -> bytes | None:
@@ -73,8 +85,9 @@ def dump(state: State) -> bytes | None:
         _Snapshot(
             *(WRITER, state.seq, state.at, state.head, state.budget, state.paused),
             *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
-            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere),
+            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere, learner.past),
             *(state.used, state.requests, state.forecast, state.untold),
+            *(getattr(state, name) for name in _SAME),
         )
     )
     return _sum(body) + body
@@ -95,6 +108,8 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
     state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
     state.untold = kept.untold
+    for name in _SAME:
+        setattr(state, name, getattr(kept, name))
     for decision in kept.pending:
         state.launch(decision)
     state.requests, state.used, state.forecast = kept.requests, kept.used, kept.forecast
@@ -119,7 +134,7 @@ def _learner(policy: Policy, kept: _Snapshot, state: State) -> Learner:
     learner.memory = _filled(learner.memory, iter(arrays))
     learner.pulls = np.array(known.pulls, np.int64)
     learner.totals = np.array(known.totals).reshape(-1, 2)
-    learner.elsewhere = known.elsewhere
+    learner.elsewhere, learner.past = known.elsewhere, known.past
     learner.set_limits(budget, state.horizon)
     return learner
 

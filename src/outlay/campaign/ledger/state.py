@@ -47,6 +47,7 @@ class Decision(msgspec.Struct):
     late: bool = False
     overrun: bool = False
     amended: bool = False
+    fallback: bool = False  # it counts against no budget
 
 
 class Arm(msgspec.Struct):
@@ -108,12 +109,21 @@ class State:
         self.requests = opened.requests  # pulls that may be made in all
         self.used = 0  # requests: those of pulls that were asked for and not voided
         self.forecast: int | None = None  # how many are expected to be used in all
+        # The window in which budget and requests count, if they count by windows: from its start to its end.
+        self.window_start: int | None = None
+        self.window_end: int | None = None
+        self.earlier = 0  # spent on pulls that were asked for in earlier windows
+        self.outside = 0  # spent on fallbacks
+        self.apart = 0  # set aside for pulls under way of earlier windows, and for fallbacks
+        self.used_before = 0  # requests, in earlier windows
+        self.carried = 0  # pulls under way of earlier windows
         self.unit = unit_of(opened.terms)
         self.seq = 0
-        self.at = 0
+        self.at = self.since = 0  # when the last event happened, and the first
         self.head = NOTHING  # the hash of the last event
         self.paused = False
         self.ended: Ending | None = None
+        self.archived = False
         self.warmed: list[str] = []
         self.decisions: dict[int, Decision] = {}
         self.pending: dict[int, Decision] = {}
@@ -134,20 +144,50 @@ class State:
         return self._deadlines[0][0] if self._deadlines else None
 
     @property
+    def counted(self) -> int:
+        """What was spent of the budget: in this window, and not on fallbacks."""
+        return self.spent - self.earlier - self.outside
+
+    @property
+    def held(self) -> int:
+        """What is set aside of the budget."""
+        return self.reserved - self.apart
+
+    @property
+    def left(self) -> int:
+        """What is left of the budget."""
+        return self.budget - self.counted - self.held
+
+    @property
+    def used_now(self) -> int:
+        """Requests that are used in this window."""
+        return self.used - self.used_before
+
+    @property
     def served(self) -> int:
-        """Requests that are used for good: their pulls were told, or ended otherwise but by being voided."""
-        return self.used - len(self.pending)
+        """Those that are used for good: their pulls were told, or ended otherwise but by being voided."""
+        return self.used_now - (len(self.pending) - self.carried)
+
+    @property
+    def fallback(self) -> int | None:
+        """The arm that is named once the budget is spent, if that was agreed."""
+        return None if self.terms.fallback is None else self.indices[self.terms.fallback]
+
+    def is_earlier(self, decision: Decision) -> bool:
+        """Whether a decision counts in a window before this one: that in which it was made."""
+        return self.window_start is not None and decision.asked < self.window_start
 
     @property
     def horizon(self) -> int | None:
-        """How many requests the policy is to reckon with in all: as many as there are, or are expected."""
-        known = [number for number in (self.requests, self.forecast) if number is not None]
+        """How many requests the policy is to reckon with in this window: as many as there are, or are expected."""
+        expected = None if self.forecast is None else self.forecast - self.used_before
+        known = [number for number in (self.requests, expected) if number is not None]
         return max(1, min(known)) if known else None
 
     @property
     def over(self) -> bool:
         """Whether the budget is crossed, or every request served."""
-        return self.spent > self.budget or (self.requests is not None and self.served >= self.requests)
+        return self.counted > self.budget or (self.requests is not None and self.served >= self.requests)
 
     @property
     def reward(self) -> float:
@@ -167,6 +207,7 @@ class State:
         """Take a decision as pending."""
         self.hold(decision)
         self.pending[decision.number] = decision
+        self.carried += self.is_earlier(decision)
         self.under_way[decision.arm] = self.under_way.get(decision.arm, 0) + 1
         self.expect(decision)
 
@@ -180,6 +221,7 @@ class State:
         """Take a decision as pending no longer; returns it, if it was."""
         decision = self.pending.pop(number, None)
         if decision is not None:
+            self.carried -= self.is_earlier(decision)
             self.under_way[decision.arm] -= 1
             if not self.under_way[decision.arm]:
                 del self.under_way[decision.arm]

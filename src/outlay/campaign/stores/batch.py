@@ -1,10 +1,14 @@
 """A batch of commands, one after the other: what every store does between reading the ledger and writing it."""
 
+import math
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.campaign.answers.replies import Answer, Reply, pull_of, receipt_of
-from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell
+from outlay.campaign.answers.reasons import weighed_of
+from outlay.campaign.answers.replies import Reply, pull_of, receipt_of
+from outlay.campaign.ledger.asks import next_window
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
@@ -13,15 +17,20 @@ from outlay.policies.protocol import Policy
 
 
 class Done(NamedTuple):
-    """The state after a batch, what is to be written, and for each command its reply or the error it met."""
+    """The state after a batch, what is to be written, and for each command that was taken its reply or error."""
 
     state: State | None
     records: list[Record]
     replies: list[Reply]
 
 
-def run(state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None) -> Done:
-    """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing."""
+def run(
+    state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None, until: float = math.inf
+) -> Done:
+    """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing.
+
+    When the steady clock has passed `until`, the rest is left for another batch; one command is always taken.
+    """
     records: list[Record] = []
     replies: list[Reply] = []
     for command in commands:
@@ -40,7 +49,9 @@ def run(state: State | None, commands: Sequence[Command], now: int, policy: Poli
             replies.append(error)
         else:
             records += more
-            replies.append(_shown(state, command, reply))
+            replies.append(_shown(state, command, reply, now))
+        if time.monotonic() > until:
+            break
     return Done(state, records, replies)
 
 
@@ -54,9 +65,11 @@ def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
     return sorted(range(len(groups)), key=lambda i: len(groups[i]) > 0 and isinstance(groups[i][0], Ask))
 
 
-def _shown(state: State, command: Command, reply: int | None) -> Answer:
-    if isinstance(command, Ask) and reply is not None:
-        return pull_of(state, reply)
+def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply:
+    if isinstance(command, Ask):
+        return next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, (Tell, Amend)):
         return receipt_of(state, command.decision, bool(reply), command.rounded)
+    if isinstance(command, Weigh):
+        return weighed_of(state, reply)
     return reply

@@ -11,10 +11,11 @@ import msgspec
 from outlay.campaign.answers.pulls import Found, Wanted
 from outlay.campaign.answers.replies import Reply, Status, status_of
 from outlay.campaign.clock import Clock
-from outlay.campaign.ledger.commands import Command, Open
+from outlay.campaign.ledger.commands import Command, Open, Sweep
 from outlay.campaign.ledger.events import Asked, Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.ledger.windows import renewal
 from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
@@ -92,6 +93,8 @@ class MemoryLedger:
         """The same for users."""
         self._check_process()
         with self._lock:
+            if not self._closed and renewal(self._state, self._clock.now(at_least=self._state.at)):
+                self._done([Sweep()])  # the window is over, and the next has begun
             return status_of(self._state)
 
     def records(self, after: int = 0) -> Iterator[Record]:

@@ -1,15 +1,18 @@
 """A ledger in a database, as its users see it: commands go to the store's writer, and reading goes past it."""
 
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
 from outlay.campaign.answers.pulls import Found, Wanted
 from outlay.campaign.answers.replies import Reply, Status, status_of
+from outlay.campaign.calendar import MICROS
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.windows import as_of
 from outlay.campaign.stores.db import rows
 from outlay.campaign.stores.db.database import at_one_moment, in_plain_words
 from outlay.campaign.stores.db.finding import page
@@ -67,7 +70,7 @@ class SqlLedger:
 
     def status(self) -> Status:
         """The same for users."""
-        return status_of(self.state())
+        return status_of(as_of(self.state(), int(time.time() * MICROS)))
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`, in order."""

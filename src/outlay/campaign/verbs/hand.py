@@ -182,8 +182,12 @@ class Settling:
 
     def _number(self, owner: str, pull: AnyPull) -> int:
         """The decision's number; decisions of other campaigns have the same numbers, so their pulls are refused."""
-        if isinstance(pull, OpenPull) and (theirs := pull._campaign._state.name) != (ours := self._state.name):
-            raise BadParameter(owner, "pull", f"one of campaign {ours!r}", f"one of campaign {theirs!r}")
+        if isinstance(pull, OpenPull) and pull._campaign is not self:
+            theirs, ours = pull._campaign._state, self._state
+            if theirs.name != ours.name:
+                raise BadParameter(owner, "pull", f"one of campaign {ours.name!r}", f"one of campaign {theirs.name!r}")
+            if (theirs.opened, theirs.since) != (ours.opened, ours.since):
+                raise BadParameter(owner, "pull", "one of this campaign", "one of another campaign of the same name")
         return number_of(owner, pull)
 
     def _tell(self, pull: AnyPull, cost: Amount, reward: float) -> c.Tell:

@@ -44,5 +44,16 @@ class Managing:
         """End the campaign for good: `ask` returns None; pulls under way can still be told."""
         yield c.Close()
 
+    @verb
+    def archive(self) -> Steps[None]:
+        """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
+        yield c.Archive()
+
+    @verb
+    def restore(self) -> Steps[None]:
+        """Bring back a campaign that was archived, as it was."""
+        yield c.Restore()
+
     aadd_arm, adisable_arm, aenable_arm = later(add_arm), later(disable_arm), later(enable_arm)
     apause, aresume, aclose = later(pause), later(resume), later(close)
+    aarchive, arestore = later(archive), later(restore)

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterator
 from outlay.campaign.answers.frames import Rows
 from outlay.campaign.answers.history import Entry, entries
 from outlay.campaign.answers.pulls import IN_THE_LEDGER, PullStatus, Wanted, pull_status
+from outlay.campaign.answers.reasons import MOST, Reasons, Weighed, reasons_of
 from outlay.campaign.answers.replies import Status
+from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import Said, State
 from outlay.campaign.notes import tag_of
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label
 from outlay.campaign.verbs.hooks import Hook, Hooks
-from outlay.campaign.verbs.steps import later, listed
+from outlay.campaign.verbs.steps import Steps, later, listed, verb
 from outlay.checks import whole, word
 from outlay.errors import StoreError
 from outlay.policies.protocol import Policy
@@ -89,7 +91,25 @@ class Reading:
         """
         return self._hooks.add(kind, hook)
 
+    @verb
+    def reasons(self, most: int = MOST) -> Steps[Reasons]:
+        """Which arm an ask would name now, and why: what its policy weighs, for up to `most` arms. Nothing changes.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a", "b"], 100, "Frugal")
+        >>> for _ in range(20):
+        ...     pull = campaign.ask()
+        ...     receipt = campaign.tell(pull, cost=1.0, reward=0.9 if pull.arm == "a" else 0.1)
+        >>> found = campaign.reasons()
+        >>> found.arm, found.words
+        ('a', 'a has the best rate so far, and the evidence against every other arm is enough for now.')
+        """
+        most = whole("reasons", "most", most, at_least=1)
+        weighed: Weighed = yield c.Weigh()
+        return reasons_of(weighed, most)
+
     ahistory, apulls, astatus = later(listed(history)), later(listed(pulls)), later(status)
+    areasons = later(reasons)
 
     @property
     def name(self) -> str:

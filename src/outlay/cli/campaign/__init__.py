@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from outlay.cli.campaign.keeping import backup, export, import_, verify
-from outlay.cli.campaign.managing import arm, budget, close, expect, pause, requests, resume, warm
+from outlay.cli.campaign.managing import archive, arm, budget, close, expect, pause, requests, restore, resume, warm
 from outlay.cli.campaign.reading import history, list_, pulls, status
 from outlay.cli.campaign.settling import amend, charge, extend, void
 from outlay.cli.campaign.shared import example
@@ -65,7 +65,7 @@ def campaign() -> None:
 
 for verb in (new, ask, tell, status, watch, pulls, history, list_, void, charge, extend, amend):
     campaign.add_command(verb)
-for verb in (budget, requests, expect, arm, warm, pause, resume, close):
+for verb in (budget, requests, expect, arm, warm, pause, resume, close, archive, restore):
     campaign.add_command(verb)
 for verb in (verify, export, import_, backup):
     campaign.add_command(verb)

@@ -1,32 +1,14 @@
 """Text that fits a terminal: tables that leave out what matters least, and facts in as many lines as they need."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from outlay.columns import GAP, NAMES, Column
 from outlay.words import cut
-
-GAP = 2  # columns between two of a table
-NAMES = 12  # columns that names are given at least
-
-
-class Column(NamedTuple):
-    """A column of a table; those of a high `rank` go first where there is no room, and those of rank 0 stay."""
-
-    heading: str
-    cells: Sequence[str]
-    rank: int = 0
-    right: bool = False  # whether its cells are to the right
-    name: bool = False  # whether its cells may be cut
-
-    @property
-    def width(self) -> int:
-        """What it takes to show it whole."""
-        return max(map(cell_len, (self.heading, *self.cells)))
 
 
 def fitted(columns: Sequence[Column], width: int, style: Callable[[int], str] = lambda _: "", more: str = "") -> Table:
@@ -38,7 +20,7 @@ def fitted(columns: Sequence[Column], width: int, style: Callable[[int], str] = 
     shown = list(columns)
     while _least(shown) + 1 > width and any(column.rank for column in shown):
         shown.remove(max(shown, key=lambda column: column.rank))
-    room = width - 1 - sum(column.width for column in shown if not column.name) - GAP * (len(shown) - 1)
+    room = width - 1 - sum(_whole(column) for column in shown if not column.name) - GAP * (len(shown) - 1)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold", show_edge=False)
     cut: list[Sequence[str]] = []
     for column in shown:
@@ -80,6 +62,12 @@ def flowed(facts: Sequence[str], width: int) -> Iterator[str]:
         yield line
 
 
+def _whole(column: Column) -> int:
+    """What it takes to show a column with its heading in one line."""
+    return max(cell_len(column.heading), column.width)
+
+
 def _least(columns: Sequence[Column]) -> int:
     """What the columns take at least."""
-    return sum(min(NAMES, each.width) if each.name else each.width for each in columns) + GAP * (len(columns) - 1)
+    wholes = (min(NAMES, _whole(each)) if each.name else _whole(each) for each in columns)
+    return sum(wholes) + GAP * (len(columns) - 1)

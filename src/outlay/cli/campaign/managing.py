@@ -1,4 +1,4 @@
-"""`outlay campaign budget | requests | expect | arm | warm | pause | resume | close`: changes while it runs."""
+"""`outlay campaign budget | requests | expect | arm | warm | pause | resume | close | archive | restore`."""
 
 import csv
 import hashlib
@@ -105,6 +105,20 @@ def resume(store: str, name: str) -> None:
 def close(store: str, name: str) -> None:
     """End the campaign for good; pulls under way can still be told."""
     do(store, name, lambda campaign: campaign.close())
+
+
+@click.command(epilog=example("outlay campaign archive", "outlay campaign list --archived"))
+@on_campaign
+def archive(store: str, name: str) -> None:
+    """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
+    do(store, name, lambda campaign: campaign.archive())
+
+
+@click.command(epilog=example("outlay campaign restore"))
+@on_campaign
+def restore(store: str, name: str) -> None:
+    """Bring back a campaign that was archived, as it was."""
+    do(store, name, lambda campaign: campaign.restore())
 
 
 def _samples(content: bytes, title: str) -> Iterator[tuple[str, Decimal, float]]:

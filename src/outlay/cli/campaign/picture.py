@@ -13,8 +13,9 @@ from outlay.campaign.answers.history import Entry
 from outlay.campaign.answers.pulls import PullStatus
 from outlay.campaign.answers.replies import Status
 from outlay.campaign.answers.watching import Point, View
-from outlay.cli.campaign.fitting import Column, fitted
+from outlay.cli.campaign.fitting import fitted
 from outlay.cli.campaign.standing import arms, bar, facts, title
+from outlay.columns import Column
 
 HEIGHT = 6  # lines of the chart
 HEADS = 3  # lines of a table beside its rows

@@ -78,9 +78,10 @@ def pulls(store: str, name: str, **wanted: Any) -> None:
 
 @click.command("list", epilog=example("outlay campaign list --store sqlite:///spend.db"))
 @in_store
-def list_(store: str) -> None:
+@click.option("--archived", is_flag=True, help="Those that were archived, instead of the others.")
+def list_(store: str, archived: bool) -> None:
     """Print how every campaign of the store stands, one per line."""
     from outlay.campaign import campaigns
 
-    for standing in campaigns(store):
+    for standing in campaigns(store, archived):
         show(standing)

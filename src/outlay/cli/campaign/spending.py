@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from outlay.campaign.settings import DEFAULT, Expiry, Mode
+from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 from outlay.cli.campaign.shared import (
     Numbered,
     amount,
@@ -76,6 +76,13 @@ ENDED, NOT_NOW = 3, 4  # exit codes
 @click.option("--max-in-flight", type=int, help="The most pulls under way at once.")
 @click.option("--first-pulls", type=int, help="The most pulls under way at once of an arm whose cost is not known.")
 @click.option("--propensity-draws", type=int, help="Draws that estimate how likely a random choice was.")
+@click.option(
+    "--window",
+    type=click.Choice(get_args(Window)),
+    help="Budget and requests are for a day, week or month, and begin anew with the next.",
+)
+@click.option("--timezone", help=f"Where days begin, such as Europe/Berlin; {DEFAULT.timezone} if not given.")
+@click.option("--fallback", metavar="ARM", help="The arm to name, outside the budget, once that is spent.")
 @click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")
 def new(
     store: str,
@@ -138,8 +145,8 @@ def ask(
 ) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing"}. At the end it prints null and exits
-    with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
+    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"}. At the end it prints
+    null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     from outlay.errors import NotNow
 
@@ -237,7 +244,7 @@ def _mean(text: str) -> tuple[str, float]:
         raise click.UsageError(f"--cost must be NAME=MEAN, a number; got {text!r}") from None
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def _parameter(text: str) -> tuple[str, object]:
     """KEY=JSON; what is no JSON is taken as a word."""
     key, equals, value = text.partition("=")
     if not equals or not key:

@@ -10,14 +10,23 @@ from rich.text import Text
 from outlay.campaign.answers.outlook import Outlook
 from outlay.campaign.answers.replies import ArmStatus, Status
 from outlay.campaign.answers.watching import Interval
-from outlay.cli.campaign.fitting import Column, fitted, flowed
+from outlay.campaign.calendar import zone_of
+from outlay.cli.campaign.fitting import fitted, flowed
+from outlay.columns import Column
 from outlay.markup import aligned
 from outlay.words import counted, cut
 
 MOST_ARMS = 12
 LONGEST = 40  # letters of an arm's name in a line
 WHISKER = 25  # columns
-STYLE = {"open": "green", "paused": "yellow", "draining": "yellow", "closed": "red"}
+STYLE = {
+    "open": "green",
+    "paused": "yellow",
+    "waiting": "yellow",
+    "fallback": "yellow",
+    "draining": "yellow",
+    "closed": "red",
+}
 
 
 def standing(status: Status, width: int) -> RenderableType:
@@ -28,7 +37,8 @@ def standing(status: Status, width: int) -> RenderableType:
 def title(status: Status) -> Text:
     """The campaign's name and phase."""
     ended = f" ({status.ended})" if status.ended and status.ended != status.phase else ""
-    return Text.assemble((status.name, "bold"), "  ", (f"{status.phase}{ended}", STYLE[status.phase]))
+    archived = ("  archived", "dim") if status.archived else ""
+    return Text.assemble((status.name, "bold"), "  ", (f"{status.phase}{ended}", STYLE[status.phase]), archived)
 
 
 def facts(status: Status, width: int) -> Iterator[Text]:
@@ -46,6 +56,7 @@ def facts(status: Status, width: int) -> Iterator[Text]:
             counted(status.events, "event"),
         ],
         _requests(status),
+        _window(status),
     ]
     if status.outlook is not None:
         groups += [_worth(status.outlook), _expected(status.outlook)]
@@ -121,6 +132,17 @@ def _requests(status: Status) -> list[str]:
         said += [f"requests {status.used:,} of {status.requests:,} used", f"{left:,} left"]
     if status.expected is not None:
         said.append(f"{counted(status.expected, 'more request')} expected" if status.expected else "none expected")
+    return said
+
+
+def _window(status: Status) -> list[str]:
+    """The window that the budget is for, and what is done when it is spent."""
+    said = []
+    if (window := status.window) is not None:
+        end = window.end.astimezone(zone_of("status", window.timezone))
+        said += [f"this {window.kind} ends {end:%Y-%m-%d %H:%M %Z}", f"{window.earlier:,.6g} spent in earlier ones"]
+    if status.fallback is not None:
+        said += [f"fallback {cut(status.fallback, LONGEST)}", f"{status.outside:,.6g} spent on it outside the budget"]
     return said
 
 

@@ -22,8 +22,8 @@ from outlay._version import __version__
 from outlay.engine.backends import threads
 from outlay.engine.compiler.program import program_of
 from outlay.engine.limits import Counts
-from outlay.engine.loop import Floats, Passages
 from outlay.engine.progress import Report
+from outlay.engine.run.loop import Floats, Passages
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 

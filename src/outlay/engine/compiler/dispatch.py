@@ -9,9 +9,9 @@ from numba import types
 from outlay.compiler import dispatch
 from outlay.compiler.dispatch import TypeOf
 from outlay.compiler.untyped import FieldTuple, NumbaType
-from outlay.engine import loop
 from outlay.engine.compiler.vocabulary import PLAY, PLAY_HARD
 from outlay.engine.limits import Limits
+from outlay.engine.run import loop
 
 _GENERATOR = numba.typeof(np.random.default_rng(0))
 

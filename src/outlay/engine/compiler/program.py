@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from outlay.compiler.records import coerced
 from outlay.engine.compiler.world import Laws, compose
-from outlay.engine.hard import play_hard
-from outlay.engine.loop import Arms, play
-from outlay.engine.memories import can_be_packed
-from outlay.engine.streams import can_open
+from outlay.engine.run.hard import play_hard
+from outlay.engine.run.loop import Arms, play
+from outlay.engine.run.memories import can_be_packed
+from outlay.engine.run.streams import can_open
 from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
 from outlay.policies.protocol import Memory, Policy

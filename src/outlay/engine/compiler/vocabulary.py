@@ -14,8 +14,8 @@ from numba.extending import intrinsic, overload
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.compiler.vocabulary import OWN, WITHIN, lean, learn
-from outlay.engine import among, hard, loop
 from outlay.engine.compiler.world import law_at
+from outlay.engine.run import among, hard, loop
 
 OWN.update((law_at, loop.decide, among.decide_among))
 PLAY = lean(loop.play, loop.advance)

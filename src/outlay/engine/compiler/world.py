@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from outlay.arms.law import AnyLaw
 from outlay.compiler.records import Shape, coerced, described, shape
 from outlay.compiler.untyped import FieldTuple
-from outlay.engine.loop import Drawing
+from outlay.engine.run.loop import Drawing
 from outlay.parameters import is_record
 
 

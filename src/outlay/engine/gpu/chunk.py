@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from outlay.engine.gpu.plan import Plan, each, refusal
-from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages
 from outlay.engine.progress import Report
+from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import Grows, MemoryTuple

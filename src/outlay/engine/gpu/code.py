@@ -19,8 +19,9 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.beliefs import Moments, Opened, Pooled
-from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of, reason_of
+from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of
 from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.compiler.reasons import reason_of
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at

@@ -17,7 +17,7 @@ from outlay.engine.gpu.look import FEWEST, FIRST_SPAN, NOBODY, Look, look
 from outlay.engine.gpu.memory import of_run
 from outlay.engine.gpu.random import Philox
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Passages
+from outlay.engine.run.loop import EARNED, EARNED_LOW, PASSED, PULLS, SPENT, SPENT_LOW, Arms, Passages
 from outlay.policies.protocol import Compared, MemoryTuple
 
 PATIENCE = 64  # missed pulls in a warp that are worth a look (measured)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.engine.gpu.memory import known_of, pick_up, put_down
-from outlay.engine.lazy import Phased
-from outlay.engine.loop import Floats
-from outlay.formulas.choose import Counts, log_of, number, precedes
+from outlay.engine.run.lazy import Phased
+from outlay.engine.run.loop import Floats
+from outlay.formulas.choices.choose import Counts, log_of, number, precedes
 from outlay.policies.protocol import Belief, MemoryTuple
 
 Bounds = NDArray[np.float32]  # [arm, then group if there are many]

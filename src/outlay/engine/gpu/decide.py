@@ -3,8 +3,16 @@
 from collections.abc import Callable
 
 from outlay.engine.gpu.random import Philox
-from outlay.engine.loop import Drawing
-from outlay.formulas.choose import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.engine.run.loop import Drawing
+from outlay.formulas.choices.choose import (
+    Counts,
+    Now,
+    best_by_excess,
+    best_by_sample,
+    best_by_score,
+    best_of_opened,
+    log_of,
+)
 from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Opening, Opens, Policy, Sampled, Scored, WayName
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from outlay.beliefs import Lead
 from outlay.beliefs.pooled import COST_MAX, COST_MIN, REWARD_MAX
-from outlay.engine.loop import Floats
+from outlay.engine.run.loop import Floats
 from outlay.policies.protocol import MemoryTuple
 
 LOW, HIGH = 0, 1

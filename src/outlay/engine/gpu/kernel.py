@@ -23,9 +23,9 @@ from outlay.engine.gpu.contest import Contest, line_up, step
 from outlay.engine.gpu.decide import decide
 from outlay.engine.gpu.memory import known_of, of_run, pick_up, put_down, take_in
 from outlay.engine.gpu.random import BLOCK, KEEPS, KEEPS_NORMAL, KEPT, KEY, NORMAL, RUN, Philox
-from outlay.engine.lazy import Phased
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.loop import (
+from outlay.engine.run.lazy import Phased
+from outlay.engine.run.loop import (
     EARNED,
     EARNED_LOW,
     PASSED,

@@ -1,6 +1,6 @@
 """A look at the others on the GPU: who is to be pulled, and how long nobody else can be.
 
-The counterpart of `formulas.certificate`, for policies that compare every arm with the leader. It keeps two boxes
+The counterpart of `choices.certificate`, for policies that compare every arm with the leader. It keeps two boxes
 around the lead. In the wide one all arms are certain to stay behind but some, which are listed; a look compares these
 alone. In the narrow one, made for a guessed number of pulls, none of them can win either: the leader is pulled until
 the lead leaves it. So threads of a warp take few looks, and each look is the same short loop for all of them; with ten
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from outlay.beliefs import Lead, price_of
 from outlay.engine.gpu.contest import Dues
 from outlay.engine.gpu.hand import LOW, Hand, around, as_edge, between, draw, inside
-from outlay.formulas.asking import MARGIN
-from outlay.formulas.choose import AT_ONCE, Counts, leader_of, leads, number, without_price
+from outlay.formulas.choices.asking import MARGIN
+from outlay.formulas.choices.choose import AT_ONCE, Counts, leader_of, leads, number, without_price
 from outlay.policies.protocol import Compared, Leads, Opening, Opens, WayName
 
 Drawing = Any

@@ -5,7 +5,7 @@ registers while it leads; other memories stay where they are, and the functions 
 one of the two when it compiles, by the class of the memory.
 """
 
-from outlay.engine.loop import Floats
+from outlay.engine.run.loop import Floats
 from outlay.policies.protocol import Belief, Memory, MemoryTuple
 
 

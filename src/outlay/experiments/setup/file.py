@@ -102,7 +102,7 @@ def experiment_of(content: Table, source: Path) -> Experiment:
         source=source,
         title=title,
         problem=problem,
-        players=_players(content, problem, rationed),
+        players=_players(content, problem, rationed, source.parent),
         budgets=budgets,
         runs=whole("[experiment]", "runs", table.get("runs", 100), at_least=1),
         seed=whole("[experiment]", "seed", table.get("seed", 0), at_least=0),
@@ -122,7 +122,7 @@ def _problem(content: Table, folder: Path) -> Problem:
     if sum(given) != 1:
         raise BadFile("an experiment has a problem in [experiment], [[arms]] or [log], one of the three")
     if "arms" in content:
-        return Problem.from_toml(tomli_w.dumps({"format": 1, "arms": content["arms"]}))
+        return Problem._resolved(tomli_w.dumps({"format": 1, "arms": content["arms"]}), catalogue.beside(folder))
     if "log" in content:
         table = dict(_table("[log]", content["log"]))
         _known_keys("[log]", table, ("file", *Columns._fields))
@@ -135,11 +135,12 @@ def _problem(content: Table, folder: Path) -> Problem:
     return find(name if name in catalogue.names() else str(folder / name), "[experiment]")
 
 
-def _players(content: Table, problem: Problem, requests: bool) -> tuple[Player, ...]:
+def _players(content: Table, problem: Problem, requests: bool, folder: Path) -> tuple[Player, ...]:
     """The policies of the file, or those that `outlay compare` plays by default."""
     if "policies" not in content:
         return tuple(Player(name, name, {}) for name in usual_policies(problem, requests))
-    players = tuple(player(table, i) for i, table in enumerate(_tables("policies", content["policies"]), start=1))
+    tables = _tables("policies", content["policies"])
+    players = tuple(player(table, i, folder) for i, table in enumerate(tables, start=1))
     _all_different("policy", "label", [one.label for one in players])
     return players
 

@@ -22,7 +22,9 @@ from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, Values, moved
-from outlay.policies.protocol import Policy, as_data, checked_policy, wants_budget, wants_requests
+from outlay.own.code import digests
+from outlay.policies.protocol import Policy, as_data, wants_budget, wants_requests
+from outlay.policies.trial import checked_policy
 
 _LONGEST_NAME = 255  # bytes: what file systems take
 _LARGEST = 1e100  # mean of an arm, as in logs
@@ -45,7 +47,8 @@ class Cell:
     def key(self) -> str:
         """The SHA-256 of the content: problem, policy, budgets, runs, seed, random source, version of outlay.
 
-        Requests and the mode are in it where they are not as they have always been.
+        Requests and the mode are in it where they are not as they have always been, and the code of laws and policies
+        of the user's.
         """
         content = {
             "problem": self.problem.to_toml(),
@@ -60,7 +63,9 @@ class Cell:
             content["requests"] = self.requests
         if self.mode != MODES[0]:
             content["mode"] = self.mode
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        if code := digests(self.policy, *{type(law): law for law in self.problem.arms}.values()):
+            content["code"] = code
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()
 
     @property
     def name(self) -> str:

@@ -1,14 +1,15 @@
 """A policy as an experiment file names it: which one, under which label, with which parameters."""
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from outlay import policies
 from outlay.arms import Problem
 from outlay.checks import line
 from outlay.errors import BadParameter, NotCovered
-from outlay.knowledge import policy_for
+from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for
+from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy
 from outlay.words import one_of
@@ -17,10 +18,7 @@ Table = dict[str, Any]  # of TOML, or of a policy's parameters: what it holds is
 
 KNOWN = "known"
 # What a problem can say about itself, by the names of the parameters that ask for it.
-FACTS = (
-    *("var_cost", "var_reward", "cov", "cost_moment", "reward_moment"),
-    *("cost_bound", "reward_bound", "slope_bound", "min_cost", "costs", "arm"),
-)
+FACTS = (*OWN_FACTS, "cost_moment", "reward_moment", "slope_bound")
 
 
 class Player(NamedTuple):
@@ -36,42 +34,52 @@ class Player(NamedTuple):
     name: str
     label: str
     parameters: Table
+    own: type | None = None  # the class, where the policy is the user's
+
+    @property
+    def kind(self) -> Callable[..., Policy]:
+        """The policy's class."""
+        return policies.BY_NAME[self.name] if self.own is None else self.own
 
     @property
     def takes(self) -> list[str]:
         """The parameters that a file may give; the budget and the requests come from the run."""
-        return [name for name in signature_of(policies.BY_NAME[self.name]) if name not in ("budget", "requests")]
+        return [name for name in signature_of(cast("type", self.kind)) if name not in ("budget", "requests")]
 
     def on(self, problem: Problem) -> Policy:
         """The policy, told what it asks for; NotCovered where `problem` cannot say."""
         given = {name: value for name, value in self.parameters.items() if value != KNOWN}
         asked = self.parameters.keys() - given.keys()
         known = self._known(problem, given)
-        known |= {name: _fact(problem, name) for name in sorted(asked) if known.get(name) is None}
-        made: Policy = policies.BY_NAME[self.name](**{**known, **given})
-        return made
+        known |= {name: fact(problem, name) for name in sorted(asked) if known.get(name) is None}
+        if self.own is not None:
+            return own_policy(problem, self.own, {**known, **given})
+        return self.kind(**{**known, **given})
 
     def _known(self, problem: Problem, given: Table) -> Table:
         """What the policy is told by default; nothing where the file gives every parameter itself."""
+        if self.own is not None:
+            return {}
         try:
             usual = policy_for(problem, self.name)
         except NotCovered:
-            needed = [name for name, p in signature_of(policies.BY_NAME[self.name]).items() if p.default is p.empty]
+            needed = [name for name, p in signature_of(cast("type", self.kind)).items() if p.default is p.empty]
             if given.keys() >= set(needed) and len(given) == len(self.parameters):
                 return {}
             raise
         return {name: value for name, value in usual.arguments().items() if name in FACTS}
 
 
-def player(table: Table, number: int) -> Player:
-    """The policy that a `[[policies]]` table describes, the first of which has number 1."""
+def player(table: Table, number: int, folder: Path) -> Player:
+    """The policy that a `[[policies]]` table describes, the first of which has number 1; yours are in `folder`."""
     where = f"policy {number}"
     values = dict(table)
     name = values.pop("name", None)
-    kind = policies.named(name)
+    own = found(where, "name", name, folder) if is_reference(name) else None
+    kind = own or policies.named(name)
     if kind is None:
-        raise BadParameter(where, "name", one_of(policies.BY_NAME, name), name)
-    made = Player(kind.__name__, line(where, "label", values.pop("label", kind.__name__)), values)
+        raise BadParameter(where, "name", one_of((*policies.BY_NAME, YOURS), name), name)
+    made = Player(kind.__name__, line(where, "label", values.pop("label", kind.__name__)), values, own)
     for key, value in values.items():
         check(made, key, value)
     return made
@@ -87,11 +95,3 @@ def check(one: Player, name: str, value: object) -> None:
         facts = [fact for fact in one.takes if fact in FACTS]
         allowed = "a value: a problem knows " + (", ".join(facts) if facts else "nothing that it asks for")
         raise BadParameter(f"policy {one.label!r}, {one.name},", name, allowed, value)
-
-
-def _fact(problem: Problem, name: str) -> Any:
-    """A fact that no policy is told unless it is asked for."""
-    value: Any = {**problem.second_moments(), **problem.bounds()}[name]
-    if not np.isfinite(value).all():
-        raise NotCovered(f"{name} is infinite for this problem")
-    return value

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-from outlay.arms import AnyLaw, Problem
+from outlay.arms import AnyLaw, LawMoments, Problem
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, NotCovered
 from outlay.experiments.setup.players import Player, check
-from outlay.parameters import Parameters
+from outlay.parameters import Parameters, is_record
 
 ALLOWED = (
     '"K", "arms.FIELD", "arms.NAME.FIELD", "policies.PARAMETER", "policies.LABEL.PARAMETER", "requests" or '
@@ -139,7 +139,9 @@ def _split(path: str, names: Sequence[str]) -> tuple[set[int], str]:
 
 def _arguments(law: object) -> dict[str, Any]:
     """The law's parameters by name; none for what has no parameters, such as a number."""
-    return law.arguments() if isinstance(law, Parameters) else {}
+    if isinstance(law, Parameters):
+        return law.arguments()
+    return law._asdict() if is_record(law) else {}  # type: ignore[attr-defined, no-any-return]
 
 
 def _has(law: object, path: Sequence[str]) -> bool:
@@ -168,7 +170,7 @@ def _with_gap(problem: Problem, chosen: set[int], gap: float) -> list[AnyLaw]:
 
 def _with_mean_reward(law: Any, wanted: float) -> Any:
     """The law with another mean reward: by its parameter of that name, or all rewards shifted alike."""
-    shift = wanted - law.moments().mean_reward
+    shift = wanted - LawMoments(*law.moments()).mean_reward
     given, ways = _arguments(law), (("reward",), ("noise",), ("rewards",), ("reward_low", "reward_high"))
     names = next((names for names in ways if names[0] in given), None)
     if names is None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.formulas.choose import Now
+from outlay.formulas.choices.choose import Now
 from outlay.formulas.rates import best_rate
 from outlay.parameters import Parameters, number
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.checks import Vector
-from outlay.formulas.choose import Now, precedes
+from outlay.formulas.choices.choose import Now, precedes
 from outlay.formulas.unit import UnitBounds, share
 
 ROOM = 8  # samples that can wait at first

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.formulas.choose import Now, precedes
+from outlay.formulas.choices.choose import Now, precedes
 from outlay.formulas.log_time import log_after
 from outlay.parameters import Parameters, derived, number
 from outlay.policies.baselines.fractional_kube import density

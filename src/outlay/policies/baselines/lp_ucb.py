@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from outlay.beliefs import Points
-from outlay.formulas.choose import Now
+from outlay.formulas.choices.choose import Now
 from outlay.parameters import number
 from outlay.policies.baselines.two_budgets import TwoBudgets, drawn_end, left_per_request, unpulled
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from outlay.beliefs import Moments
-from outlay.formulas.choose import Now, precedes
+from outlay.formulas.choices.choose import Now, precedes
 from outlay.formulas.rates import upper_over_lower
 from outlay.formulas.unit import UnitBounds, share
 from outlay.parameters import derived, number

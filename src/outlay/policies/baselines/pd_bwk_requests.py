@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from outlay.beliefs import Points
-from outlay.formulas.choose import Now, precedes
+from outlay.formulas.choices.choose import Now, precedes
 from outlay.formulas.unit import share
 from outlay.parameters import number
 from outlay.policies.baselines.pd_bwk import knapsack_radius

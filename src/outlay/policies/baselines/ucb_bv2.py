@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from outlay.beliefs import Belief, Moments
-from outlay.formulas.choose import Now, precedes
+from outlay.formulas.choices.choose import Now, precedes
 from outlay.formulas.unit import UnitBounds, share
 
 

@@ -4,6 +4,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from outlay.report.figures.shown import ShownFigure
 from outlay.report.figures.style import FAINT, INK, PALETTE
 from outlay.theory.rate_estimation import RateBox
 
@@ -15,7 +16,7 @@ def rate_box_figure(box: RateBox) -> Figure:
     >>> rate_box_figure(rate_box(cost=2.0, reward=1.0, cost_radius=0.4, reward_radius=0.2)).axes[0].get_xlabel()
     'cost'
     """
-    figure = Figure(figsize=(5.6, 4.0), layout="constrained")
+    figure = ShownFigure(figsize=(5.6, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     blue, orange = PALETTE[0], PALETTE[1]

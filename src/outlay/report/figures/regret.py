@@ -20,12 +20,13 @@ from outlay.report.figures.style import (
     set_scale,
     sheet_of,
 )
-from outlay.report.numbers.bounds import bounds_chart
+from outlay.report.numbers.bounds import Constants
+from outlay.report.numbers.bounds_chart import bounds_chart
 from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, Scale, regret_chart
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 
-_DASHES = ((5.0, 3.0), (1.0, 2.0))  # of the lower bounds, sharp and printed
+_DASHES = ((5.0, 3.0), (1.0, 2.0), (8.0, 2.0, 2.0, 2.0))  # of the lower bounds: sharp, printed, worst case
 _FEW = 8  # budgets, up to which each has its mark
 _CEILING = (0, (3.0, 1.5, 1.0, 1.5))
 
@@ -60,9 +61,16 @@ def regret_figure(
     return draw(regret_chart(checked("regret_figure", result), bounds, kind, scale), sheet, budget_scale)
 
 
-def bounds_figure(problem: Problem, budget: float, *, width: Width = "page") -> Figure:
-    """Every bound on the regret of `problem`, from a thousandth of `budget` up to it."""
-    return draw(bounds_chart(problem, budget), sheet_of("bounds_figure", width))
+def bounds_figure(problem: Problem, budget: float, constants: Constants = "both", *, width: Width = "page") -> Figure:
+    """Every bound on the regret of `problem`, from a thousandth of `budget` up to it.
+
+    Args:
+        problem: the arms.
+        budget: the largest one.
+        constants: those of the upper bounds: "proved", "printed" in the paper, or "both".
+        width: "page", or "column" for a column of a two-column paper, 3.3 inches.
+    """
+    return draw(bounds_chart(problem, budget, constants), sheet_of("bounds_figure", width))
 
 
 def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log") -> Figure:
@@ -101,7 +109,7 @@ def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve) -> Line2D:
     )[0]  # fmt: skip
 
 
-def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, float] | None) -> Line2D:
+def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, ...] | None) -> Line2D:
     """A lower bound in ink, dashed; an upper one in the colour of its policy, thin."""
     colour = INK if line.policy is None else look(line.policy)[0]
     style = _CEILING if dashes is None else (0, dashes)

@@ -17,6 +17,7 @@ from matplotlib.typing import ColorType
 
 from outlay.checks import word
 from outlay.numerals import tick
+from outlay.report.figures.shown import ShownFigure
 from outlay.report.numbers.curves import Curve, Scale
 from outlay.words import cut
 
@@ -62,7 +63,7 @@ def sheet_of(owner: str, width: Width) -> Sheet:
 
 def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
     """A figure with empty axes, row by row; `height` is in inches for a width of 7, and scales with the width."""
-    figure = Figure(figsize=(sheet.inches, height * sheet.inches / 7.0), layout="constrained")
+    figure = ShownFigure(figsize=(sheet.inches, height * sheet.inches / 7.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, squeeze=False, **shared)
     return figure, list(axes.flat)

@@ -1,52 +1,55 @@
-"""What the theory says of a problem at a budget: a row of bounds per arm, and the bounds as curves."""
+"""What the theory says of a problem at a budget: a row of bounds per arm."""
 
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from outlay.arms import Problem
-from outlay.checks import real
-from outlay.errors import NotCovered
+from outlay.checks import real, word
+from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
-from outlay.report.numbers.curves import (
-    LABEL_GAP,
-    LOWER_BOUND,
-    PRINTED_BOUND,
-    Chart,
-    Curve,
-    Floats,
-    Line,
-    floor_of,
-    levels,
-    regret_axis,
-    spread,
-)
-from outlay.theory import divergence, model_of, rates, upper_bound
+from outlay.policies import UCBB1, UCBB2C
+from outlay.report.numbers.curves import Floats, floor_of
+from outlay.theory import divergence, model_of, outlasting, rates, upper_bound, worst_case_bound
 from outlay.theory.arm_rates import suboptimal
+from outlay.theory.optimum.lattice import cost_table
 
+Constants = Literal["both", "proved", "printed"]
+CONSTANTS: tuple[Constants, ...] = get_args(Constants)
 _WITH_A_THEOREM = ("UCBB1", "UCBM1", "UCBB2", "UCBB2C")
-_POINTS = 25  # of a curve, log-spaced from a thousandth of the budget
+
+
+class Column(NamedTuple):
+    """An upper bound: of which policy, with which constants, by which theorem."""
+
+    policy: str
+    constants: str  # "proved" or "printed"
+    theorem: str
+    terms: dict[str, float]  # by arm: the leading term, however large
+    setting: str = ""  # what the policy must be told for the proof, if that is not what it usually is
+    exceeded: tuple[str, ...] = ()  # the arms that the policy pulls more often than is printed
+
+    @property
+    def label(self) -> str:
+        """Its heading: what is printed says so."""
+        return f"{self.policy} ≤" if self.constants == "proved" else f"{self.policy} printed"
 
 
 class ArmBounds(NamedTuple):
-    """One arm, or several summed, at a budget B; None where there is no number."""
+    """One arm, or several summed, at a budget B; None where there is no number. No bound exceeds the gap times B."""
 
     arm: str
     rate: float | None
     gap: float | None  # 0 for a best arm
     sigma2: float | None  # σ² = Var(R − r*X)
     divergence: float | None  # D*, to the nearest law of its model that would be as good as the best arm
-    pulls: float | None  # ln B/D*: how often a policy that learns pulls it, as B grows
+    pulls: float | None  # ln B/D*: how often a policy that learns pulls it, as B grows; at most B/μ
     lower: float | None  # μΔ·ln B/D*: what that costs (sharp)
-    upper: dict[str, float]  # by policy: the leading term of its theorem
-
-    @property
-    def printed(self) -> float | None:
-        """The lower bound as the paper prints it: half the sharp one."""
-        return None if self.lower is None else self.lower / 2.0
+    printed: float | None  # half of that, as the paper has it
+    upper: dict[str, float]  # by the label of a column: the leading term
 
 
 class ProblemBounds(NamedTuple):
@@ -54,90 +57,102 @@ class ProblemBounds(NamedTuple):
 
     budget: float
     arms: list[ArmBounds]
-    theorems: dict[str, str]  # by policy: the theorem that covers it
-    uncovered: dict[str, str]  # by policy: why none does
+    columns: list[Column]
+    uncovered: dict[str, str]  # by policy, or policy and constants: why there is no bound
     models: dict[str, list[str]]  # by model: the arms that D* judges in it
     reason: str  # why there is no lower bound, or ""
+    capped: list[str]  # arms of which the lower bound is more than can be lost at this budget
+    worst: float | None  # what every policy loses on some problem of arms like the best one
+    best: str  # that arm
 
     @property
     def total(self) -> ArmBounds:
-        """The bounds on regret: sums over the arms."""
-        return summed("all arms", self.arms, self.theorems)
+        """The bounds on regret: sums over the arms, at most the largest gap times the budget."""
+        return summed("all arms", self.arms, self.columns, max(row.gap or 0.0 for row in self.arms) * self.budget)
 
 
-def problem_bounds(problem: Problem, budget: float) -> ProblemBounds:
-    """Every bound of the paper on `problem` at `budget`, arm by arm.
+def problem_bounds(problem: Problem, budget: float, constants: Constants = "both") -> ProblemBounds:
+    """Every bound on `problem` at `budget`, arm by arm; `constants` are those of the upper bounds.
 
-    The policies are told what they may know of the problem, as by `outlay compare`.
+    The policies are told what they may know of the problem, as by `outlay compare`; what a proof asks for beyond that
+    is in `setting`.
 
     >>> from outlay.arms import catalogue
     >>> total = problem_bounds(catalogue.load("G"), 1e5).total
     >>> round(total.lower, 1), {name: round(value) for name, value in total.upper.items()}
-    (48.1, {'UCBB1': 599, 'UCBM1': 54560})
+    (48.1, {'UCBB1 ≤': 1608, 'UCBB1 printed': 599, 'UCBM1 ≤': 50000, 'UCBM1 printed': 43796})
     """
     budget = real("problem_bounds", "budget", budget, above=0)
-    found, upper, uncovered = rates(problem), {}, {}
-    for policy in _WITH_A_THEOREM:
-        try:
-            upper[policy] = upper_bound(problem, policy_for(problem, policy), budget)
-        except NotCovered as why:
-            uncovered[policy] = str(why).removeprefix(f"{policy} ")
-    rows, distances = [], _distances(problem)
+    word("problem_bounds", "constants", constants, CONSTANTS)
+    found, rows, distances = rates(problem), [], _distances(problem)
+    columns, uncovered = _columns(problem, budget, constants)
     models: dict[str, list[str]] = {}
+    capped = []
     for k, name in enumerate(problem.names):
         rate, gap, sigma2, cost = (float(x[k]) for x in (found.rate, found.gap, found.sigma2, found.mean_cost))
-        distance, pulls = distances.get(k), None
+        distance, pulls, lower, printed = distances.get(k), None, None, None
         if distance is not None:
             models.setdefault(model_of(problem.arms[k]), []).append(name)
             if budget > 1:
-                pulls = math.log(budget) / distance if distance > 0 else math.inf
-        lower = None if pulls is None else cost * gap * pulls
-        terms = {policy: bound.terms[name] for policy, bound in upper.items() if name in bound.terms}
-        rows.append(ArmBounds(name, rate, gap, sigma2, distance, pulls, lower, terms))
-    theorems = {policy: bound.theorem for policy, bound in upper.items()}
+                wanted = math.log(budget) / distance if distance > 0 else math.inf
+                pulls = min(wanted, budget / cost)
+                lower, printed = gap * cost * pulls, min(gap * cost * wanted / 2.0, gap * budget)
+                capped += [name] if wanted > pulls else []
+        terms = {column.label: min(column.terms[name], gap * budget) for column in columns if name in column.terms}
+        rows.append(ArmBounds(name, rate, gap, sigma2, distance, pulls, lower, printed, terms))
     reason = "" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1"
     if len(distances) < len(suboptimal(problem)) or not np.isfinite(_variances(problem)).all():
         reason = floor_of(problem).reason or reason
-    return ProblemBounds(budget, rows, theorems, uncovered, models, reason)
+    worst = None
+    with suppress(NotCovered, BadParameter):  # rates beyond what the theory calculates with
+        worst = worst_case_bound(problem, budget)
+    best = problem.names[problem.best]
+    return ProblemBounds(budget, rows, columns, uncovered, models, reason, capped, worst, best)
 
 
-def summed(name: str, rows: Sequence[ArmBounds], policies: Iterable[str]) -> ArmBounds:
+def _columns(problem: Problem, budget: float, constants: Constants) -> tuple[list[Column], dict[str, str]]:
+    """The upper bounds, and why others are missing."""
+    found: list[Column] = []
+    uncovered: dict[str, str] = {}
+    kinds = ("proved", "printed") if constants == "both" else (constants,)
+    for name in _WITH_A_THEOREM:
+        try:
+            usual = policy_for(problem, name)
+        except NotCovered as why:
+            uncovered[name] = str(why).removeprefix(f"{name} ")
+            continue
+        for kind in kinds:
+            policy, setting = provable(problem, usual) if kind == "proved" else (usual, "")
+            try:
+                bound = upper_bound(problem, policy, budget, kind)
+            except NotCovered as why:
+                uncovered[f"{name} {kind}"] = str(why)
+                continue
+            exceeded = tuple(outlasting(problem, policy)) if kind == "printed" else ()
+            found.append(Column(name, kind, bound.theorem, bound.terms, setting, exceeded))
+    return found, uncovered
+
+
+def provable(problem: Problem, policy: object) -> tuple[object, str]:
+    """The policy with what a proof asks for, and that in words: L = 2 for Gaussian pairs, ω̄ ≥ M_R/c for two costs."""
+    if isinstance(policy, UCBB1) and policy.chosen_factor < 2.0:
+        return policy._replace(variance_factor=2.0), "variance_factor=2"
+    if isinstance(policy, UCBB2C):
+        tables = [cost_table(law) for law in problem.arms]
+        least = min((float(table[0][table[0] > 0].min()) for table in tables if table is not None), default=math.inf)
+        slope = policy.reward_bound / least
+        if slope > policy.slope_bound:
+            return policy._replace(slope_bound=slope), f"slope_bound={slope:.3g}"
+    return policy, ""
+
+
+def summed(name: str, rows: Sequence[ArmBounds], columns: Iterable[Column], most: float = math.inf) -> ArmBounds:
     """Pulls and bounds of several arms, added up: best arms add nothing, and one that is missing leaves no sum."""
     worse = [row for row in rows if row.gap]
-    upper = {policy: sum(row.upper[policy] for row in worse) for policy in policies}
-    return ArmBounds(
-        name, None, None, None, None, _sum(row.pulls for row in worse), _sum(row.lower for row in worse), upper
-    )
-
-
-def bounds_chart(problem: Problem, budget: float) -> Chart:
-    """The bounds over budgets from a thousandth of `budget` up: the theorems' as curves, the lower ones dashed."""
-    budgets = np.geomspace(budget / 1000.0, budget, _POINTS)
-    at_budget = problem_bounds(problem, budget)
-    total, least = at_budget.total, rates(problem).min_mean_cost
-    curves = []
-    for policy, theorem in at_budget.theorems.items():
-        here = budgets[budgets >= min(budget, least)]
-        values = total.upper[policy] * levels(here, least)
-        curves.append(_curve(f"{policy}, {theorem}", here, values))
-    here, lower = budgets[budgets >= min(budget, 2.0)], total.lower
-    lines = []
-    if lower and math.isfinite(lower):
-        sharp = lower / math.log(budget) * np.log(here)
-        lines = [Line(LOWER_BOUND, here, sharp), Line(PRINTED_BOUND, here, sharp / 2.0)]
-    if not any(curve.mean.any() for curve in curves) and not lines:
-        raise NotCovered(f"no bound to draw: {at_budget.reason or 'all of them are 0'}")
-    axis = regret_axis([*curves, *(_curve(*line[:3]) for line in lines)], [])
-    ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
-    missing = [] if curves else ["no theorem bounds it from above"]
-    missing += [] if lines else ["no lower bound"]
-    return Chart(
-        ", ".join(["Bounds on regret", *missing]),
-        curves,
-        lines,
-        axis,
-        spread([axis.height(end) for end in ends], LABEL_GAP),
-    )
+    upper = {c.label: min(sum(row.upper[c.label] for row in worse), most) for c in columns}
+    pulls, lower, printed = (_sum(row[at] for row in worse) for at in (5, 6, 7))
+    capped = [None if value is None else min(value, most) for value in (lower, printed)]
+    return ArmBounds(name, None, None, None, None, pulls, *capped, upper)
 
 
 def _distances(problem: Problem) -> dict[int, float]:
@@ -158,7 +173,3 @@ def _variances(problem: Problem) -> list[Floats]:
 def _sum(values: Iterable[float | None]) -> float | None:
     known = list(values)
     return None if None in known else math.fsum(value for value in known if value is not None)
-
-
-def _curve(label: str, budgets: Floats, values: Floats) -> Curve:
-    return Curve(label, budgets, values, values, values)

@@ -12,7 +12,8 @@ from outlay.checks import real, whole
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
-from outlay.policies.protocol import Policy, checked_policy
+from outlay.policies.protocol import Policy
+from outlay.policies.trial import checked_policy
 from outlay.report.numbers.curves import Floats
 from outlay.words import shortened
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from outlay.columns import Columns, of_rows
 from outlay.numerals import number
 from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
-from outlay.theory.upper.assumptions import HEAVY_TAILED
+from outlay.theory.upper.assumptions import GAUSSIAN, HEAVY_TAILED
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("arm", "rate", "gap", "σ²", "D*", "pulls ≥", "regret ≥", "printed ≥")
 _MOST_BEST, _MOST_ROWS = 2, 12  # arms shown; the others are summed up in a row
-_SOURCES = {HEAVY_TAILED: f"{HEAVY_TAILED}, whose constant it leaves open, with that of Lemma 3"}
+_LEMMA_3 = "Theorem 2, whose constant it leaves open, with that of Lemma 3"
 
 
 def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
@@ -22,10 +22,10 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
     from rich.console import Group
 
     rows = [_cells(row, bounds) for row in (*shown_rows(bounds), bounds.total)]
-    headings = [*_HEADINGS, *(f"{policy} ≤" for policy in bounds.theorems)]
+    headings = [*_HEADINGS, *(column.label for column in bounds.columns)]
     title, cut = f"Bounds on regret at budget {bounds.budget:,.12g}", len(_HEADINGS)
     tables = [plain_table(title, headings, rows)]
-    if bounds.theorems and not tables[0].within(width)[0]:
+    if bounds.columns and not tables[0].within(width)[0]:
         upper = [[row[0], *row[cut:]] for row in rows]
         tables = [
             plain_table(title, headings[:cut], [row[:cut] for row in rows]),
@@ -44,7 +44,7 @@ def shown_rows(bounds: ProblemBounds) -> list[ArmBounds]:
     shown = best + worse[: _MOST_ROWS - len(best)]
     names = {row.arm for row in shown}
     others = [row for row in rows if row.arm not in names]
-    return [*shown, summed(f"{len(others):,} more", others, bounds.theorems)]
+    return [*shown, summed(f"{len(others):,} more", others, bounds.columns)]
 
 
 def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
@@ -52,16 +52,41 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
     found = []
     if any(row.lower is not None for row in bounds.arms):
         found.append(("≥", "for every policy that learns on the whole model, as B grows; printed: as in the paper"))
-        most = max(row.gap or 0.0 for row in bounds.arms) * bounds.budget
-        if (bounds.total.lower or 0.0) > most:
-            found.append(("", f"(this budget is too small for it: about {cell(most)} is the most that can be lost)"))
+        if bounds.capped:
+            arms = _listed(bounds.capped)
+            found.append(
+                ("", f"(this budget is too small for it: shown of {arms} is all that can be lost, gap times B)")
+            )
+    if bounds.worst:
+        some = f"{len(bounds.arms):,} arms like {bounds.best}, one of them a little better"
+        found.append(("any policy ≥", f"{cell(bounds.worst)} at this very budget, on some problem of {some}"))
     found.append(("σ²", "the variance of R − r*X: of the reward less the best rate times the cost"))
     found += [("D*", f"{_listed(arms)}: {model}") for model, arms in bounds.models.items()]
     if bounds.reason:
         found.append(("≥", bounds.reason))
-    if bounds.theorems:
-        found.append(("≤", "the term in ln B with the printed constants and the default α, without the theorem's O(1)"))
-    found += [(f"{policy} ≤", _SOURCES.get(theorem, theorem)) for policy, theorem in bounds.theorems.items()]
+    return found + _upper_notes(bounds)
+
+
+def _upper_notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
+    """Of the upper bounds: which theorem, with which constants, for which settings, and where what is printed fails."""
+    found = []
+    kinds = {column.constants for column in bounds.columns}
+    if "proved" in kinds:
+        found.append(
+            ("≤", "the term in ln B with proved constants and the default α, without O(1); at most gap times B")
+        )
+    if "printed" in kinds:
+        found.append(("printed", "the same with the constants that the paper prints, which are not all right"))
+    for column in bounds.columns:
+        theorem = _LEMMA_3 if (column.theorem, column.constants) == (HEAVY_TAILED, "printed") else column.theorem
+        if column.constants == "proved" and column.setting:
+            found.append((column.label, f"{theorem}, for {column.policy}({column.setting})"))
+        elif column.constants == "printed" or "printed" not in kinds:
+            found.append((column.label, theorem))
+        if (column.theorem, column.constants) == (GAUSSIAN, "printed"):
+            found.append(("", "(not a bound for every problem: on some, regret grows like a power of B)"))
+        if column.exceeded:
+            found.append(("", f"(not a bound: {column.policy} exceeds it for {_listed(column.exceeded)} as B grows)"))
     policies: dict[str, list[str]] = {}
     for policy, reason in bounds.uncovered.items():
         policies.setdefault(reason, []).append(policy)
@@ -87,7 +112,7 @@ def plain_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
 
 def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
     numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
-    upper = (row.upper.get(policy) for policy in bounds.theorems)
+    upper = (row.upper.get(column.label) for column in bounds.columns)
     return [row.arm, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)]
 
 

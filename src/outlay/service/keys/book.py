@@ -55,6 +55,7 @@ class Act(NamedTuple):
     campaign: str | None
     status: int
     request: str
+    seq: int = 0  # its number in the log
 
 
 def now() -> int:
@@ -115,17 +116,23 @@ class KeyBook:
     def note_act(self, act: Act) -> None:
         """Add to the log of what admins did."""
         with self._writing() as connection:
-            connection.execute(sa.insert(audit).values(act._asdict()))
+            connection.execute(sa.insert(audit).values({k: v for k, v in act._asdict().items() if k != "seq"}))
 
-    def acts(self, limit: int = 100) -> list[Act]:
-        """What admins did last, the newest first."""
-        engine = self._connected()
+    def acts(self, limit: int = 100, before: int | None = None, campaigns: Iterable[str] = ()) -> list[Act]:
+        """What admins did last, the newest first: before the act of this number, and on these campaigns, if any."""
+        try:
+            engine = self._connected()
+        except NoCampaign:  # there is no store yet
+            return []
+        wanted = sa.select(*(audit.c[name] for name in Act._fields)).order_by(audit.c.seq.desc()).limit(limit)
+        if before is not None:
+            wanted = wanted.where(audit.c.seq < before)
+        if only := list(campaigns):
+            wanted = wanted.where(audit.c.campaign.in_(only))
         with in_plain_words(engine), at_one_moment(engine) as connection:
             if not sa.inspect(connection).has_table("audit"):
                 return []
-            columns = [audit.c[name] for name in Act._fields]
-            rows = connection.execute(sa.select(*columns).order_by(audit.c.seq.desc()).limit(limit)).all()
-        return [Act(*row) for row in rows]
+            return [Act(*row) for row in connection.execute(wanted).all()]
 
     def close(self) -> None:
         """Let the database go."""

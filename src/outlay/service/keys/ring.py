@@ -71,6 +71,10 @@ class KeyRing:
             except StoreError as error:
                 _log.error("the audit log cannot be written: %s", error)
 
+    async def acts(self, key: Key, limit: int, before: int | None) -> list[Act]:
+        """What admins did last, as far as this key may see the campaigns that it was done to."""
+        return await asyncio.to_thread(self._book.acts, limit, before, key.campaigns)
+
     def close(self) -> None:
         """Let the database go."""
         self._book.close()

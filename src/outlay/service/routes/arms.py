@@ -29,15 +29,17 @@ async def add_arm(call: Call, body: r.NewArm) -> a.Arm:
 @table.route("POST", CAMPAIGN + "/arms/{arm}/disable", "admin")
 async def disable_arm(call: Call) -> a.Arm:
     """Stop pulling an arm; pulls under way can still be told."""
-    await (await call.campaign()).adisable_arm(call.parameters["arm"])
-    return await _arm(call, call.parameters["arm"])
+    arm = await _arm(call, call.parameters["arm"])
+    await (await call.campaign()).adisable_arm(arm.name)
+    return await _arm(call, arm.name)
 
 
 @table.route("POST", CAMPAIGN + "/arms/{arm}/enable", "admin")
 async def enable_arm(call: Call) -> a.Arm:
     """Pull a disabled arm again."""
-    await (await call.campaign()).aenable_arm(call.parameters["arm"])
-    return await _arm(call, call.parameters["arm"])
+    arm = await _arm(call, call.parameters["arm"])
+    await (await call.campaign()).aenable_arm(arm.name)
+    return await _arm(call, arm.name)
 
 
 async def _arm(call: Call, name: str) -> a.Arm:

@@ -14,9 +14,15 @@ table = Table()
 
 
 @table.route("GET", "/v1/campaigns", "read")
-async def list_campaigns(call: Call, query: r.Page) -> a.Campaigns:
-    """The campaigns that the key may see, by name."""
-    seen = [status for status in await call.desk.all() if call.key.sees(status.name) and status.name > query.after]
+async def list_campaigns(call: Call, query: r.CampaignsWanted) -> a.Campaigns:
+    """The campaigns that the key may see, by name: those that were archived, or the others."""
+    return await listed(call, query)
+
+
+async def listed(call: Call, query: r.CampaignsWanted) -> a.Campaigns:
+    """A page of the campaigns that the key may see."""
+    found = await call.desk.all(query.archived)
+    seen = [status for status in found if call.key.sees(status.name) and status.name > query.after]
     page = sorted(seen, key=lambda status: status.name)[: query.limit]
     more = len(seen) > len(page)
     return a.Campaigns([records.campaign(status) for status in page], page[-1].name if more else None)
@@ -30,6 +36,7 @@ async def new_campaign(call: Call, body: r.NewCampaign) -> tuple[a.CampaignAndAr
         terms["policy"] = msgspec.structs.asdict(body.policy)
     if not call.key.sees(body.name):
         raise Refused("forbidden", "the key is limited to other campaigns")
+    call.parameters["campaign"] = body.name  # for the audit log
     campaign, new = await call.desk.new(terms)
     return records.campaign_and_arms(await campaign.astatus()), 201 if new else 200
 
@@ -85,6 +92,20 @@ async def resume(call: Call) -> a.CampaignAndArms:
 async def close(call: Call) -> a.CampaignAndArms:
     """End the campaign for good; pulls under way can still be told."""
     await (await call.campaign()).aclose()
+    return await _standing(call)
+
+
+@table.route("POST", CAMPAIGN + "/archive", "admin")
+async def archive(call: Call) -> a.CampaignAndArms:
+    """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
+    await (await call.campaign()).aarchive()
+    return await _standing(call)
+
+
+@table.route("POST", CAMPAIGN + "/restore", "admin")
+async def restore(call: Call) -> a.CampaignAndArms:
+    """Bring back a campaign that was archived, as it was."""
+    await (await call.campaign()).arestore()
     return await _standing(call)
 
 

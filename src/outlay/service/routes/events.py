@@ -1,8 +1,6 @@
 """The ledger as it is written: its events in lines or as a stream, and files to take away."""
 
 import asyncio
-import csv
-import io
 from collections.abc import AsyncIterator
 from itertools import islice
 from tempfile import TemporaryFile
@@ -10,10 +8,10 @@ from typing import Any, BinaryIO
 
 from starlette.responses import StreamingResponse
 
-from outlay.campaign import Campaign, PullStatus, export_ledger
-from outlay.extras import needed
+from outlay.campaign import Campaign, export_ledger
 from outlay.service.call import Call
 from outlay.service.routes.asking import CAMPAIGN
+from outlay.service.sheets import write_csv, write_parquet
 from outlay.service.stream import Stream
 from outlay.service.table import Table
 from outlay.service.wire import answers as a
@@ -62,9 +60,9 @@ async def export(call: Call, query: r.ExportWanted) -> StreamingResponse:
         if query.format == "ndjson":
             await asyncio.to_thread(export_ledger, store, file, campaign.name)
         elif query.format == "csv":
-            await asyncio.to_thread(_write_csv, campaign, file)
+            await asyncio.to_thread(write_csv, campaign, file)
         else:
-            await asyncio.to_thread(_write_parquet, campaign, file)
+            await asyncio.to_thread(write_parquet, campaign, file)
         file.seek(0)
     except BaseException:
         file.close()
@@ -88,29 +86,3 @@ async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
     with file:
         while piece := await asyncio.to_thread(file.read, PIECE):
             yield piece
-
-
-def _write_csv(campaign: Campaign, file: BinaryIO) -> None:
-    text = io.TextIOWrapper(file, "utf-8", newline="")
-    table = csv.writer(text)
-    fields = [name for name in PullStatus._fields if name not in ("tags", "metadata")]
-    table.writerow(["pull", *fields[1:]])
-    for pull in campaign.pulls():
-        table.writerow([_harmless(getattr(pull, name)) for name in fields])
-    text.flush()
-    text.detach()
-
-
-def _harmless(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
-
-
-def _write_parquet(campaign: Campaign, file: BinaryIO) -> None:
-    with needed("export"):
-        import pandas
-        import pyarrow
-    del pyarrow  # pandas writes with it
-    frame = pandas.DataFrame.from_records(list(campaign.pulls()), columns=list(PullStatus._fields))
-    frame["metadata"] = [a.encode(each).decode() for each in frame["metadata"]]
-    frame.rename(columns={"decision": "pull"}).to_parquet(file)

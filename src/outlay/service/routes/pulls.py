@@ -67,7 +67,7 @@ async def amend(call: Call, body: r.Amend) -> a.Receipt:
 async def list_tags(call: Call, query: r.Page) -> a.Tags:
     """The tags that pulls were asked for with, by name, and how many have each."""
     watched = await call.desk.watched(call.name)
-    await watched.look()
+    await watched.catch_up()
     later = await asyncio.to_thread(lambda: sorted(tag for tag in watched.tags if tag > query.after))
     page = later[: query.limit]
     items = [a.Tag(tag, watched.tags[tag]) for tag in page]

@@ -4,12 +4,14 @@ import msgspec
 from starlette.responses import Response
 
 from outlay._version import __version__
+from outlay.campaign.stores.writing.shared import queue_depth
 from outlay.service.call import Call
+from outlay.service.keys.key import from_micros
 from outlay.service.keys.ring import ANYBODY
 from outlay.service.sessions import cookie, csrf_of
 from outlay.service.table import Table
 from outlay.service.wire import answers as a
-from outlay.service.wire.requests import Body
+from outlay.service.wire.requests import ActsWanted, Body
 
 table = Table()
 
@@ -44,8 +46,18 @@ async def ready(call: Call) -> a.Health:
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(call: Call) -> Response:
     """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
-    seen = [status for status in await call.desk.all() if call.key.sees(status.name)]
-    return Response(call.scope["outlay.app"].metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
+    desk = call.desk
+    seen = [status for status in await desk.all() if call.key.sees(status.name)]
+    text = call.scope["outlay.app"].metrics.text(seen, queue_depth(desk.settings.store), desk.streams)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@table.route("GET", "/v1/audit", "admin")
+async def audit(call: Call, query: ActsWanted) -> a.Acts:
+    """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
+    found = await call.ring.acts(call.key, query.limit + 1, query.after)
+    items = [a.Act(each.seq, from_micros(each.at), *each[1:-1]) for each in found[: query.limit]]
+    return a.Acts(items, items[-1].seq if len(found) > query.limit else None)
 
 
 @table.route("GET", "/v1/openapi.json", None)

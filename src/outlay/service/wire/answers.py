@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from outlay.campaign.settings import Mode
+from outlay.campaign.settings import Mode, Window
 from outlay.service.wire.requests import Standing
 
 
@@ -26,6 +26,7 @@ class Pull(Struct):
     expires: datetime | None
     propensity: float | None
     standing: Standing
+    fallback: bool
 
 
 class Asked(Struct):
@@ -109,6 +110,7 @@ class PullStatus(Struct):
     key: str | None
     tags: list[str]
     metadata: dict[str, Any]
+    fallback: bool
 
 
 class Pulls(Struct):
@@ -169,11 +171,21 @@ class Outlook(Struct):
     reward_high: float | None
 
 
+class CampaignWindow(Struct):
+    """The window that a budget is for; `earlier` is what was spent in those before it."""
+
+    kind: Window
+    timezone: str
+    start: datetime
+    end: datetime
+    earlier: float
+
+
 class Campaign(Struct):
-    """How a campaign stands."""
+    """How a campaign stands; spent, reserved, left and used are those of its window, if it has windows."""
 
     name: str
-    phase: Literal["open", "paused", "draining", "closed"]
+    phase: Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
     ended: Literal["exhausted", "closed"] | None
     budget: float
     spent: float
@@ -191,6 +203,10 @@ class Campaign(Struct):
     used: int
     expected: int | None
     outlook: Outlook | None
+    window: CampaignWindow | None
+    fallback: str | None
+    outside: float
+    archived: bool
 
 
 class CampaignAndArms(Campaign):
@@ -225,6 +241,25 @@ class Tags(Struct):
 
     items: list[Tag]
     next: str | None
+
+
+class Act(Struct):
+    """Something that was done with an admin key, and in which request."""
+
+    seq: int
+    at: datetime
+    key: str
+    act: str
+    campaign: str | None
+    status: int
+    request: str
+
+
+class Acts(Struct):
+    """A page of acts, the newest first."""
+
+    items: list[Act]
+    next: int | None
 
 
 class Event(Struct):

@@ -22,8 +22,9 @@ def pull(given: replies.Pull) -> a.Pull:
     """A pull as its asker sees it."""
     exact = a.Reserved(text(given.reserved))
     return a.Pull(
-        given.decision, given.arm, given.reserved, exact, given.expires, given.propensity, given.standing
-    )  # fmt: skip
+        *(given.decision, given.arm, given.reserved, exact, given.expires, given.propensity),
+        *(given.standing, given.fallback),
+    )
 
 
 def receipt(given: replies.Receipt) -> a.Receipt:
@@ -65,4 +66,5 @@ def _fields(given: replies.Status) -> dict[str, Any]:
     del fields["arms"]
     fields["exact"] = a.CampaignMoney(*map(text, given.exact))
     fields["outlook"] = None if given.outlook is None else a.Outlook(*given.outlook)
+    fields["window"] = None if given.window is None else a.CampaignWindow(*given.window)
     return fields

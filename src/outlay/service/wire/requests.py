@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from outlay.campaign.settings import DEFAULT, Expiry, Mode
+from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 
 Money = Decimal  # from a JSON number or a string
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -51,6 +51,9 @@ class NewCampaign(Body):
     negative_costs: bool = DEFAULT.negative_costs
     propensity_draws: int = DEFAULT.propensity_draws
     first_pulls: int | None = DEFAULT.first_pulls
+    window: Window | None = DEFAULT.window
+    timezone: Name = DEFAULT.timezone
+    fallback: Name | None = DEFAULT.fallback
 
 
 class Ask(Body):
@@ -123,6 +126,19 @@ class Page(Struct):
     """Which part of a list: `after` is the `next` of the page before."""
 
     after: str = ""
+    limit: PageSize = 100
+
+
+class CampaignsWanted(Page):
+    """The same of campaigns: those that were archived, or the others."""
+
+    archived: bool = False
+
+
+class ActsWanted(Struct):
+    """Which acts of admins, the newest first: `after` is the `next` of the page before."""
+
+    after: PullNumber | None = None
     limit: PageSize = 100
 
 

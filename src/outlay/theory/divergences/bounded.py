@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from outlay.arms import Bernoulli, Beta, Constant, Discrete, Empirical, Uniform
+from outlay.arms import AnyLaw, Bernoulli, Beta, Constant, Discrete, Empirical, Uniform
 from outlay.arms.beta_table import beta_quantile
 from outlay.arms.law import Law
 from outlay.checks import Vector
@@ -35,8 +35,16 @@ def on_its_box(law: Tabled | Beta | Uniform, rate: float, worth: float = 0.0) ->
     >>> on_its_box(Uniform(cost_low=0, cost_high=2, reward_low=0, reward_high=1), 1.0)
     0.278730468943...
     """
-    points = _grid(law) if isinstance(law, (Beta, Uniform)) else _table(law)
-    return nearest(law, points, _box(law), rate, worth)
+    return nearest(law, outcomes(law), _box(law), rate, worth)
+
+
+def outcomes(law: AnyLaw) -> Points:
+    """The outcomes of a law with their probabilities, or a fine grid that stands for them; `NotCovered` for others.
+
+    >>> outcomes(Constant(cost=2.0, reward=1.0))
+    Points(costs=array([2.]), rewards=array([1.]), probabilities=array([1.]))
+    """
+    return _grid(law) if isinstance(law, (Beta, Uniform)) else _table(law)
 
 
 def _box(law: Law) -> Edge:
@@ -44,7 +52,7 @@ def _box(law: Law) -> Edge:
     return Edge(np.array([x_low, x_low, x_high, x_high]), np.array([r_low, r_high, r_low, r_high]))
 
 
-def _table(law: Tabled) -> Points:
+def _table(law: AnyLaw) -> Points:
     """The outcomes with their probabilities."""
     match law:
         case Bernoulli(p, q, both=both):

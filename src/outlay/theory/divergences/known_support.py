@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.arms import AnyLaw
-from outlay.checks import Vector
+from outlay.checks import Vector, real, vector
+from outlay.errors import BadParameter
+from outlay.extras import needed
 from outlay.theory.divergences.log_remainder import log_remainder
 
 _TINY = 1e-300
@@ -35,15 +37,39 @@ class Edge(NamedTuple):
     rewards: Vector
 
 
+@needed("theory.kl_inf")
 def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge, worth: float = 0.0) -> float:
-    """The largest E ln(1 − λZ) over λ, for Z = R − rX − ν of mean −shortfall < 0; ∞ where the support has no Z > 0.
+    """KL_inf of a law P given by its outcomes: the least KL(P ‖ Q) over Q on a support with E[R] ≥ rate·E[X] + worth.
 
-    With z the largest Z, w = Z/z and θ = λz ∈ [0, 1], the maximum is where E[w/(1 − θw)] = 0, or else at θ = 1.
+    It is the largest E ln(1 − λZ) over λ, for Z = R − rX − ν of mean −shortfall < 0; ∞ where the support has no Z > 0.
+    `divergence` judges a law of outlay with it; this is for samples and for supports of your own.
+
+    Args:
+        points: P, its costs, rewards and probabilities.
+        shortfall: −E[Z] = rate·E[X] + worth − E[R], above 0: given, since from nearly equal means it would be inexact.
+        rate: r.
+        edge: pairs whose convex hull is that of the support, such as the corners of a box.
+        worth: ν.
 
     >>> coin = Points(np.array([1.0, 1.0]), np.array([0.0, 1.0]), np.array([0.75, 0.25]))
     >>> kl_inf(coin, shortfall=0.25, rate=0.5, edge=Edge(*coin[:2]))  # kl(¼, ½) = ¾ ln 3 − ln 2
     0.130812035941...
     """
+    points = Points(*(vector("kl_inf", name, part) for name, part in zip(Points._fields, points, strict=True)))
+    edge = Edge(*(vector("kl_inf", f"{name} of the edge", part) for name, part in zip(Edge._fields, edge, strict=True)))
+    if len({len(part) for part in points}) > 1 or len({len(part) for part in edge}) > 1:
+        raise BadParameter(
+            "kl_inf", "points and edge", "as many rewards, and probabilities, as costs", len(points.costs)
+        )
+    if points.probabilities.min() < 0 or abs(math.fsum(points.probabilities) - 1.0) > 1e-6:
+        raise BadParameter("kl_inf", "probabilities", "≥ 0, with a sum of 1", points.probabilities)
+    shortfall = real("kl_inf", "shortfall", shortfall, above=0)
+    rate, worth = real("kl_inf", "rate", rate), real("kl_inf", "worth", worth)
+    return largest_dual(points, shortfall, rate, edge, worth)
+
+
+def largest_dual(points: Points, shortfall: float, rate: float, edge: Edge, worth: float) -> float:
+    """`kl_inf`, unchecked. With z the largest Z, w = Z/z and θ = λz, the peak has E[w/(1 − θw)] = 0, or else θ = 1."""
     from scipy.optimize import brentq
 
     largest = float((edge.rewards - rate * edge.costs - worth).max())
@@ -73,7 +99,7 @@ def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float, worth: float) 
     mean_cost, mean_reward, *_ = law.moments()
 
     def dual(at: float) -> float:
-        return kl_inf(points, at * mean_cost + worth - mean_reward, at, edge, worth)
+        return largest_dual(points, at * mean_cost + worth - mean_reward, at, edge, worth)
 
     if worth > 0 or mean_cost <= 0 or edge.costs.min() >= 0:
         return dual(rate)

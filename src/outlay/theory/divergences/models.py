@@ -20,6 +20,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 from outlay.theory.divergences.bernoulli import independent
 from outlay.theory.divergences.bounded import on_its_box, on_its_outcomes
+from outlay.theory.divergences.downton import downton
 from outlay.theory.divergences.families import RATES
 from outlay.theory.divergences.gaussian import known_covariance, unknown_covariance
 from outlay.theory.divergences.linear import as_gaussian, known_cost
@@ -46,6 +47,10 @@ class Model(NamedTuple):
 
 def _uncorrelated(law: arms.Bernoulli | arms.Exponential | arms.Gamma) -> bool:
     return law.correlation == 0
+
+
+def _correlated(law: arms.Exponential) -> bool:
+    return law.correlation > 0
 
 
 def _brought(law: HasDivergence, rate: float, worth: float) -> float:
@@ -76,6 +81,7 @@ _MODELS: dict[type, tuple[Model, ...]] = {
     arms.Constant: (_BOX,),
     arms.Exponential: (
         Model("independent", "Independent exponentials; the means are unknown.", exponentials, _uncorrelated),
+        Model("known correlation", "Exponentials of a known correlation; the means are unknown.", downton, _correlated),
     ),
     arms.Gamma: (
         Model("known shapes", "Independent gammas of known shapes; means unknown.", known_shapes, _uncorrelated),

@@ -63,7 +63,7 @@ def known_log_covariance(law: Lognormal, rate: float, worth: float = 0.0) -> flo
     from scipy.optimize import brentq, minimize_scalar
 
     s, t, c = law.cost_sigma, law.reward_sigma, law.log_correlation
-    rise, share = _rise(law, rate, worth, 0.0), rate * law.cost / (rate * law.cost + worth)
+    rise, share = rise_of(law, rate, worth, 0.0), rate * law.cost / (rate * law.cost + worth)
 
     def offset(p: float) -> float:
         return rise - binary_kl(p, share - p)
@@ -82,7 +82,7 @@ def known_log_covariance(law: Lognormal, rate: float, worth: float = 0.0) -> flo
     return -float(minimize_scalar(lambda p: -distance(p), bounds=(low, high), options={"xatol": width}).fun)
 
 
-def _rise(law: Exponential | Gamma | Lognormal | Pareto, rate: float, worth: float, u: float) -> float:
+def rise_of(law: Exponential | Gamma | Lognormal | Pareto, rate: float, worth: float, u: float) -> float:
     """w(u), exact where it is small and where it is large."""
     shortfall = rate * law.cost + worth - law.reward
     if shortfall > law.reward:
@@ -100,7 +100,7 @@ def _nearest(
     """The least of cost_kl(u) + reward_kl(w(u)) over u ≤ 0, which is convex in u; a reward need not fall."""
     from scipy.optimize import minimize_scalar
 
-    rise, dues = _rise(law, rate, worth, 0.0), rate * law.cost
+    rise, dues = rise_of(law, rate, worth, 0.0), rate * law.cost
     shortfall = dues + worth - law.reward
     most = 1.0 if worth == 0 else math.inf  # the −u/rise at which the reward need not rise at all
     if worth > 0 and shortfall < dues:
@@ -108,7 +108,7 @@ def _nearest(
 
     def both(share: float) -> float:
         u = -share * rise
-        return cost_kl(u) + reward_kl(max(0.0, _rise(law, rate, worth, u)))
+        return cost_kl(u) + reward_kl(max(0.0, rise_of(law, rate, worth, u)))
 
     if rate == 0:
         return both(0.0)

@@ -15,6 +15,8 @@ from outlay.checks import Vector, real
 from outlay.errors import BadParameter
 from outlay.extras import needed
 from outlay.theory.optimum.lattice import Lattice, cost_side, decay, find_lattice, policy_value
+from outlay.theory.optimum.overshoot import overshoot_bound
+from outlay.theory.optimum.renewal import enclosed_pulls, gaussian_sums
 
 MOST_STATES = 1_000_000  # of a lattice that is solved
 MOST_WORK = 1_000_000_000  # multiplications to solve it
@@ -41,8 +43,10 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
         to solve; Gaussian costs, (B + ρ)/μ + o(1) with ρ = E[X²]/(2μ) − Σ_n E[S_n⁻]/n (Spitzer).
     bounds: any other costs, those without a variance among them; the middle of low and high, or low if high is ∞.
 
-    low and high of the latter two are Wald's B/μ ≤ E[N(B)] (Appendix A) and Lorden's
-    E[N(B)] ≤ B/μ + E[(X⁺)²]/μ², or (B + M)/μ if no cost exceeds M; ∞ if neither is finite.
+    low and high of the latter two are Wald's B/μ ≤ E[N(B)] (Appendix A) and (B + G)/μ with the G of
+    `overshoot_bound`; ∞ if that is. Budgets below 64 mean costs, where o(1) may be large, get closer ones from
+    `enclosed_pulls` (uniform, Beta, gamma, lognormal and Pareto costs), Gaussian costs E[N(0)] ≤ E[N(B)]; the
+    expansion is kept between them.
 
     >>> from outlay.arms import Bernoulli, Exponential, Gamma
     >>> expected_pulls(Bernoulli(cost=0.5, reward=0.8), budget=10.0)
@@ -50,7 +54,7 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     >>> expected_pulls(Exponential(cost=2.0, reward=1.0), budget=10.0).value
     6.0
     >>> expected_pulls(Gamma(cost=2.0, reward=1.0, cost_sd=1.0, reward_sd=1.0), budget=10.0)
-    Estimate(value=5.625, low=5.0, high=6.25, method='expansion')
+    Estimate(value=5.625, low=5.62..., high=5.62..., method='expansion')
     """
     limit = real("expected_pulls", "budget", budget, above=0)
     cost = cost_side(check_law("expected_pulls", "law", law))
@@ -69,10 +73,12 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
         return _exact(float(pulls[-1]), error)
     low, high = max(1.0, limit / mean), (limit + overshoot_bound(cost)) / mean
     overshoot = mean / 2 + variance / (2 * mean)  # E[X²]/(2μ)
+    if (ends := enclosed_pulls(cost, limit)) is not None:
+        low, high = max(low, ends[0]), min(high, ends[1])
     if support_of(cost).cost_low >= 0 and math.isfinite(variance):
         at = limit if lattice is None else (lattice.budget + 0.5) * lattice.step
-    elif isinstance(cost, Gaussian) and math.isfinite(refunds := _gaussian_refunds(cost)):
-        at = limit - refunds
+    elif isinstance(cost, Gaussian) and (sums := gaussian_sums(cost, MOST_STATES)) is not None:
+        at, low = limit - sums[0], max(low, sums[1])
     else:
         return Estimate((low + high) / 2 if math.isfinite(high) else low, low, high, "bounds")
     return Estimate(min(max((at + overshoot) / mean, low), high), low, high, "expansion")
@@ -91,20 +97,6 @@ def expected_reward(law: AnyLaw, budget: float) -> Estimate:
         return Estimate(0.0, 0.0, 0.0, pulls.method)
     ends = sorted((pulls.low * reward, pulls.high * reward))
     return Estimate(pulls.value * reward, ends[0], ends[1], pulls.method)
-
-
-def overshoot_bound(law: AnyLaw) -> float:
-    """A bound on E[S_N] − B for every B: Lorden's E[(X⁺)²]/μ ≤ E[X²]/μ, or the largest cost if that is smaller.
-
-    ∞ for unbounded costs without a variance.
-
-    >>> from outlay.arms import Gaussian
-    >>> overshoot_bound(Gaussian(cost=2.0, reward=1.0, cost_sd=1.0, reward_sd=1.0))
-    2.5
-    """
-    cost = cost_side(law)
-    mean, _, variance, *_ = LawMoments(*cost.moments())
-    return min(mean + variance / mean, support_of(cost).cost_high)
 
 
 def solvable(lattice: Lattice, above: int | None = None) -> bool:
@@ -142,17 +134,3 @@ def lattice_pulls(lattice: Lattice, law: int, above: int | None = None) -> tuple
 
 def _exact(value: float, error: float = 0.0) -> Estimate:
     return Estimate(value, value - error, value + error, "exact")
-
-
-def _gaussian_refunds(law: Gaussian) -> float:
-    """Σ_n E[S_n⁻]/n for S_n ~ N(nμ, nσ²), E[S_n⁻] = σ√n·φ(z) − nμ·Φ(−z) with z = μ√n/σ; ∞ if too many terms matter."""
-    from scipy.special import ndtr
-
-    ratio = law.cost_sd / law.cost
-    terms = 100.0 * ratio * ratio  # beyond, z > 10
-    if terms > MOST_STATES:
-        return math.inf
-    n = np.arange(1.0, math.ceil(terms) + 1.0)
-    z = law.cost * np.sqrt(n) / law.cost_sd
-    density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    return float(np.sum(law.cost_sd / np.sqrt(n) * density - law.cost * ndtr(-z)))

@@ -3,7 +3,8 @@
 The paper's theorems are told apart by the type and the parameters of the policy. What all of them need: mean rewards
 ≥ 0 (the estimate max(0, R̄)/max(b, X̄) cannot show a negative rate) and b ≤ μ_k/2; α > 2 the policies check themselves.
 The assumption ω_k ≤ r_k, made "for simplicity" in Section 4.2, is needed by the printed constants, which have
-(r* − ω_k)² where the score has (r_k − ω_k)²; and UCB-B2C needs it, since (r̂ − ω̂)⁺ hides slopes above the rate.
+(r* − ω_k)² where the score has (r_k − ω_k)². The score of UCB-B2C hides slopes above the rate in (r̂ − ω̂)⁺: what is
+proved of it is for costs that leave no room for them.
 """
 
 from typing import assert_never, cast
@@ -18,6 +19,7 @@ from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.arm_rates import rates, suboptimal
+from outlay.theory.optimum.lattice import cost_table
 
 Bounded = UCBB1 | UCBB2 | UCBB2C  # policies that are told bounds on costs and rewards
 Covered = Bounded | UCBM1
@@ -120,9 +122,12 @@ def _ucb_b2(policy: UCBB2, problem: Problem, proved: bool) -> str:
 
 
 def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
-    if proved:
-        raise NotCovered("no proved constants for UCBB2C: its score leaves out the spread of the estimated slope")
     _require_bounds(problem, UNKNOWN_CORRELATION, policy, low=(0.0, 0.0))
+    if proved:
+        _require_known_slopes(problem, policy)
+        _require_common(problem, UNKNOWN_CORRELATION, policy, proved)
+        _require_factor(UNKNOWN_CORRELATION, policy)
+        return UNKNOWN_CORRELATION
     slope = np.abs(rates(problem).slope)
     steep = slope > policy.slope_bound * (1.0 + _ROUNDING)
     need = f"Theorem 5 needs slope_bound ≥ |ω_k|; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
@@ -181,6 +186,18 @@ def _require_common(problem: Problem, theorem: str, policy: Covered, proved: boo
         steep = found.slope > found.rate + _ROUNDING * np.abs(found.rate)
         need = theorem + " needs slopes ω_k ≤ r_k; the slope of {} is {:g} and its rate {:g}"
         _require(problem, steep, need, found.slope, found.rate)
+
+
+def _require_known_slopes(problem: Problem, policy: UCBB2C) -> None:
+    """Costs of 0 and one other value c, and ω̄ ≥ M_R/c: then no sample slope exceeds ω̄, or the sample's own rate."""
+    tables = [cost_table(law) for law in problem.arms]
+    values = [np.ones(2) if table is None else table[0][table[0] > 0] for table in tables]
+    many = np.array([len(value) > 1 for value in values])
+    _require(problem, many, "the proof for UCBB2C needs costs of 0 and one other value; those of {} are others")
+    needed = policy.reward_bound / np.array([value[0] for value in values])
+    low = policy.slope_bound < needed * (1.0 - _ROUNDING)
+    words = f"slope_bound ≥ reward_bound/cost; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
+    _require(problem, low, f"the proof for UCBB2C needs {words}", needed)
 
 
 def _require_factor(theorem: str, policy: Bounded) -> None:

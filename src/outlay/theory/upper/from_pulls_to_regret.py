@@ -11,7 +11,7 @@ from outlay.checks import real, vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory.arm_rates import rates
 from outlay.theory.finite import finite
-from outlay.theory.optimum.optimality import gap_constant
+from outlay.theory.optimum.overshoot import gap_constant
 from outlay.theory.upper.assumptions import require_constants
 
 _ROUNDING = 1e-9  # relative

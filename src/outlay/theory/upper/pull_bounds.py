@@ -1,11 +1,13 @@
 """How often the paper's policies pull an arm that is not best: E[T_k(n)] ≤ C·α·ln n + c (Lemmas 2, 3, 6, Appendix G).
 
-The printed lemmas do not all follow from their proofs, and Lemma 3 is false for nearly constant costs. The constants
+The printed lemmas do not all follow from their proofs, and Lemma 3 is false for every small enough gap. The constants
 called proved follow from the argument in docs/errata.md. With radii √(A·Var·ℓ/s) + c·ℓ/s after s pulls, ℓ = α ln n,
 an arm is judged once they are below τ of its mean cost, and dropped once H of its rate's radius is below its gap:
 
     C = max( A·Var(X)/(τμ)² + 2c_X/(τμ),  A·H²S²/(Δμ)² + 2H·c_Z/(Δμ) )
     τ = (λ−1)/(2λ−1),  H = (1+κ)(1 + f(1+κ)),  κ = (λ−1)/λ,  S = √V + |r − ω|√Var(X),  f the factor of the score
+
+UCB-B2C has S = √(2·Var(R − rX)) and H = (1+κ)(1 + f(1+√2κ)).
 """
 
 import math
@@ -24,6 +26,7 @@ from outlay.theory.upper.assumptions import Covered
 
 _KAPPA = (STRETCH - 1.0) / STRETCH
 _TAU = (STRETCH - 1.0) / (2.0 * STRETCH - 1.0)
+_ROOT = math.sqrt(2.0)
 
 
 class Arm(NamedTuple):
@@ -63,8 +66,8 @@ def pull_bound(problem: Problem, policy: object, arm: int, pulls: int, constants
     """A bound on E[T_k(n)], the mean number of pulls of `arm` among the first n of `policy`.
 
     "printed": Lemma 2 (UCB-B1), Lemma 3 (UCB-M1), the lemma of Appendix F (UCB-B2), the display of Appendix G
-    (UCB-B2C). "proved": the constants that follow from a complete proof (not for UCB-B2C). `NotCovered` if an
-    assumption fails, or if the arm is a best one.
+    (UCB-B2C). "proved": the constants that follow from a complete proof. `NotCovered` if an assumption fails, or if
+    the arm is a best one.
 
     Args:
         problem: the arms.
@@ -95,6 +98,29 @@ def pull_constants(problem: Problem, policy: object, arm: int, constants: str = 
     return _constants("pull_constants", problem, policy, arm, constants)
 
 
+def outlasting(problem: Problem, policy: object) -> list[str]:
+    """The arms that UCB-M1 pulls more often than Lemma 3 allows, for large budgets; none for other policies.
+
+    Even with exact estimates an arm is kept until 2√2·11·S√(ℓ/T)/μ is below its gap, and until its blocks are full: for
+    max(968·S²/(Δμ)², 3.5)·ℓ pulls, where Lemma 3 has 484λ²σ²/(Δμ)²·ℓ + 135(λ/(λ−1))²·Var(X)/μ²·ℓ (docs/errata.md).
+
+    >>> from outlay.arms import catalogue
+    >>> problem = catalogue.load("G")
+    >>> outlasting(problem, UCBM1(**problem.second_moments()))
+    ['arm 1']
+    """
+    known = assumptions.covered(policy)
+    if not isinstance(known, UCBM1):
+        return []
+    found = []
+    for k, a in arms_with_a_gap(problem, known).items():
+        spread = math.sqrt(a.residual_variance) + abs(a.rate - a.slope) * math.sqrt(a.var_cost)
+        kept = max(121.0 * (FACTOR * spread / a.loss) ** 2, 3.5)
+        if kept > _printed(assumptions.HEAVY_TAILED, a, known.alpha).coefficient:
+            found.append(problem.names[k])
+    return found
+
+
 def _constants(owner: str, problem: Problem, policy: object, arm: int, constants: str) -> PullBound:
     theorem = assumptions.covering_theorem(problem, policy, constants, owner)
     known = assumptions.covered(policy)
@@ -110,7 +136,7 @@ def _constants(owner: str, problem: Problem, policy: object, arm: int, constants
 
 def lemma(theorem: str, policy: Covered, arm: Arm, constants: str) -> PullBound:
     """The lemma behind `theorem`, whose assumptions have been checked."""
-    if constants == "proved" and not isinstance(policy, UCBB2C):
+    if constants == "proved":
         return _proved(policy, arm)
     return _printed(theorem, arm, policy.alpha)
 
@@ -158,7 +184,7 @@ def _printed(theorem: str, a: Arm, alpha: float) -> PullBound:
     return PullBound(21.0 * (3.0 * flat + stable) + 42.0 * (distinct + bounded + learned), 64.0 * tail)
 
 
-def _proved(policy: UCBB1 | UCBM1 | UCBB2, a: Arm) -> PullBound:
+def _proved(policy: Covered, a: Arm) -> PullBound:
     """The constants of docs/errata.md: A, c_X and c_Z of the radii, and how many tail events a pull is charged with."""
     weight = abs(a.rate - a.slope)
     spread = math.sqrt(a.residual_variance) + weight * math.sqrt(a.var_cost)
@@ -166,22 +192,32 @@ def _proved(policy: UCBB1 | UCBM1 | UCBB2, a: Arm) -> PullBound:
         case UCBB1():
             linear, residual = 2.0 / 3.0 * a.cost_bound, 2.0 / 3.0 * (a.reward_bound + weight * a.cost_bound)
             constant = 1.0 + 8.0 * _summed(policy.alpha * min(1.0, policy.chosen_factor / 2.0))
-            return PullBound(_pulls(a, policy.chosen_factor, linear, residual, spread, policy.factor), constant)
+            return PullBound(_pulls(a, policy.chosen_factor, linear, residual, spread, _reach(policy.factor)), constant)
         case UCBM1():
-            coefficient = max(_pulls(a, 121.0, 0.0, 0.0, spread, FACTOR), 3.5)  # 3.5ℓ + 1 pulls fill the blocks
+            coefficient = max(_pulls(a, 121.0, 0.0, 0.0, spread, _reach(FACTOR)), 3.5)  # 3.5ℓ + 1 pulls fill the blocks
             return PullBound(coefficient, 2.0 + 2.0 * _summed(policy.alpha))
         case UCBB2():
             spread = math.sqrt(a.var_reward) + a.rate * math.sqrt(a.var_cost)
-            coefficient = _pulls(a, 2.0, 4.0 * a.cost_bound, 4.0 * a.rate_bound, spread, policy.factor)
-            return PullBound(coefficient, 1.0 + 14.0 * _summed(policy.alpha))
+            linear = 4.0 * a.rate_bound
+        case UCBB2C():
+            spread = math.sqrt(2.0 * (a.residual_variance + weight**2 * a.var_cost))
+            linear = (3.0 + _ROOT) * a.rate_bound + 6.0 * (a.residual_bound - a.reward_bound)
+    reach = _reach(policy.factor, _ROOT if isinstance(policy, UCBB2C) else 1.0)
+    coefficient = _pulls(a, 2.0, 4.0 * a.cost_bound, linear, spread, reach)
+    return PullBound(coefficient, 1.0 + 14.0 * _summed(policy.alpha))
 
 
-def _pulls(a: Arm, variance: float, cost_linear: float, linear: float, spread: float, factor: float) -> float:
-    """C of the module's formula, the radii being √(variance·Var·ℓ/s) + linear·ℓ/s."""
-    stable, reach = _TAU * a.mean_cost, (1.0 + _KAPPA) * (1.0 + factor * (1.0 + _KAPPA))
+def _pulls(a: Arm, variance: float, cost_linear: float, linear: float, spread: float, reach: float) -> float:
+    """C of the module's formula, the radii being √(variance·Var·ℓ/s) + linear·ℓ/s and H the reach."""
+    stable = _TAU * a.mean_cost
     judged = variance * a.var_cost / stable**2 + 2.0 * cost_linear / stable
     dropped = variance * (reach * spread / a.loss) ** 2 + 2.0 * reach * linear / a.loss
     return max(judged, dropped)
+
+
+def _reach(factor: float, share: float = 1.0) -> float:
+    """H: how many radii of its rate a judged arm's score is above it, at most."""
+    return (1.0 + _KAPPA) * (1.0 + factor * (1.0 + share * _KAPPA))
 
 
 def _summed(exponent: float) -> float:

@@ -3,12 +3,15 @@
 import math
 from typing import NamedTuple
 
-from outlay.arms import Problem
+from outlay.arms import Problem, support_of
+from outlay.arms.problem import checked_problem
 from outlay.checks import real
 from outlay.errors import NotCovered
+from outlay.policies import KLRate
 from outlay.theory.arm_rates import rates
 from outlay.theory.finite import finite
 from outlay.theory.upper import assumptions
+from outlay.theory.upper.kl_rate_bound import THEOREM, kl_rate_pulls
 from outlay.theory.upper.pull_bounds import Arm, arms_with_a_gap, lemma
 
 
@@ -35,11 +38,16 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
         Theorem 5              Theorem 4 + 42(M_Z·M_X/√Var(X) + M_X⁴Δ_kμ_k/Var(X)²)
 
     Not all of these follow from the paper's proofs; docs/errata.md says which. "proved" takes C_k = Δ_kμ_k × the
-    proved constant of `pull_bounds` instead (not for UCB-B2C; Gaussian pairs then need α·L > 4).
+    proved constant of `pull_bounds` instead. It asks Gaussian pairs for α·L > 4, and UCB-B2C for costs of 0 and one
+    other value.
+
+    For `KLRate` with evidence="exact" and a reward_bound, whatever `constants` says, it is Theorem 2 of
+    docs/kl-rate-regret.md: Σ Δ_kμ_k·E[T_k(N(B))] with all constants, proved, for bounded laws: a table, Beta, Uniform.
 
     Args:
         problem: the arms.
-        policy: UCBB1, UCBM1, UCBB2 or UCBB2C; another raises `NotCovered`, and so does an assumption that fails.
+        policy: UCBB1, UCBM1, UCBB2, UCBB2C or KLRate; another raises `NotCovered`, and so does an assumption that
+            fails.
         budget: B > μ_*/2.
         constants: "printed" or "proved".
 
@@ -51,6 +59,8 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     (227.96, 'Theorem 1 (Gaussian)', ['bad'])
     """
     budget = real("upper_bound", "budget", budget, above=0)
+    if type(policy) is KLRate:
+        return _kl_rate(problem, policy, budget)
     theorem = assumptions.covering_theorem(problem, policy, constants, owner="upper_bound")
     known, least = assumptions.covered(policy), rates(problem).min_mean_cost
     if not budget > least / 2.0:
@@ -62,6 +72,16 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     for k, arm in arms_with_a_gap(problem, known).items():
         terms[problem.names[k]] = level * _coefficient(theorem, known, arm, constants)
     return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
+
+
+def _kl_rate(problem: Problem, policy: KLRate, budget: float) -> Bound:
+    """Pulls become regret: the worst that their bounds allow together, all arms sharing B and one last cost."""
+    pulls = kl_rate_pulls(checked_problem("upper_bound", problem), policy, budget)
+    left, terms = budget + max(support_of(law).cost_high for law in problem.arms), {}
+    for k in sorted(pulls, key=lambda arm: -problem.gaps[arm]):
+        spend = min(float(problem.mean_costs[k]) * pulls[k], left)
+        terms[problem.names[k]], left = float(problem.gaps[k]) * spend, left - spend
+    return Bound(finite("upper_bound", lambda: sum(terms.values())), THEOREM, terms)
 
 
 def _coefficient(theorem: str, policy: assumptions.Covered, arm: Arm, constants: str) -> float:

@@ -11,7 +11,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from outlay.campaign.stores.db import tables
 
-REVISION = "0003"  # of the tables this version reads and writes
+REVISION = "0004"  # of the tables this version reads and writes
 
 # As Alembic makes it, which finds here where to go on.
 _version = sa.Table(

@@ -28,7 +28,13 @@ class Found(NamedTuple):
     id: int
     seq: int
     clock: int | None  # the server's, where there is one
+    head: str | None  # the hash of its last event; None where an older version wrote that
     records: list[Record]
+
+    def continues(self, seq: int, head: str) -> bool:
+        """Whether what is known of it, up to an event with this hash, is what is there."""
+        before = self.head if self.seq == seq else self.records[0].before if self.records else None
+        return self.seq >= seq and before in (None, head)
 
 
 class Written(NamedTuple):
@@ -69,7 +75,7 @@ def lock(talking: Talk, wanted: Sequence[Wanted]) -> list[Found | None]:
         if file and row is not None and one.known is not None and row[1] > one.known:
             later = _later(talking, one)
         lines = [record(talking.connection, *line) for line in (later() if later else ())]
-        found.append(None if row is None else Found(row[0], row[1], row[2], lines))
+        found.append(None if row is None else Found(row[0], row[1], row[2], row[3], lines))
     return found
 
 
@@ -129,11 +135,14 @@ def state_of(connection: Connection, name: str) -> State | None:
     if there is None:
         return None
     row = typed(connection, CampaignRow, there, f"the row of campaign {name!r}")
-    opened, of_arms = opening(connection, name, list(events(connection, row.id, 0, 1))), arms(connection, row.id)
-    state = State(opened, list(of_arms), None)
+    opened, since = opening(connection, name, list(events(connection, row.id, 0, 1)))
+    state = State(opened, list(arms(connection, row.id)), None)
+    state.since = since
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
-    state.head = row.head or NOTHING
+    state.head, state.archived = row.head or NOTHING, row.archived
+    state.window_start, state.window_end, state.used_before = row.window_start, row.window_end, row.used_before
+    state.earlier, state.outside, state.apart = row.earlier, row.outside, row.apart
     return state
 
 
@@ -145,7 +154,7 @@ def arms(connection: Connection, number: int) -> Iterator[Arm]:
         yield typed(connection, Arm, row, "the row of an arm")
 
 
-def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator[Decision]:
+def decisions(connection: Connection, number: int, *conditions: sa.ColumnElement[bool]) -> Iterator[Decision]:
     """Some of the decisions of a campaign, in order."""
     table = tables.decision
     rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
@@ -210,7 +219,7 @@ def _arms_of(state: State, written: Record) -> Iterable[int]:
     return []
 
 
-def _campaign(state: State) -> dict[str, Any]:
+def _campaign(state: State) -> dict[str, object]:
     return {
         "seq": state.seq,
         "at": state.at,
@@ -224,6 +233,13 @@ def _campaign(state: State) -> dict[str, Any]:
         "used": state.used,
         "forecast": state.forecast,
         "head": state.head,
+        "archived": state.archived,
+        "window_start": state.window_start,
+        "window_end": state.window_end,
+        "earlier": state.earlier,
+        "outside": state.outside,
+        "apart": state.apart,
+        "used_before": state.used_before,
     }
 
 
@@ -243,18 +259,18 @@ class _Clock(sa.sql.functions.GenericFunction[int]):
 
 
 @compiles(_Clock)
-def _no_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+def _no_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
     return "NULL"
 
 
 @compiles(_Clock, "postgresql")
-def _its_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+def _its_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
     return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
 _LINE = [tables.event.c[name] for name in ("seq", "at", "body", "before")]
 _LOCK = (
-    sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"))
+    sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"), tables.campaign.c.head)
     .where(tables.campaign.c.name == sa.bindparam("name_"))
     .with_for_update()
 )

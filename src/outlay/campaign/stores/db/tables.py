@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
 )  # fmt: skip
 
 metadata = MetaData()
@@ -43,6 +44,13 @@ campaign = Table(
     Column("used", _Big, nullable=False, server_default="0"),  # requests
     Column("forecast", _Big),  # of requests; NULL where nobody made one
     Column("head", String(64)),  # the hash of the last event; NULL where an older version wrote that
+    Column("archived", Boolean, nullable=False, server_default=false()),
+    Column("window_start", _Big),  # NULL where there are no windows, like the next
+    Column("window_end", _Big),
+    Column("earlier", _Big, nullable=False, server_default="0"),  # spent on pulls of earlier windows
+    Column("outside", _Big, nullable=False, server_default="0"),  # spent on fallbacks
+    Column("apart", _Big, nullable=False, server_default="0"),  # set aside for pulls of these kinds
+    Column("used_before", _Big, nullable=False, server_default="0"),  # requests, in earlier windows
 )
 
 arm = Table(
@@ -89,6 +97,7 @@ decision = Table(
     Column("late", Boolean, nullable=False),
     Column("overrun", Boolean, nullable=False),
     Column("amended", Boolean, nullable=False),
+    Column("fallback", Boolean, nullable=False, server_default=false()),
     sqlite_with_rowid=False,
 )
 Index("one_decision_a_key", decision.c.campaign, decision.c.key, unique=True)

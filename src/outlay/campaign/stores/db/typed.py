@@ -28,6 +28,13 @@ class CampaignRow(msgspec.Struct):
     used: int
     forecast: int | None
     head: str | None
+    archived: bool
+    window_start: int | None
+    window_end: int | None
+    earlier: int
+    outside: int
+    apart: int
+    used_before: int
 
 
 def damaged(connection: Connection, what: str, why: object) -> StoreError:
@@ -57,8 +64,8 @@ def record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) ->
     return Record(seq, at, event, before)
 
 
-def opening(connection: Connection, name: str, first: list[Record]) -> Opened:
-    """The opening of a campaign, if that is its first event."""
+def opening(connection: Connection, name: str, first: list[Record]) -> tuple[Opened, int]:
+    """The opening of a campaign and its time, if that is its first event."""
     if first and isinstance(first[0].event, Opened):
-        return first[0].event
+        return first[0].event, first[0].at
     raise damaged(connection, f"campaign {name!r}", "its first event is missing")

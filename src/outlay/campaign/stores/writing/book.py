@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy.engine import Connection
 
+from outlay.campaign import log
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.commands import Command, Open
@@ -68,13 +69,17 @@ class Book:
             return
         self.id, self._server_time = found.id, found.clock
         self.shared = self.state is not None and self.state.seq < found.seq
+        if self.shared and not found.records:
+            found = found._replace(records=list(rows.events(connection, self.number, self.seq or 0)))
+        if self.state is not None and not found.continues(self.state.seq, self.state.head):
+            log.set_back(self.name, self.state.seq, found.seq)
+            self.forget()
         if self.state is None:
             self._recover(connection)
             self._fold(rows.events(connection, self.number, self.seq or 0))
-        elif self.state.seq < found.seq:
-            records = found.records or list(rows.events(connection, self.number, self.state.seq))
-            self._news += records
-            self._fold(records)
+        elif self.shared:
+            self._news += found.records
+            self._fold(found.records)
         if self.state is None or self.state.seq < found.seq:
             raise StoreError(f"{where(connection.engine)}: events of campaign {self.name!r} are missing")
 
@@ -89,12 +94,12 @@ class Book:
                 why = f"it is damaged, or the policy fails at it ({type(error).__name__}: {error})"
                 raise StoreError(f"{title} cannot be folded: {why}") from error
 
-    def decide(self, connection: Connection, commands: Sequence[Command]) -> Done:
-        """What the commands come to."""
+    def decide(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
+        """What the commands come to, those that can be decided until then."""
         state = self.known()
         for decision in rows.recalled(connection, self.number, state, commands):
             state.hold(decision)
-        done = run(state, commands, self._clock.now(self._server_time, state.at))
+        done = run(state, commands, self._clock.now(self._server_time, state.at), None, until)
         self._news += done.records
         return done
 

@@ -30,6 +30,13 @@ class Job:
         """Whether somebody still waits for the outcome."""
         return not self.given_up and not (self.promise is not None and self.promise.cancelled())
 
+    @property
+    def left(self) -> Sequence[Command]:
+        """What is still to be done of it."""
+        if self.error is not None or not self.wanted:
+            return ()
+        return self.commands[len(self.replies) :] if self.replies else self.commands
+
     def outcome(self) -> list[Reply]:
         """The replies, or the error that kept the commands from being tried."""
         if self.error is not None:

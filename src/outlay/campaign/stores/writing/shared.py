@@ -37,6 +37,7 @@ from outlay.campaign.stores.writing.writer import Writer
 from outlay.errors import OutlayError, StoreError
 
 PATIENCE = 60.0  # seconds to go on trying while a server is away
+HELD = 1.0  # seconds that one transaction decides: others wait for it, and a server ends one that is silent for long
 UNRECEIVED = "nobody received it"  # why such a pull is voided
 
 Key = tuple[int, str, sqlite_file.Identity | None]  # the process, the address, and which file has it
@@ -72,6 +73,13 @@ def held(store: object, new: bool) -> "SharedStore":
         engine.dispose()  # somebody else was faster
 
 
+def queue_depth(store: str) -> int:
+    """How many commands of this process wait to be written to the store of this address."""
+    with _registry:
+        shared = _stores.get(_key(store, new=True))
+    return 0 if shared is None else shared.writer.depth
+
+
 def _key(store: object, new: bool) -> Key:
     url = parsed(store, "Campaign" if new else "Campaign.open")
     if url.get_backend_name() != "sqlite":
@@ -85,33 +93,34 @@ class Share:
 
     def __init__(self, book: Book, jobs: list[Job]) -> None:
         self.book = book
-        self.jobs = [jobs[i] for i in settled_first([job.commands for job in jobs])]
+        in_order = [jobs[i] for i in settled_first([job.commands for job in jobs])]
+        self.jobs = sorted(in_order, key=lambda job: bool(job.replies))  # who was served in part comes last
         self.voids = list(book.unwanted)
         self.done: Done | None = None
-        self.taken: list[Job] = []
+        self.taken: list[tuple[Job, Sequence[Command]]] = []  # with what is decided of each
         self.error: BaseException | None = None
 
-    def decide(self, connection: Connection, found: rows.Found | None, by: str) -> None:
+    def decide(self, connection: Connection, found: rows.Found | None, by: str, seconds: float) -> None:
         """Decide for those who still wait; what is wrong with this campaign is its callers' affair alone."""
         self.error, self.done = None, None
-        self.taken = [job for job in self.jobs if job.wanted]
+        self.taken = [(job, job.left) for job in self.jobs if job.wanted]
         commands: list[Command] = [Void(number, UNRECEIVED) for number in self.voids]
-        for job in self.taken:
-            commands += job.commands
+        for _, part in self.taken:
+            commands += part
         try:
             self.book.find(connection, found, by)
-            self.done = self.book.decide(connection, commands)
+            self.done = self.book.decide(connection, commands, time.monotonic() + seconds)
         except OutlayError as error:
             self.refuse(error)
 
     def answer(self) -> None:
         """Give each job its replies, now that they are kept."""
-        del self.book.unwanted[: len(self.voids)]
-        start = len(self.voids)
-        for job in self.taken:
-            assert self.done is not None  # noqa: S101 (it was decided)
-            job.replies = self.done.replies[start : start + len(job.commands)]
-            start += len(job.commands)
+        assert self.done is not None  # noqa: S101 (it was decided)
+        replies, start = self.done.replies, len(self.voids)
+        del self.book.unwanted[: min(start, len(replies))]
+        for job, part in self.taken:
+            job.replies = [*job.replies, *replies[start : start + len(part)]]
+            start += len(part)
 
     def refuse(self, error: BaseException) -> None:
         """Tell each job why nothing came of it."""
@@ -213,7 +222,7 @@ class SharedStore:
                 self._unanswered = None
                 batch = f"{self._me}-{next(self._batches):x}"
                 for share, there in zip(shares, found, strict=True):
-                    share.decide(connection, there, batch)
+                    share.decide(connection, there, batch, HELD / len(shares))
                 self._write(talking, [share for share in shares if share.error is None], batch)
             self._check_file()
             talking.commit()

@@ -6,12 +6,14 @@ for is not done, or is undone: pulls that nobody received are voided with the ne
 """
 
 import asyncio
+import atexit
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from weakref import WeakSet
 
 from outlay.campaign.answers.replies import Reply
 from outlay.campaign.ledger.commands import Command
@@ -20,11 +22,25 @@ from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.gate import Bell, Gate
 from outlay.campaign.stores.writing.job import Job, settle_all
-from outlay.errors import NotNow, StoreBusy, StoreError
+from outlay.errors import QueueFull, StoreBusy, StoreError
 
 MOST_WAITING = 10_000  # jobs that may wait; more are refused, and may be tried again
 LARGEST = 256  # commands in one transaction, a last job that is larger aside
+AT_THE_END = 2.0  # seconds that the end of the process waits for what is being written
 MOMENT = 5e-5  # seconds: little beside a transaction, and enough for a thread that was woken to ask again
+
+
+_writers: WeakSet["Writer"] = WeakSet()
+
+
+def _finish() -> None:
+    """When the process ends, have the writers finish: with them would go the word that nobody received a pull."""
+    deadline = time.monotonic() + AT_THE_END
+    for writer in list(_writers):
+        writer.rest(deadline)
+
+
+atexit.register(_finish)
 
 
 class Writer:
@@ -43,6 +59,7 @@ class Writer:
         self._idle = False
         self._answered = 0  # callers, at the end of the last batch
         self._dropped: deque[Book] = deque()  # campaigns that nobody holds any more
+        _writers.add(self)
         threading.Thread(target=self._work, name=f"outlay {name}", daemon=True).start()
 
     def call(self, book: Book, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
@@ -80,6 +97,15 @@ class Writer:
         self._dropped.append(book)
         self._bell.open()
 
+    @property
+    def depth(self) -> int:
+        """How many jobs wait."""
+        return len(self._waiting)
+
+    def rest(self, deadline: float) -> None:
+        """Wait until there is nothing to write, or until then."""
+        _wait(lambda: self._idle or os.getpid() != self._process, deadline)
+
     def _await(self, job: Job, timeout: float | None) -> None:
         # Ctrl-C, which only the main thread hears, must not come between a gate that opens and passing that on.
         alone = job.leaving or threading.get_ident() == threading.main_thread().ident
@@ -92,8 +118,11 @@ class Writer:
                 through = job.gate.wait(None if deadline is None else deadline - time.monotonic())
                 if not through and not job.answered:
                     raise StoreBusy(f"the store of campaign {job.book.name!r} did not answer within {timeout:g} s")
-        except BaseException:
+        except BaseException as error:
             self._give_up(job)
+            if not isinstance(error, Exception) and job.gate is not None:
+                # Ctrl-C, which may end the process, and one of multiprocessing ends without `atexit`.
+                _wait(lambda: job.answered and not job.book.unwanted, time.monotonic() + AT_THE_END)
             raise
 
     def _enter(self, job: Job, own: Gate | None = None) -> None:
@@ -103,7 +132,7 @@ class Writer:
             if job.book.closed:
                 raise StoreError("the campaign was disconnected: open it anew")
             if len(self._waiting) >= MOST_WAITING and not job.leaving:
-                raise NotNow(f"{MOST_WAITING} commands wait to be written", 0.1)
+                raise QueueFull(f"{MOST_WAITING} commands wait to be written", 0.1)
             job.book.closed = job.leaving
             job.gate = own or self._gate
             self._waiting.append(job)
@@ -135,17 +164,31 @@ class Writer:
             stay = [job for job in jobs if not job.leaving]
             if stay:
                 self._serve(stay)
-            self._answer(gate, stay)
+            unfinished = [job for job in stay if job.left]
+            books = {job.book for job in unfinished}
+            self._put_back(gate, [*unfinished, *(job for job in jobs if job.leaving and job.book in books)])
+            self._answer(gate, [job for job in stay if job not in unfinished])
             for job in jobs:
-                if job.leaving:
+                if job.leaving and job.book not in books:
                     over |= self._let_go(job.book)
                     self._answer(Gate(), [job])
-            while self._dropped:
+            while self._dropped and not unfinished:
                 over |= self._let_go(self._dropped.popleft())
-            del jobs, stay  # while we wait, they would keep alive what belongs to others
+            del jobs, stay, unfinished, books  # while we wait, they would keep alive what belongs to others
+        self._idle = True
+
+    def _put_back(self, gate: Gate, jobs: list[Job]) -> None:
+        """Let jobs be first again, of which something is left to be done, and those who leave when it is."""
+        if jobs:
+            with self._mutex:
+                self._waiting = [*jobs, *self._waiting]
+                for job in jobs:
+                    job.gate = self._gate if job.gate is gate else job.gate
 
     def _let_go(self, book: Book) -> bool:
-        if book.unwanted:
+        before = 0
+        while book.unwanted and len(book.unwanted) != before:  # as long as some are voided
+            before = len(book.unwanted)
             self._serve([Job(book, ())])
         return self._leave(book)
 
@@ -189,7 +232,7 @@ class Writer:
             for job in jobs:
                 job.answered = True
             for job in jobs:
-                if job.given_up:
+                if job.given_up or job.error is not None:
                     self._take_back(job)
         for loop, theirs in loops.items():
             try:
@@ -204,9 +247,15 @@ class Writer:
         gate.open()
 
 
+def _wait(done: Callable[[], object], deadline: float) -> None:
+    """Wait until it is so, or until then: no gate is opened for that."""
+    while not done() and time.monotonic() < deadline:
+        time.sleep(MOMENT)
+
+
 def _fair(waiting: list[Job]) -> tuple[list[Job], list[Job]]:
     """Those to serve now and those to serve later: where there are too many, campaigns take turns."""
-    if sum(len(job.commands) for job in waiting) <= LARGEST:
+    if sum(len(job.left) for job in waiting) <= LARGEST:
         return waiting, []
     queues: dict[Book, deque[Job]] = {}
     for job in waiting:
@@ -216,7 +265,7 @@ def _fair(waiting: list[Job]) -> tuple[list[Job], list[Job]]:
     while size < LARGEST and queues:
         for book in list(queues):
             now.append(queues[book].popleft())
-            size += len(now[-1].commands)
+            size += len(now[-1].left)
             if not queues[book]:
                 del queues[book]
             if size >= LARGEST:

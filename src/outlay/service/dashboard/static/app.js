@@ -21,12 +21,12 @@ async function enter() {
     } catch (error) {
       if (error.code !== "no_key" && error.code !== "forbidden") throw error;
       const fields = [{ name: "key", label: "Key", type: "password" }];
-      await question("Log in", "This service needs a key with the scope “read”. `outlay keys new` makes one.", fields, "Log in",
-        async (values) => Object.assign(session, await call("POST", "/session", values)));
+      await question("Log in", "This service needs a key that may read. The command “outlay keys new” makes one.", fields, "Log in",
+        async (values) => Object.assign(session, await call("POST", "/session", values)), { must: true });
     }
   }
   const open = session.name === "no keys";
-  who.textContent = open ? "no keys: open to this machine" : session.name;
+  who.textContent = open ? "no keys: this machine only" : session.name;
   out.hidden = open;
 }
 
@@ -37,9 +37,10 @@ async function show() {
   live.textContent = "";
   try {
     await enter();
+    const state = (text) => { if (live.textContent !== text) live.textContent = text; };
     const [, name] = /^#\/c\/(.+)$/.exec(location.hash) ?? [];
-    if (name === undefined) await showList(main, signal);
-    else await showCampaign(main, decodeURIComponent(name), signal, (text) => { if (live.textContent !== text) live.textContent = text; });
+    if (name === undefined) await showList(main, signal, state);
+    else await showCampaign(main, decodeURIComponent(name), signal, state);
   } catch (error) {
     if (!signal.aborted) say(error.message);
   }
@@ -50,6 +51,10 @@ out.addEventListener("click", async () => {
   session.csrf = "";
   location.hash = "#/";
   location.reload();
+});
+document.querySelector(".skip").addEventListener("click", (event) => { // the hash says which page is shown
+  event.preventDefault();
+  main.focus();
 });
 addEventListener("hashchange", () => { main.focus(); show(); });
 addEventListener("unhandledrejection", (event) => say(event.reason?.message ?? "Something went wrong."));

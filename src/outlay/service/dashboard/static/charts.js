@@ -1,65 +1,82 @@
-// Charts, as small drawings: the budget as a bar, the money left over time with its forecast, a rate with its interval.
+// Charts of money, as small drawings: the budget as a bar, and the money left over time with its forecast.
 
-import { clock, draw, short } from "./parts.js";
+import { brief, clock, percent, short } from "./numbers.js";
+import { draw } from "./parts.js";
+
+const LEFT = 46, RIGHT = 14, TOP = 10, BOTTOM = 22;
 
 /** How much of a budget is spent, set aside and free. */
-export function budgetBar(campaign) {
-  const part = (value) => Math.max(0, Math.min(100, (100 * value) / campaign.budget));
-  const spent = part(campaign.spent), held = Math.min(100 - spent, part(campaign.reserved));
-  const label = `${Math.round(spent)} % of ${short(campaign.budget)} spent, ${short(campaign.reserved)} set aside`;
-  return draw("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", height: 10, role: "img", "aria-label": label },
+export function budgetBar({ budget, spent, reserved }, what = "spent") {
+  const part = (value) => Math.max(0, Math.min(100, (100 * value) / (budget || 1)));
+  const used = part(spent), held = Math.min(100 - used, part(reserved));
+  const label = `${percent(used / 100)} of ${short(budget)} ${what}${reserved ? `, ${short(reserved)} set aside` : ""}`;
+  return draw("svg", { viewBox: "0 0 100 4", preserveAspectRatio: "none", class: "bar", role: "img", "aria-label": label },
     draw("rect", { width: 100, height: 4, class: "bar-free" }),
-    draw("rect", { width: spent, height: 4, class: "bar-spent" }),
-    draw("rect", { x: spent, width: held, height: 4, class: "bar-held" }));
+    draw("rect", { width: used, height: 4, class: "bar-spent" }),
+    draw("rect", { x: used, width: held, height: 4, class: "bar-held" }));
 }
 
-/** The money left over time; dashed, where it will be; the band, where the budget will be spent with 95 %. */
-export function burnDown(view, width) {
-  const { burn, forecast, campaign } = view, height = Math.max(180, Math.min(280, width / 3)), left = 56, bottom = 24;
-  const times = burn.map((point) => Date.parse(point.at));
-  const ahead = forecast ? Date.parse(forecast.at) : null;
-  const from = times[0], now = times[times.length - 1];
-  const late = forecast?.late ? Date.parse(forecast.late) : ahead;
-  const to = ahead === null ? Math.max(now, from + 1) : Math.min(Math.max(late, now + 1), now + 3 * (ahead - from));
-  const top = Math.max(...burn.map((point) => point.left), campaign.budget, 1e-12);
-  const x = (time) => left + ((width - left - 8) * (time - from)) / (to - from);
-  const y = (value) => 8 + (height - bottom - 8) * (1 - Math.max(0, value) / top);
-  const path = burn.map((point, i) => `${i ? "L" : "M"}${x(times[i]).toFixed(1)} ${y(point.left).toFixed(1)}`).join("");
-  const said = forecast
-    ? `At this pace it is spent by ${clock(forecast.at)}; with 95 % between ${clock(forecast.early)} and ${forecast.late ? clock(forecast.late) : "never"}.`
-    : "";
-  const marks = [0, 0.5, 1].flatMap((share) => [
-    draw("line", { x1: left, x2: width, y1: y(share * top), y2: y(share * top), class: "axis" }),
-    draw("text", { x: left - 6, y: y(share * top) + 4, "text-anchor": "end" }, short(share * top)),
+/** A frame for a chart over time: scales, and lines and labels of both axes. */
+export function frame(width, height, [from, to], [low, high]) {
+  const x = (time) => LEFT + ((width - LEFT - RIGHT) * (time - from)) / Math.max(1, to - from);
+  const y = (value) => TOP + (height - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
+  const levels = ticks(low, high).flatMap((value) => [
+    draw("line", { x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value), class: "axis" }),
+    draw("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, brief(value)),
   ]);
-  const future = forecast === null ? [] : [
-    draw("path", { class: "band", d: `M${x(now)} ${y(burn.at(-1).left)}L${x(Date.parse(forecast.early))} ${y(0)}L${x(Math.min(late, to))} ${y(0)}Z` }),
-    draw("path", { class: "ahead", d: `M${x(now)} ${y(burn.at(-1).left)}L${x(Math.min(ahead, to))} ${y(0)}` }),
-  ];
-  return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Money left over time: now ${short(campaign.left)} of ${short(campaign.budget)}. ${said}` },
-    ...marks, ...future, draw("path", { class: "curve", d: path }),
-    draw("text", { x: left, y: height - 6 }, clock(from)),
-    draw("text", { x: width - 8, y: height - 6, "text-anchor": "end" }, clock(to)));
+  const most = width < 420 ? 2 : width < 700 ? 3 : 5;
+  const times = Array.from({ length: most }, (_, i) => from + ((to - from) * i) / (most - 1)).map((time, i) =>
+    draw("text", { x: x(time), y: height - 5, "text-anchor": i === 0 ? "start" : i === most - 1 ? "end" : "middle" }, clock(time, to - from)));
+  return { x, y, axes: [...levels, ...times] };
 }
 
-/** A rate and its interval, on a scale that all arms share. */
-export function whisker(each, scale) {
-  const { rate } = each.arm;
-  if (rate === null) return "–";
-  const x = (value) => 2 + 96 * Math.max(0, Math.min(1, (value - scale.low) / (scale.high - scale.low || 1)));
-  const sure = each.low !== null && each.high !== null;
-  const label = sure ? `${short(rate)}, between ${short(each.low)} and ${short(each.high)} with 95 %` : short(rate);
-  return draw("svg", { viewBox: "0 0 100 12", height: 14, class: "small", role: "img", "aria-label": label },
-    draw("line", { x1: 0, x2: 100, y1: 6, y2: 6, class: "axis" }),
-    sure ? draw("line", { x1: x(each.low), x2: x(each.high), y1: 6, y2: 6, class: "whisker" }) : null,
-    draw("circle", { cx: x(rate), cy: 6, r: 3.5, class: "dot" }));
+/** Round numbers from low to high, three to six of them. */
+export function ticks(low, high) {
+  const rough = (high - low) / 4 || 1, size = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((each) => each * size).find((each) => each >= rough);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => (first + i) * step);
 }
 
-/** The scale of the arms' rates: what most of them need. */
-export function scaleOf(arms) {
-  const rates = arms.map((each) => each.arm.rate).filter((rate) => rate !== null);
-  const ends = arms.filter((each) => each.arm.pulls > 5).flatMap((each) => [each.low, each.high]).filter((end) => end !== null);
-  const most = Math.max(...rates, 0) * 2;
-  const all = [...rates, 0, ...ends.filter((end) => Math.abs(end) <= most)];
-  return { low: Math.min(...all), high: Math.max(...all) };
+/** A line through points. */
+export function line(points, x, y) {
+  return points.map(([at, value], i) => `${i ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+}
+
+/** A band between two lines, of [at, low, high]. */
+export function band(points, x, y) {
+  if (!points.length) return "";
+  const upper = points.map(([at, , high]) => [at, high]), lower = points.map(([at, low]) => [at, low]).reverse();
+  return `${line(upper, x, y)}${line(lower, x, y).replace("M", "L")}Z`;
+}
+
+/** The money left over time; ahead of now the middle of the rehearsals, and the band that holds 95 % of them. */
+export function burnDown({ burn, forecast, campaign }, width) {
+  const height = Math.round(Math.max(200, Math.min(330, width / 2.1)));
+  const from = burn[0]?.[0] ?? 0, now = burn.at(-1)?.[0] ?? 1, fan = forecast?.fan ?? [];
+  const to = fan.at(-1)?.[0] ?? Math.max(now, from + 1000);
+  const top = Math.max(campaign.budget, ...burn.map(([, left]) => left)) || 1;
+  const { x, y, axes } = frame(width, height, [from, to], [0, top]);
+  const floor = (value) => Math.max(0, value);
+  const start = burn.at(-1) ? [now, floor(burn.at(-1)[1])] : null;
+  const future = forecast && start ? [
+    draw("path", { class: "band", d: band([[now, start[1], start[1]], ...fan.map(([at, low, , high]) => [at, low, high])], x, y) }),
+    draw("path", { class: "ahead", d: line([start, ...fan.map(([at, , middle]) => [at, middle])], x, y) }),
+    draw("line", { x1: x(now), x2: x(now), y1: TOP, y2: height - BOTTOM, class: "now" }),
+  ] : [];
+  const served = campaign.requests === null ? [] : [draw("path", { class: "requests",
+    d: line(burn.map(([at, , used]) => [at, floor((top * (campaign.requests - used)) / campaign.requests)]), x, y) })];
+  const label = `Money left over time: now ${short(campaign.left)} of ${short(campaign.budget)}. ${ending(forecast)}`;
+  return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+    ...axes, ...future, ...served, draw("path", { class: "curve", d: line(burn.map(([at, left]) => [at, floor(left)]), x, y) }));
+}
+
+/** The forecast in a sentence. */
+export function ending(forecast) {
+  if (!forecast) return "There is a forecast while a campaign is open and has some pulls.";
+  const away = Date.parse(forecast.at) - Date.now(), within = Math.abs(away) > 7200e3 ? 7200e3 : 0;
+  if (forecast.by === "window") return `At the pace of late, the budget lasts until this window is over, at ${clock(forecast.at, within)}.`;
+  const what = forecast.by === "money" ? "the budget is spent" : "all requests are served";
+  const late = forecast.late ? clock(forecast.late, within) : "never";
+  return `At the pace of late, ${what} by ${clock(forecast.at, within)}; 95 % of rehearsals end between ${clock(forecast.early, within)} and ${late}.`;
 }

@@ -1,6 +1,7 @@
-// Elements and numbers. What comes from the service is only ever set as text, so a label stays a label.
+// Elements. What comes from the service is only ever set as text, so a label stays a label.
 
 const SVG = "http://www.w3.org/2000/svg";
+const ACTS = ["onclick", "onsubmit", "onclose", "oninput", "onchange"];
 
 /** An element: its attributes, then its children, text among them. */
 export function make(name, attributes = {}, ...children) {
@@ -14,53 +15,80 @@ export function draw(name, attributes = {}, ...children) {
 
 function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
+    if (key.startsWith("on")) element[key] = value;
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== null));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
-/** A number in few digits. */
-export function short(value) {
-  if (value === null) return "–";
-  const size = Math.abs(value);
-  return new Intl.NumberFormat("en", size >= 1000 || Number.isInteger(value)
-    ? { maximumFractionDigits: size >= 1000 ? 0 : 2 } : { maximumSignificantDigits: 4 }).format(value);
-}
-
-/** How long ago, or ahead. */
-export function span(milliseconds) {
-  const seconds = Math.abs(milliseconds) / 1000;
-  const units = [[86400 * 2, 86400, "d"], [3600 * 2, 3600, "h"], [120, 60, "min"], [0, 1, "s"]];
-  const [, length, word] = units.find(([from]) => seconds >= from);
-  return `${Math.round(seconds / length)} ${word}`;
-}
-
-/** A time of day, with the date where that is another. */
-export function clock(text) {
-  const at = new Date(text);
-  const day = at.toDateString() === new Date().toDateString() ? {} : { month: "short", day: "numeric" };
-  return at.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
-}
-
-/** Draw a part of the page anew; focus and scrolling stay, and text that somebody selects is left alone. */
+/** Make a part of the page look like these children, changing only what differs: focus, scrolling and selection stay. */
 export function redraw(place, ...children) {
-  const chosen = getSelection();
-  if (!chosen.isCollapsed && place.contains(chosen.anchorNode)) return;
-  const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
-  const scrolled = [...place.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
-  place.replaceChildren(...children);
-  place.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] ?? 0; });
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  const focused = document.activeElement;
+  patchChildren(place, make("div", {}, ...children));
+  if (focused !== document.activeElement && place.contains(focused)) focused.focus({ preventScroll: true });
 }
 
-/** A table: heads are [title, class], rows are lists of cells. */
+function patch(old, fresh) {
+  if (old.nodeType === Node.TEXT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const act of ACTS) old[act] = fresh[act];
+  patchChildren(old, fresh);
+}
+
+// Children with a data-key are the same child wherever they stand, so that a button stays that of its arm.
+function patchChildren(old, fresh) {
+  const keyed = new Map([...old.children].filter((child) => child.dataset.key).map((child) => [child.dataset.key, child]));
+  let at = old.firstChild;
+  for (const wanted of [...fresh.childNodes]) {
+    const key = wanted.dataset?.key;
+    const found = key ? keyed.get(key) : at?.dataset?.key ? null : at;
+    if (found && found.nodeName === wanted.nodeName) {
+      patch(found, wanted);
+      if (found === at) at = at.nextSibling;
+      else old.insertBefore(found, at);
+    } else {
+      old.insertBefore(wanted, at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+/** A table: heads are [title, class], rows are [key, cells]. */
 export function table(kind, title, heads, rows) {
   const cells = (row) => row.map((cell, i) => make("td", { class: heads[i][1] || null }, cell ?? "–"));
   return make("div", { class: "scroll", id: `table-${kind}`, tabindex: "0", role: "region", "aria-label": title },
     make("table", { class: kind },
       make("caption", {}, title),
       make("thead", {}, make("tr", {}, ...heads.map(([head, of]) => make("th", { scope: "col", class: of || null }, head)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells(row))))));
+      make("tbody", {}, ...rows.map(([key, row]) => make("tr", { "data-key": `row ${key}` }, ...cells(row))))));
+}
+
+/** A card with a heading. */
+export function card(id, title, ...children) {
+  return make("section", { class: "card", id, "aria-labelledby": `${id}-title` }, make("h2", { id: `${id}-title` }, title), ...children);
+}
+
+/** Facts as a list of names and values; a third part is a note below. */
+export function facts(list) {
+  return make("dl", { class: "numbers" }, ...list.map(([name, value, note]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, value), note ? make("dd", { class: "note" }, note) : null)));
+}
+
+/** A label that is cut where there is no room for it. */
+export function cut(text) {
+  return make("span", { class: "cut", title: text }, text);
+}
+
+/** A button. */
+export function button(id, word, act, kind = "plain", label = null) {
+  return make("button", { type: "button", id, class: kind, "aria-label": label, onclick: act }, word);
 }

@@ -1,0 +1,190 @@
+"""Which arm to pull where only some may be: those whose dearest pull fits into what is left of the budget.
+
+A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` and
+no `choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
+pulled.) Every arm that may be pulled is looked at, since there are few such pulls, near the end of a run. This runs in
+the interpreter and compiled.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from outlay.beliefs import Lead, Opened
+from outlay.beliefs.pooled import lead_of
+from outlay.engine.limits import Counts
+from outlay.engine.run.loop import Drawing, Floats
+from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.policies.protocol import (
+    Belief,
+    Chooser,
+    ChooserAmong,
+    Compared,
+    Leads,
+    Memory,
+    Opening,
+    Policy,
+    Sampled,
+    Scored,
+    WayName,
+    way_of,
+)
+
+
+class Fitting(NamedTuple):
+    """Some arms of a memory, numbered anew; beliefs keep the numbers that the arms have in the problem."""
+
+    memory: Any
+    arms: Counts
+
+    def belief(self, arm: int) -> Belief:
+        """What is known of the arm."""
+        return self.memory.belief(self.arms[arm])
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        lead: Lead = self.memory.lead(self.arms[arm])
+        return lead
+
+
+class FittingOpened(NamedTuple):
+    """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
+
+    memory: Opened
+    arms: Counts
+    known: int  # how many of them are open
+    fresh: int  # the one to open next, or their number
+    costs: float  # the sums of the mean costs and rewards of those that are open
+    rewards: float
+
+    def belief(self, arm: int) -> Belief:
+        """What is known of the arm."""
+        return self.memory.belief(self.arms[arm])
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        memory = self.memory
+        lead = lead_of(
+            memory.stats, memory.extremes, self.arms[arm], float(self.known), self.costs, self.rewards
+        )  # fmt: skip
+        return Lead(
+            lead.rate, lead.spend, lead.price, float(len(self.arms)), lead.reward_max, lead.cost_min, lead.cost_max,
+            lead.spread, lead.size, lead.opened, lead.usual_price, lead.usual_rate, lead.spent,
+        )  # fmt: skip
+
+    def opened(self) -> int:
+        """How many of the arms are open."""
+        return self.known
+
+    def unopened(self) -> int:
+        """The one of them to open next, or their number."""
+        return self.fresh
+
+
+def fitting_opened(memory: Opened, arms: Counts, pulls: Counts) -> FittingOpened:
+    """The view of a memory through some arms, with their pulls; sums as exact as two numbers hold them (Neumaier)."""
+    known, fresh, first = 0, len(arms), len(memory.order)
+    costs, costs_low, rewards, rewards_low = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(arms)):
+        if pulls[i] > 0:
+            belief = memory.belief(arms[i])
+            known += 1
+            costs_low += rounded_off(costs, belief.mean_cost)
+            costs += belief.mean_cost
+            rewards_low += rounded_off(rewards, belief.mean_reward)
+            rewards += belief.mean_reward
+        elif memory.place[arms[i]] < first:
+            fresh, first = i, memory.place[arms[i]]
+    return FittingOpened(memory, arms, known, fresh, costs + costs_low, rewards + rewards_low)
+
+
+def rounded_off(total: float, term: float) -> float:
+    """What total + term lacks of the exact sum."""
+    after = total + term
+    return (total - after) + term if abs(total) >= abs(term) else (term - after) + total
+
+
+def decide_among(
+    policy: Policy, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing
+) -> int:
+    """The arm to pull, of those that may be; `pulls` are theirs, `totals` the costs and rewards of every arm so far."""
+    return way_to_decide_among(type(policy))(policy, memory, arms, pulls, totals, spent, n, rng)
+
+
+def among_by_score(
+    policy: Scored, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `score`."""
+    return int(arms[best_by_score(policy, Fitting(memory, arms), pulls, log_of(n))])
+
+
+def among_by_sample(
+    policy: Sampled, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `sample`."""
+    return int(arms[best_by_sample(policy, Fitting(memory, arms), pulls, log_of(n), rng)])
+
+
+def among_by_excess(
+    policy: Compared, memory: Leads, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `excess`."""
+    return int(arms[best_by_excess(policy, Fitting(memory, arms), pulls)])
+
+
+def among_by_opening(
+    policy: Opening, memory: Opened, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `excess` and `fresh`: the order of all arms is drawn before the first pull."""
+    if n == 0:
+        memory.shuffle(rng)
+    return int(arms[best_of_opened(policy, fitting_opened(memory, arms, pulls), pulls)])
+
+
+def among_by_choose(
+    policy: Chooser, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `choose`."""
+    return fitting_arm(int(policy.choose(memory, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
+
+
+def among_by_choose_among(
+    policy: ChooserAmong, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int,
+    rng: Drawing,
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `choose_among`."""
+    return fitting_arm(int(policy.choose_among(memory, arms, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
+
+
+def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
+    """The arm that was named, if it may be pulled; else of those that may be the one with the largest rate so far."""
+    if arm < 0 or arm >= len(totals):
+        return arm  # the loop says that there is no such arm
+    best, top = 0, -math.inf
+    for place in range(len(arms)):
+        if arms[place] == arm:
+            return arm
+        cost, reward = totals[arms[place], 0], totals[arms[place], 1]
+        rate = reward / cost if cost > 0.0 else math.inf
+        if rate > top or (rate == top and pulls[place] < pulls[best]):
+            best, top = place, rate
+    return int(arms[best])
+
+
+# `decide_among` for each way of `protocol.WAYS`, and for policies with `choose` that have `choose_among`, too; which of
+# the classes of policies each takes, numba checks.
+DECIDE_AMONG: dict[WayName | Literal["choose among"], Callable[..., int]] = {
+    "lazy score": among_by_score,
+    "score": among_by_score,
+    "sample": among_by_sample,
+    "excess": among_by_excess,
+    "opening": among_by_opening,
+    "choose": among_by_choose,
+    "choose among": among_by_choose_among,
+}
+
+
+def way_to_decide_among(policy: type) -> Callable[..., int]:
+    """The function above that serves a class of policies."""
+    way = way_of(policy).name
+    return DECIDE_AMONG["choose among" if way == "choose" and issubclass(policy, ChooserAmong) else way]

@@ -1,0 +1,284 @@
+"""Play until broke: the inner loop, as plain Python that is also compiled.
+
+A run pulls arms until its spending exceeds the largest budget. Spending need not be monotone (costs may be
+negative), so what a budget B sees is its *first* passage N(B) = inf{n : S_n > B}, and the pull that crosses it
+counts (the paper, Section 2). Where requests are limited, too, a pair (B, N) is passed as soon as S_n > B or n = N.
+Since no policy here looks at either, one run yields every pair.
+
+All state lives in arrays, so that the loop can stop after a slice of pulls and be resumed with nothing lost:
+that is how a progress bar moves and Ctrl-C returns at once.
+"""
+
+from collections.abc import Callable
+from types import EllipsisType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.engine.limits import Counts, Limits
+from outlay.engine.run.lazy import Phased, Race, forget_race, lazy_best
+from outlay.engine.run.streams import Words
+from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.choices.choose import Now, best_by_sample, best_by_score, log_of
+from outlay.policies.protocol import (
+    Chooser,
+    Compared,
+    Leads,
+    Memory,
+    Opening,
+    Opens,
+    Policy,
+    Sampled,
+    Scored,
+    WayName,
+    way_of,
+)
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
+Index = int | slice | tuple[slice, ...] | EllipsisType
+
+# Entries of Standing.marks: the run's pulls, the budgets it has passed, an arm it chose that does not exist (0: none),
+# its row, and the pulls of all runs.
+PULLS, PASSED, STRAY, RUN, MADE = range(5)
+# Entries of Standing.totals: two sums, each with Kahan's running correction.
+SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
+
+
+class Arms(Protocol):
+    """The arms of a problem as the loop pulls them."""
+
+    def pull(self, arm: int, rng: Drawing, /) -> tuple[float, float]:
+        """Draw an arm's cost and reward."""
+
+
+class Scratch(NamedTuple):
+    """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
+
+    race: Race  # for policies with a score and a phase
+    known: Certificate  # for policies that compare every arm with the leader
+
+    @staticmethod
+    def start(arms: int) -> "Scratch":
+        """Room for this many arms."""
+        return Scratch(Race.start(arms), Certificate.start(arms))
+
+
+class Room(NamedTuple):
+    """What hard mode needs: which arms fit into what is left of the budget. Nobody else reads it."""
+
+    dearest: Floats  # [arm]: the most that a pull can cost
+    totals: Floats  # [arm, 2]: cost and reward so far
+    arms: Counts  # [place]: those that fit
+    pulls: Counts  # [place]: theirs
+
+    @staticmethod
+    def start(arms: int) -> "Room":
+        """Room for this many arms."""
+        return Room(np.zeros(arms), np.zeros((arms, 2)), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
+
+
+class Starts(NamedTuple):
+    """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
+
+    seeds: Words  # [run, 4]: states of the generator, as `streams.seeded` has them
+    state: Words  # [4]: the generator's state
+    spare: Words  # [1]: what it keeps of a draw
+    blank: Words  # a memory before the first pull
+    memory: Words  # the memory
+
+
+class Standing(NamedTuple):
+    """Where the run stands that is being played; the runs of a batch are played one after another."""
+
+    pulls: Counts  # [arm]
+    totals: Floats  # [4]: spent and earned so far
+    marks: Counts  # [5]
+    scratch: Scratch
+    room: Room
+
+    @staticmethod
+    def start(arms: int) -> "Standing":
+        """Before the first run."""
+        pulls, totals, marks = np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64)
+        return Standing(pulls, totals, marks, Scratch.start(arms), Room.start(arms))
+
+
+class Passages(NamedTuple):
+    """What each run had done when it passed each budget, or pair of a budget and requests."""
+
+    pulls: Counts  # [run, budget, arm]
+    cost: Floats  # [run, budget]
+    reward: Floats  # [run, budget]
+
+    @staticmethod
+    def blank(runs: int, budgets: int, arms: int) -> "Passages":
+        """Room for so many runs, all zeros.
+
+        >>> Passages.blank(runs=5, budgets=2, arms=3).pulls.shape
+        (5, 2, 3)
+        """
+        shape = (runs, budgets)
+        return Passages(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.zeros(shape))
+
+    def part(self, index: Index) -> "Passages":
+        """The same part of each array."""
+        return Passages(self.pulls[index], self.cost[index], self.reward[index])
+
+    def fill(self, played: "Passages") -> None:
+        """Write what was played here."""
+        for mine, theirs in zip(self, played, strict=True):
+            mine[...] = theirs
+
+
+def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng) -> int:
+    """The arm to pull next, by whichever of score, sample, excess and choose the policy has."""
+    return way_to_decide(type(policy))(policy, memory, pulls, spent, n, scratch, rng)
+
+
+def decide_lazily(
+    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `score` and `phase`."""
+    return lazy_best(policy, memory, pulls, n, scratch.race)
+
+
+def decide_by_score(
+    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `score` alone."""
+    return best_by_score(policy, memory, pulls, log_of(n))
+
+
+def decide_by_sample(
+    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `sample`."""
+    return best_by_sample(policy, memory, pulls, log_of(n), rng)
+
+
+def decide_by_excess(
+    policy: Compared, memory: Leads, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `excess`."""
+    return lazy_against(policy, memory, pulls, scratch.known)
+
+
+def decide_by_opening(
+    policy: Opening, memory: Opens, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `excess` and `fresh`: the order of the arms is drawn before the first pull."""
+    if n == 0:
+        memory.shuffle(rng)
+    return lazy_among(policy, memory, pulls, scratch.known)
+
+
+def decide_by_choose(
+    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `choose`."""
+    return policy.choose(memory, Now(n, log_of(n), spent), rng)
+
+
+# `decide` for each way of `protocol.WAYS`; which of the classes of policies each takes, numba checks.
+DECIDE: dict[WayName, Callable[..., int]] = {
+    "lazy score": decide_lazily,
+    "score": decide_by_score,
+    "sample": decide_by_sample,
+    "excess": decide_by_excess,
+    "opening": decide_by_opening,
+    "choose": decide_by_choose,
+}
+
+
+def way_to_decide(policy: type) -> Callable[..., int]:
+    """The function above that serves a class of policies."""
+    return DECIDE[way_of(policy).name]
+
+
+def advance(
+    rng: Rng, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    scratch: Scratch, budgets: Floats, requests: Counts, out_pulls: Counts, out_cost: Floats, out_reward: Floats,
+    stop: int,
+) -> None:  # fmt: skip
+    """Pull one run's arms until every limit is passed, it has made `stop` pulls, or its memory is full."""
+    n, passed = marks[PULLS], marks[PASSED]
+    spent, spent_low = totals[SPENT], totals[SPENT_LOW]
+    earned, earned_low = totals[EARNED], totals[EARNED_LOW]
+    forget(scratch)
+    while passed < len(budgets) and n < stop and not memory.full():
+        arm = decide(policy, memory, pulls, spent, n, scratch, rng)
+        if arm < 0 or arm >= len(pulls):
+            marks[STRAY] = arm  # never 0, which is always an arm
+            break
+        cost, reward = world.pull(arm, rng)
+        memory.observe(arm, cost, reward)
+        pulls[arm] += 1
+        n += 1
+        # Kahan: a billion small costs must still add up to the budget.
+        term = cost - spent_low
+        total = spent + term
+        spent_low = (total - spent) - term
+        spent = total
+        term = reward - earned_low
+        total = earned + term
+        earned_low = (total - earned) - term
+        earned = total
+        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed]):
+            for k in range(len(pulls)):
+                out_pulls[passed, k] = pulls[k]
+            out_cost[passed] = spent
+            out_reward[passed] = earned
+            passed += 1
+    marks[PULLS], marks[PASSED] = n, passed
+    totals[SPENT], totals[SPENT_LOW] = spent, spent_low
+    totals[EARNED], totals[EARNED_LOW] = earned, earned_low
+
+
+def forget(scratch: Scratch) -> None:
+    """Begin anew: another run, or the same one with its memory changed."""
+    forget_race(scratch.race)
+    forget_certificate(scratch.known)
+
+
+def begin(starts: Starts, standing: Standing) -> None:
+    """Make everything as it is before the first pull of the run whose turn it is."""
+    run = standing.marks[RUN]
+    for i in range(4):
+        starts.state[i] = starts.seeds[run, i]
+    starts.spare[0] = 0
+    for i in range(len(starts.blank)):
+        starts.memory[i] = starts.blank[i]
+    for arm in range(len(standing.pulls)):
+        standing.pulls[arm] = 0
+    for i in range(4):
+        standing.totals[i] = 0.0
+    standing.marks[PASSED] = 0
+
+
+def play(
+    rng: Rng, world: Arms, policy: Policy, memory: Memory, starts: Starts, standing: Standing, passages: Passages,
+    limits: Limits, limit: int, cap: int, end: int,
+) -> None:  # fmt: skip
+    """Go on with the runs before the row `end`, one after another: `limit` pulls in all, none past its `cap`-th.
+
+    It returns early where a run cannot go on: its memory is full, it has made `cap` pulls, or chosen no arm there is.
+    """
+    marks = standing.marks
+    while marks[RUN] < end and limit > 0:
+        before, row = marks[PULLS], marks[RUN]
+        if before == 0:
+            begin(starts, standing)
+        advance(
+            rng, world, policy, memory, standing.pulls, standing.totals, marks, standing.scratch, limits.budgets,
+            limits.requests, passages.pulls[row], passages.cost[row], passages.reward[row], min(before + limit, cap),
+        )  # fmt: skip
+        made = marks[PULLS] - before
+        marks[MADE] += made
+        limit -= made
+        if marks[PASSED] < len(limits.budgets):
+            break
+        marks[RUN] += 1
+        marks[PULLS] = 0

@@ -1,0 +1,73 @@
+// What if: the same campaign from its first pull with another policy, budget or number of requests.
+
+import { counted, percent, short } from "./numbers.js";
+import { card, make, redraw } from "./parts.js";
+import { spreadBar } from "./rates.js";
+import { call, pathOf } from "./service.js";
+
+/** A form and, below it, what a rehearsal came to. */
+export async function whatIf(campaign) {
+  const { items } = await call("GET", "/v1/policies");
+  const policy = make("select", { name: "policy" }, make("option", { value: "" }, `as it is: ${campaign.policy}`),
+    ...items.filter((name) => name !== campaign.policy).map((name) => make("option", { value: name }, name)));
+  const budget = make("input", { name: "budget", inputmode: "decimal", autocomplete: "off" });
+  const requests = make("input", { name: "requests", inputmode: "numeric", autocomplete: "off" });
+  budget.value = campaign.exact.budget;
+  requests.value = campaign.requests ?? "";
+  const result = make("div", { role: "status" }), go = make("button", {}, "Rehearse");
+  const form = make("form", { class: "fields", onsubmit: async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    redraw(result, make("p", { class: "quiet" }, "Rehearsing. The first time a policy is played takes some seconds more."));
+    try {
+      const wanted = { policy: policy.value || null, budget: number(budget), requests: number(requests) };
+      redraw(result, ...told(await call("POST", pathOf(campaign.name, "what-if"), wanted)));
+    } catch (error) {
+      redraw(result, make("p", { class: "wrong" }, error.message));
+    }
+    go.disabled = false;
+  } }, make("label", {}, "Policy", policy), make("label", {}, "Budget", budget),
+    campaign.requests === null ? null : make("label", {}, "Requests", requests), go);
+  return card("what-if", "What if", make("p", { class: "quiet" },
+    "The campaign is played anew from its first pull, with outcomes drawn from those observed, arm by arm."), form, result);
+}
+
+function number(field) {
+  if (!field.value.trim()) return null;
+  const value = Number(field.value);
+  if (!Number.isFinite(value)) throw new Error(`“${field.value}” is no number.`);
+  return value;
+}
+
+function told({ own, other, more, worlds, runs, scale, left_out: leftOut, few }) {
+  const ends = [Math.min(own.reward.low, other.reward.low, 0), Math.max(own.reward.high, other.reward.high)];
+  const row = (title, played) => make("tr", {}, make("th", { scope: "row" }, title),
+    make("td", {}, `${played.policy}, budget ${short(played.budget)}${played.requests === null ? "" : `, ${counted(played.requests, "request")}`}`),
+    make("td", { class: "number" }, short(played.reward.middle)),
+    make("td", { class: "small" }, spreadBar(played.reward, ends, `${short(played.reward.middle)}, between ${short(played.reward.low)} and ${short(played.reward.high)}`)),
+    make("td", { class: "number wide" }, `${short(played.reward.low)} to ${short(played.reward.high)}`),
+    make("td", { class: "number wide" }, short(played.pulls.middle)),
+    make("td", { class: "wide" }, played.shares.filter(({ share }) => share >= 0.005).map(({ arm, share }) => `${percent(share)} ${arm}`).join(", ")));
+  const heads = ["", "Played", "Reward", "95 % of rehearsals", "Between", "Pulls", "Share of the pulls"];
+  const kinds = [null, null, "number", "small", "number wide", "number wide", "wide"];
+  return [make("p", {}, verdict(more)),
+    make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rehearsals" }, make("table", {},
+      make("caption", {}, `${counted(worlds * runs, "rehearsal")} of each`),
+      make("thead", {}, make("tr", {}, ...heads.map((head, i) => (head ? make("th", { scope: "col", class: kinds[i] }, head) : make("td", {}))))),
+      make("tbody", {}, row("As it is", own), row("What if", other)))),
+    make("p", { class: "quiet" }, cautions(scale, leftOut, few))];
+}
+
+function verdict({ low, middle, high }) {
+  const sure = low > 0 || high < 0;
+  const word = middle >= 0 ? "more" : "less";
+  return `It would bring ${short(Math.abs(middle))} ${word} reward; 95 % of rehearsals differ by ${short(low)} to ${short(high)}.${sure ? "" : " That is not clearly better or worse."}`;
+}
+
+function cautions(scale, leftOut, few) {
+  const said = ["An arm is known only as well as its outcomes tell."];
+  if (few.length) said.push(`Few outcomes: ${few.slice(0, 5).join(", ")}${few.length > 5 ? ` and ${few.length - 5} more` : ""}.`);
+  if (leftOut) said.push(`${counted(leftOut, "arm was", "arms were")} never pulled and ${leftOut === 1 ? "is" : "are"} left out.`);
+  if (scale < 1) said.push(`Budgets were scaled down to ${percent(scale)} to be played.`);
+  return said.join(" ");
+}

@@ -1,0 +1,124 @@
+"""What the slow twin of a campaign's rules holds, and the sums that it makes of that, anew each time."""
+
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from outlay.campaign.ledger import commands as c
+
+MOST_SPENT = 2**62
+
+
+class Sums:
+    def __init__(self, opening: c.Open, at: int) -> None:
+        self.terms: Any = opening.terms
+        self.budget, self.requests = opening.budget, opening.requests
+        self.arms = [new_arm(terms.name, terms.max_cost) for terms in opening.arms]
+        self.forecast: int | None = None
+        self.decisions: dict[int, dict[str, Any]] = {}
+        self.paused = False
+        self.ended: str | None = None
+        self.warmed: set[str] = set()
+        self.events = 1
+        self.at = at
+        self.excused = 0  # by how much the cap may be crossed: costs that nobody could foresee
+
+    def served(self) -> int:
+        """Of old formats, a pull that was voided and then told is none."""
+        ended = [d for d in self.decisions.values() if d["standing"] in ("told", "expired")]
+        return len([d for d in ended if self.terms.format > 2 or not d.get("voided")])
+
+    def all_served(self) -> bool:
+        return self.requests is not None and self.served() >= self.requests
+
+    def pending(self) -> list[int]:
+        return [number for number, d in self.decisions.items() if d["standing"] == "pending"]
+
+    def reserved(self, arm: int | None = None) -> int:
+        held = (self.decisions[number] for number in self.pending())
+        return sum(int(decision["reserved"]) for decision in held if arm in (None, decision["arm"]))
+
+    def counted(self, arm: int | None = None) -> list[dict[str, Any]]:
+        return [d for d in self.decisions.values() if d["cost"] is not None and arm in (None, d["arm"])]
+
+    def spent(self, arm: int | None = None) -> int:
+        return sum(int(d["cost"]) for d in self.counted(arm))
+
+    def reward(self, arm: int | None = None) -> Fraction:
+        return sum((Fraction(d["reward"]) for d in self.counted(arm)), Fraction(0))
+
+    def reservation(self, arm: dict[str, Any]) -> int:
+        if arm["max_cost"] is not None:
+            return int(arm["max_cost"])
+        if self.known(arm):
+            return ceil(dearest(arm) * (1 + Fraction(1, len(arm["heard"]))))
+        if self.terms.reservation is not None:
+            return int(self.terms.reservation)
+        if self.terms.mode == "hard":
+            return max(1, self.budget - self.spent() - self.reserved())
+        return max(dearest(other) for other in self.arms)
+
+    def known(self, arm: dict[str, Any]) -> bool:
+        """Whether what was told says anything about the arm's cost."""
+        return dearest(arm) > 0 if self.terms.format > 1 else bool(arm["heard"])
+
+    def admissible(self) -> dict[int, int]:
+        """Arm → what is to be set aside, for the arms that can be named now."""
+        left = self.budget - self.spent() - self.reserved()
+        wanted = {i: self.reservation(arm) for i, arm in enumerate(self.arms) if arm["enabled"]}
+        fit = {i: held for i, held in wanted.items() if self.terms.mode != "hard" or held <= left}
+        return {i: held for i, held in fit.items() if self.may_have_another(i)}
+
+    def may_have_another(self, arm: int) -> bool:
+        """Whether an arm of unknown cost has not too many pulls under way; of a known one it may have any number."""
+        most, under_way = self.terms.first_pulls, [n for n in self.pending() if self.decisions[n]["arm"] == arm]
+        known = self.arms[arm]["max_cost"] is not None or self.known(self.arms[arm])
+        if known or self.terms.reservation is not None or most is None:
+            return True
+        uncharged = self.terms.expiry == "release" or max(map(dearest, self.arms)) == 0
+        untold = self.arms[arm]["untold"] if self.terms.format > 2 and uncharged else 0
+        return len(under_way) + int(untold) < int(most)
+
+    def sweep(self, now: int) -> None:
+        now = max(now, self.at)
+        due = sorted((d["expires"], n) for n, d in self.decisions.items() if n in self.pending() and d["expires"])
+        for _, number in [entry for entry in due if entry[0] <= now]:
+            decision = self.decisions[number]
+            decision["standing"] = "expired"
+            self._wrote(now)
+            if self.terms.expiry == "charge":
+                self._count(decision, decision["reserved"], self.terms.default_reward, told=False)
+            self._miss(decision)
+        self._cross(now)
+
+    def _count(self, decision: dict[str, Any], cost: int, reward: float, told: bool = True) -> None:
+        arm = self.arms[decision["arm"]]
+        if decision["cost"] is None:
+            decision["place"] = arm["samples"]
+            arm["samples"] += 1
+        if told:
+            arm["heard"].append(cost)
+        decision["cost"], decision["reward"] = cost, reward
+
+    def _miss(self, decision: dict[str, Any]) -> None:
+        self.arms[decision["arm"]]["untold"] += not decision["cost"]
+
+    def _cross(self, now: int) -> None:
+        if not self.ended and (self.spent() > self.budget or self.all_served()):
+            self.ended = "exhausted"
+            self._wrote(now)
+
+    def _bad_cost(self, cost: int) -> bool:
+        return (cost < 0 and not self.terms.negative_costs) or abs(self.spent()) + abs(cost) > MOST_SPENT
+
+    def _wrote(self, now: int) -> None:
+        self.events += 1
+        self.at = max(now, self.at)
+
+
+def new_arm(name: str, max_cost: int | None) -> dict[str, Any]:
+    return {"name": name, "max_cost": max_cost, "enabled": True, "samples": 0, "heard": [], "untold": 0}
+
+
+def dearest(arm: dict[str, Any]) -> int:
+    return max([0, *map(int, arm["heard"])])

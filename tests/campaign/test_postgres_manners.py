@@ -1,0 +1,46 @@
+"""What a PostgreSQL server is asked: news come once, statements are planned once, connections may change."""
+
+from typing import Any
+
+from outlay.campaign import Campaign
+from tests.campaign.checker import checked
+from tests.campaign.worker import TERMS
+
+
+def test_what_others_wrote_is_heard_once_and_in_order(postgres_url: str) -> None:
+    """Whether they were at work the last time, when it comes with the lock, or were not."""
+    heard: list[int] = []
+    with Campaign(**TERMS, store=postgres_url) as one, Campaign.open(postgres_url) as two:
+        one._ledger.listen(lambda news: heard.extend(record.seq for record in news))
+        for campaign in [two, two, one, two, one, one, one, two, one, two, two, two, one]:
+            assert campaign.ask() is not None
+        assert heard == list(range(2, 15))
+        assert one.status() == two.status()
+
+
+def test_a_server_plans_what_is_said_again_and_again_only_once(postgres_url: str) -> None:
+    with Campaign(**TERMS, store=postgres_url) as campaign:
+        prepared = []
+        for _ in range(3):
+            pull = campaign.ask()
+            assert pull is not None
+            campaign.tell(pull, 1, 1)
+            connection: Any = campaign._ledger._store._connection  # type: ignore[attr-defined]
+            found = connection.connection.driver_connection.execute("SELECT statement FROM pg_prepared_statements")
+            prepared.append(sorted(statement for (statement,) in found))
+    assert prepared[0] == prepared[1] == prepared[2]
+    assert len(prepared[0]) == 5  # to lock, and to write rows of four tables
+    assert not any("ORDER BY event.seq" in statement for statement in prepared[0])  # planned for any, it may read all
+
+
+def test_a_pool_of_connections_between_us_and_the_server(postgres_url: str) -> None:
+    """Each transaction may have another connection, which does not know what was planned on the last."""
+    with Campaign(**TERMS, store=postgres_url) as campaign:
+        for n in range(4):
+            assert campaign.ask(str(n)) is not None
+            connection: Any = campaign._ledger._store._connection  # type: ignore[attr-defined]
+            driver = connection.connection.driver_connection
+            (known,) = driver.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
+            assert known == (5 if n == 0 else 0)
+            driver.execute("DEALLOCATE ALL")
+    assert len(checked(postgres_url)) == 5

@@ -1,0 +1,19 @@
+"""Files of a test run code: what they leave behind is taken away again."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from outlay.own import references
+
+
+@pytest.fixture(autouse=True)
+def untouched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the files of a test leave behind is taken away: modules, places to look in, files that were run."""
+    before = set(sys.modules)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(references, "_loaded", {})
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]

@@ -1,0 +1,194 @@
+"""What the dashboard reads: the same numbers as the ledger's, small whatever the size, fresh, and the past in parts."""
+
+import asyncio
+import math
+import random
+from datetime import UTC, datetime
+
+import pytest
+from starlette.testclient import TestClient
+
+from outlay import Campaign
+from outlay.beliefs import Belief
+from outlay.campaign.answers.watching import Watch
+from outlay.campaign.clock import Clock
+from outlay.service import watched as watching
+from outlay.service.forecast import forecast
+from outlay.service.learning import learning
+from outlay.service.past import Outcomes
+from outlay.service.view import MOST_ARMS, seen
+from outlay.service.watched import Watched
+from outlay.service.wire.answers import encode
+from outlay.service.wire.views import CampaignView, ViewWanted
+from tests.service.conftest import POLICY
+
+WORTH = {"good": 0.8, "fair": 0.5, "poor": 0.2}
+
+
+def pulled(policy: str = POLICY, pulls: int = 400, requests: int | None = None) -> Campaign:
+    chance = random.Random(4)
+    campaign = Campaign(dict.fromkeys(WORTH, 1.0), 10_000, policy, requests=requests)
+    for _ in range(pulls):
+        pull = campaign.ask()
+        assert pull is not None
+        pull.tell(chance.uniform(0.5, 1.0), float(chance.random() < WORTH[pull.arm]))
+    return campaign
+
+
+def view_of(watched: Watched, **wanted: str) -> CampaignView:
+    return asyncio.run(seen(watched, ViewWanted(**wanted)))  # type: ignore[arg-type]
+
+
+def test_a_view_has_the_numbers_of_the_campaign() -> None:
+    campaign = pulled()
+    view, status, reasons = view_of(Watched(campaign)), campaign.status(), campaign.reasons()
+    assert view.campaign.exact.spent == str(status.exact.spent).rstrip("0")
+    assert {each.arm.name: each.arm.pulls for each in view.arms} == {arm.name: arm.pulls for arm in status.arms}
+    assert [each.arm.pulls for each in view.arms] == sorted((arm.pulls for arm in status.arms), reverse=True)
+    assert view.next is not None
+    assert (view.next.arm, view.next.words) == (reasons.arm, reasons.words)
+    about = {each.name: each for each in reasons.arms}
+    for each in view.arms:
+        assert each.words == about[each.arm.name].words
+        assert each.enough == about[each.arm.name].enough
+    assert view.read == view.judged == view.campaign.events
+    assert view.burn[-1].left == pytest.approx(status.budget - status.spent)
+    assert view.burn[-1].used == status.used
+
+
+def test_intervals_close_in_around_the_rate_of_now() -> None:
+    view = view_of(Watched(pulled(pulls=3000)))
+    best = next(each for each in view.past if each.name == "good")
+    widths = [point.high - point.low for point in best.points if point.low is not None and point.high is not None]
+    assert 20 <= len(best.points) < 48
+    assert widths[-1] < widths[0] / 2
+    now = next(each for each in view.arms if each.arm.name == "good")
+    assert now.arm.rate == pytest.approx(best.points[-1].rate, rel=0.05)
+    assert [point.at for point in best.points] == sorted(point.at for point in best.points)
+
+
+def test_many_arms_are_found_sorted_and_cut() -> None:
+    campaign = Campaign([f"arm {i}" for i in range(300)], 1000, "RoundRobin")
+    for i in range(300):
+        pull = campaign.ask()
+        assert pull is not None
+        pull.tell(1.0 + i / 300, i % 7)
+    watched = Watched(campaign)
+    view = view_of(watched)
+    assert (len(view.arms), view.other_arms) == (MOST_ARMS, 300 - MOST_ARMS)
+    assert len(encode(view)) < 60_000
+    assert {each.arm.name for each in view_of(watched, find="ARM 29").arms} == {"arm 29"} | {
+        f"arm 29{i}" for i in range(10)
+    }
+    dearest = view_of(watched, by="spent").arms
+    assert [each.arm.spent for each in dearest] == sorted((each.arm.spent for each in dearest), reverse=True)
+    assert dearest[0].arm.spent == max(arm.spent for arm in campaign.status().arms)
+
+
+def test_a_long_past_is_read_in_parts_and_the_sums_are_right_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "AT_ONCE", 100)
+    monkeypatch.setattr(watching, "BRIEFLY", 0.0)
+    monkeypatch.setattr(watching, "PATIENCE", 0.0)
+    campaign = pulled()
+    watched, status, reads = Watched(campaign), campaign.status(), []
+    while True:
+        view = view_of(watched)
+        reads.append(view.read)
+        assert view.campaign.spent == status.spent
+        if view.read == status.events:
+            break
+        assert view.forecast is None
+        assert view.learning is None
+    assert reads == [100, 200, 300, 400, 500, 600, 700, 800, 801]
+    monkeypatch.setattr(watching, "AT_ONCE", 10_000)
+    whole = view_of(Watched(campaign))
+    assert view.learning == whole.learning
+    assert [(each.arm.name, each.low, each.high) for each in view.arms] == [
+        (each.arm.name, each.low, each.high) for each in whole.arms
+    ]
+
+
+def test_tags_are_those_of_all_events_at_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "AT_ONCE", 2)
+    client.get("/v1/campaigns/spring/view")
+    for i in range(5):
+        client.post("/v1/campaigns/spring/ask", json={"tags": [f"tag {i}"]})
+    assert len(client.get("/v1/campaigns/spring/tags").json()["items"]) == 5
+
+
+def test_learning_costs_what_the_best_arm_would_have_earned_more() -> None:
+    campaign = pulled(pulls=1500)
+    status = campaign.status()
+    view = view_of(Watched(campaign))
+    found = view.learning
+    assert found is not None
+    best = max(view.arms, key=lambda each: -math.inf if each.low is None else each.low).arm.rate
+    assert best is not None
+    assert found.cost == pytest.approx(best * status.spent - status.reward)
+
+
+def test_the_bound_is_that_of_the_theory() -> None:
+    """Two Gaussian arms of rates 1 and ½: 2·ln n, as `theory.lower_bound` has it; an arm that may be as good adds
+    nothing.
+    """
+    status = Campaign(["a", "b", "c"], 1000, POLICY).status()
+    rates = (1.0, 0.5, 0.99)
+    arms = [arm._replace(pulls=100, spent=100.0, rate=rate) for arm, rate in zip(status.arms, rates, strict=True)]
+    status = status._replace(arms=tuple(arms), pulls=300, spent=300.0, reward=249.0)
+    beliefs = [Belief(i, 100, 1.0, rate, 0.25, 0.25, 0.0) for i, rate in enumerate(rates)]
+    found = learning(status, beliefs)
+    assert found is not None
+    assert found.cost == pytest.approx(51.0)
+    assert found.bound == pytest.approx(2.0 * math.log(300))
+
+
+def test_where_requests_count_learning_is_against_the_best_mix() -> None:
+    campaign = pulled("Ration", 300, requests=2000)
+    status, found = campaign.status(), view_of(Watched(campaign)).learning
+    assert found is not None
+    assert status.outlook is not None
+    dues = status.outlook.price * status.spent + status.outlook.worth * status.pulls
+    assert found.cost == pytest.approx(max(0.0, dues - status.reward))
+
+
+def test_outcomes_are_kept_evenly_and_corrected() -> None:
+    """Of 4000 outcomes of one arm 2000 are kept: 1000 ± 120 of the first half, in all but one of a million runs."""
+    some = Outcomes()
+    for pull in range(4000):
+        some.add(pull, 1.0, 0.5, arms=1)
+    kept = [pull for pull, _, _ in some.kept]
+    assert len(set(kept)) == 2000
+    assert 880 <= sum(pull < 2000 for pull in kept) <= 1120
+    some.correct(kept[0], 2.0, 1.0)
+    assert some.kept[0] == (kept[0], 2.0, 1.0)
+
+
+def test_a_window_begins_anew_and_a_slow_pace_lasts_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    noon = int(datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp()) * 1_000_000
+    hands = [noon]
+    monkeypatch.setattr(Clock, "now", lambda _, wall=None, at_least=0: max(at_least, hands[0]))
+    campaign = Campaign({"a": 1.0}, 50, POLICY, window="day", requests=500)
+
+    def pull(times: int, minutes: int) -> None:
+        for _ in range(times):
+            hands[0] += minutes * 60_000_000
+            asked = campaign.ask()
+            assert asked is not None
+            asked.tell(0.5, 1)
+
+    pull(20, 10)
+    late = campaign.ask()  # told tomorrow: today's money
+    assert late is not None
+    hands[0] += 86_400_000_000
+    pull(1, 1)
+    late.tell(0.9, 1)
+    status, found = campaign.status(), Watch(campaign).look()
+    assert (found.burn[-1].left, found.burn[-1].used) == (status.left, status.used) == (49.5, 1)
+    pull(40, 10)
+    status, found = campaign.status(), Watch(campaign).look()
+    assert found.burn[-1].left == pytest.approx(status.left)
+    assert found.burn[-1].used == status.used
+    ahead = forecast(status, found.burn)
+    assert ahead is not None
+    assert status.window is not None
+    assert (ahead.by, ahead.at, ahead.late) == ("window", status.window.end, status.window.end)

@@ -1,0 +1,110 @@
+"""What if: rehearsals from observed outcomes, as it was and otherwise, with an interval that says what is not known."""
+
+import math
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from outlay.policies import BY_NAME
+from outlay.service import rehearsing
+from outlay.service.rehearsing import Order, Player, play
+from outlay.service.whatif import toldless
+from tests.service.conftest import POLICY
+
+SPRING = "/v1/campaigns/spring"
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsing, "WORLDS", 5)
+    monkeypatch.setattr(rehearsing, "RUNS", 4)
+    monkeypatch.setattr("outlay.engine.simulation._compile", lambda *_: None)
+
+
+def order(own: str = "Frugal", other: str = "RoundRobin", budget: float = 30.0, requests: int | None = None) -> Order:
+    rng = np.random.default_rng(1)
+    arms = {
+        name: [(rng.uniform(0.5, 1.5), float(rng.random() < worth)) for _ in range(n)]
+        for name, n, worth in (("good", 200, 0.8), ("poor", 40, 0.1), ("rare", 4, 0.5))
+    }
+    return Order(
+        arms, Player({"name": own}, 30.0, requests), Player({"name": other}, budget, requests), "until_exceeded", 2
+    )
+
+
+@pytest.mark.interpreted
+def test_a_worse_policy_earns_less_and_the_spread_says_how_sure_that_is() -> None:
+    found = play(order())
+    assert found.more.low <= found.more.middle <= found.more.high < 0
+    assert found.own.reward.middle > found.other.reward.middle
+    assert found.own.shares[0].arm == "good"
+    assert {share.arm: share.share for share in found.other.shares} == pytest.approx(
+        dict.fromkeys(("good", "poor", "rare"), 1 / 3), abs=0.02
+    )
+    assert (found.few, found.left_out, found.scale) == (["rare"], 2, 1.0)
+
+
+@pytest.mark.interpreted
+def test_the_same_policy_and_budget_differ_in_nothing_and_more_money_earns_more() -> None:
+    same = play(order(other="Frugal"))
+    assert (same.more.low, same.more.high) == (0.0, 0.0)
+    assert play(order(other="Frugal", budget=60.0)).more.low > 0.0
+
+
+@pytest.mark.interpreted
+def test_what_is_not_known_of_an_arm_widens_the_spread() -> None:
+    """With ten times as many outcomes, all alike, arms are known better: the spread between worlds is what shrinks."""
+    few = order(other="Frugal")
+    few.arms = {name: pairs[:6] for name, pairs in few.arms.items()}
+    many = order(other="Frugal")
+    many.arms = {name: pairs * 100 for name, pairs in few.arms.items()}
+
+    def width(given: Order) -> float:
+        spread = play(given).own.reward
+        return spread.high - spread.low
+
+    assert width(few) > 1.3 * width(many)
+
+
+@pytest.mark.interpreted
+def test_what_is_too_large_is_scaled_down_and_requests_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsing, "MOST_PULLS", 20)
+    found = play(order("Ration", "Ration", budget=300.0, requests=400))
+    assert found.scale == pytest.approx(20 / min(400, 300 / 1.0), rel=0.2)
+    assert found.other.budget == pytest.approx(300 * found.scale)
+    assert found.other.requests == round(400 * found.scale)
+    assert found.other.pulls.high <= found.other.requests
+
+
+def test_policies_that_need_not_be_told_anything_can_be_named(client: TestClient) -> None:
+    items = client.get("/v1/policies").json()["items"]
+    assert items == toldless() == sorted(items)
+    assert {"Thrifty", "Frugal", "Ration", "RoundRobin"} <= set(items) < set(BY_NAME)
+    assert "UCBB1" not in items
+
+
+def test_what_cannot_be_rehearsed_is_refused_in_a_sentence(client: TestClient) -> None:
+    def said(**body: object) -> tuple[int, str]:
+        answer = client.post(f"{SPRING}/what-if", json=body)
+        return answer.status_code, answer.json().get("detail", "")
+
+    assert said() == (422, "a rehearsal needs outcomes of at least two arms")
+    assert said(policy="Nobody")[1].startswith("policy must be one of ")
+    assert said(budget=-1)[0] == 422
+    assert said(money=1)[0] == 422
+    assert client.post("/v1/campaigns/none/what-if", json={}).status_code == 404
+
+
+@pytest.mark.soak
+def test_another_process_plays_and_the_service_answers(client: TestClient) -> None:
+    new = {"name": "two", "arms": {"good": 1, "poor": 1}, "budget": 100, "policy": POLICY}
+    client.post("/v1/campaigns", json=new)
+    for _ in range(8):
+        pulls = client.post("/v1/campaigns/two/ask", json={"n": 5}).json()["pulls"]
+        tells = [{"pull": pull["pull"], "cost": 0.5, "reward": float(pull["arm"] == "good")} for pull in pulls]
+        client.post("/v1/campaigns/two/tell", json=tells)
+    found = client.post("/v1/campaigns/two/what-if", json={"policy": "RoundRobin", "budget": 50}).json()
+    assert (found["own"]["policy"], found["other"]["policy"], found["other"]["budget"]) == (POLICY, "RoundRobin", 50)
+    assert math.isfinite(found["more"]["middle"])
+    assert found["more"]["high"] < 0

@@ -1,0 +1,136 @@
+"""G, the mean overshoot of any policy: values worked out by hand, the optimum on lattices, and arms that are alike."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta, gamma, norm, uniform
+
+from outlay.arms import (
+    Beta,
+    Constant,
+    Discrete,
+    Exponential,
+    Gamma,
+    Gaussian,
+    Linear,
+    Lognormal,
+    Pareto,
+    Problem,
+    StudentT,
+    Uniform,
+    catalogue,
+)
+from outlay.theory import gap_constant
+from outlay.theory.optimum.dynamic import optimal_policy
+from outlay.theory.optimum.overshoot import longest_rest, overshoot_bound
+
+NEVER_NEGATIVE, ANY_SIGN = "second moments of costs that are never negative", "second moments of the costs"
+BEYOND = "what a cost adds beyond any level, on average"
+
+
+def settled(total: float, largest: float) -> float:
+    """D = (s + κ + √(κ² + 2sκ))/2."""
+    return (total + largest + math.sqrt(largest**2 + 2 * total * largest)) / 2
+
+
+def test_second_moments_by_hand():
+    """κ = μ + Var/μ: 4 and 1 for the first problem, 2.5 and 6 for the second, where √(E X²)/μ is √(5/4) and √3."""
+    positive = Problem([Lognormal(2.0, 1.0, 2.0, 1.0), Constant(1.0, 1.0)])
+    assert gap_constant(positive) == (pytest.approx(settled(5.0, 4.0)), NEVER_NEGATIVE)
+    signed = Problem([StudentT(2.0, 1.0, 1.0, 1.0, tail=3.0), StudentT(2.0, 1.0, math.sqrt(8.0), 1.0, tail=4.0)])
+    reach = (1 + math.sqrt(3.0)) / 2
+    assert gap_constant(signed) == (pytest.approx(8.5 / 2 + reach * settled(8.5, 6.0)), ANY_SIGN)
+
+
+def test_which_constant_is_the_least():
+    few = Discrete([1.0, 50.0], [1.0, 1.0], [1.0 - 1e-6, 1e-6])
+    assert gap_constant(Problem([few])) == (
+        pytest.approx(1.0 + 2450e-6, rel=1e-4),
+        "Lorden's inequality: all costs have one law",
+    )
+    assert gap_constant(Problem([few, Constant(2.0, 1.0)]))[1] == NEVER_NEGATIVE
+    assert gap_constant(Problem([Constant(2.0, 1.0), Constant(1.0, 3.0)])) == (2.0, "no cost exceeds it")
+    refunds = Problem(
+        [Discrete([-1.0, 3.0], [1.0, 3.0], [0.5, 0.5]), Discrete([-2.0, 2.0, 7.0], [1.0] * 3, [0.5, 0.3, 0.2])]
+    )
+    assert gap_constant(refunds) == (5.0, BEYOND)  # 7 beyond 2
+    assert gap_constant(catalogue.load("G"))[1] == BEYOND
+    assert gap_constant(Problem([Pareto(1.0, 1.0, 1.5), Constant(1.0, 1.0)], ["wild", "tame"])) == (
+        None,
+        "not explicit: the cost of arm 'wild' is unbounded with infinite variance (Assumption 1)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("laws", "value"),
+    [
+        ([Exponential(1.0, reward) for reward in np.linspace(0.1, 1.0, 1000)], 1.0),
+        ([Exponential(cost, 1.0) for cost in np.linspace(1.0, 1.5, 1000)], 1.5),
+        ([Pareto(1.0, reward, 4.0) for reward in np.linspace(0.1, 1.0, 1000)], 3.0),
+        ([Pareto(cost, 1.0, 4.0) for cost in np.linspace(0.9, 1.0, 1000)], settled(3.0, 3.0)),
+        ([Lognormal(1.0, 1.0, sd, 1.0) for sd in np.linspace(0.9, 1.0, 1000)], settled(2.0, 2.0)),
+        ([StudentT(1.0, r, 1.0, 1.0, 3.0, 0.5) for r in (1.0, 0.5, 0.2)], 2.0),
+    ],
+    ids=["exponential", "exponential means", "one Pareto", "Pareto means", "lognormal spreads", "one Student"],
+)
+def test_arms_that_are_alike_count_once(laws, value):
+    """A thousand exponential costs of mean 1 overshoot by 1: what is left of the last never depends on the past."""
+    assert gap_constant(Problem(laws)).value == pytest.approx(value)
+
+
+def test_laws_of_your_own_count_together_where_they_are_equal():
+    lines = [Linear(Lognormal(1.0, 1.0, 1.0, 1.0), slope) for slope in (0.5, 1.0)]
+    assert gap_constant(Problem(lines)).value == pytest.approx(2.0)  # one cost law: Lorden
+
+
+@pytest.mark.parametrize(
+    ("law", "exact"),
+    [
+        (Exponential(2.0, 1.0), None),
+        (Gamma(1.0, 1.0, 0.5, 1.0), gamma(4.0, scale=0.25)),
+        (Gamma(1.0, 1.0, 2.0, 1.0), gamma(0.25, scale=4.0)),
+        (Gaussian(1.3, 1.0, 0.9, 1.0), norm(1.3, 0.9)),
+        (Uniform(0.5, 2.0, 0.0, 1.0), uniform(0.5, 1.5)),
+        (Uniform(-1.0, 2.0, 0.0, 1.0), uniform(-1.0, 3.0)),
+        (Beta(0.5, 0.5, 0.2, 0.2), beta(2.625, 2.625)),
+    ],
+)
+def test_the_longest_rest_by_integration(law, exact):
+    """sup over y ≥ 0 of ∫_y^∞ P(X > x) dx / P(X > y), on a grid."""
+    if exact is None:
+        exact = gamma(1.0, scale=2.0)
+    top = exact.isf(1e-13)
+    x = np.linspace(0.0, top, 200_001)
+    beyond = exact.sf(x)
+    tail = np.cumsum(((beyond[1:] + beyond[:-1]) / 2)[::-1])[::-1] * (x[1] - x[0])
+    rests = (tail / beyond[:-1])[beyond[:-1] > 1e-6]
+    found = longest_rest(law)
+    assert rests.max() <= found * (1 + 1e-4)
+    assert rests.max() >= (0.8 if found > exact.mean() * 2 else 0.9999) * found  # the second gamma's limit is far out
+    assert overshoot_bound(law) == pytest.approx(min(found, exact.mean() + exact.var() / exact.mean()))
+
+
+def test_the_longest_rest_of_tables():
+    assert longest_rest(Discrete([1.0, 4.0], [0.0, 0.0], [0.5, 0.5])) == 3.0  # 4 beyond 1; on average 2.5 beyond 0
+    assert longest_rest(Discrete([2.0, 3.0], [0.0, 0.0], [0.5, 0.5])) == 2.5
+    assert longest_rest(Discrete([-5.0, 1.0, 3.0], [0.0] * 3, [0.2, 0.4, 0.4])) == pytest.approx(2.0)
+    assert longest_rest(Discrete([0.1, 0.9], [0.0, 0.0], [0.9, 0.1])) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "known"), [(1.1, 3.0, True), (3.0, 1.1, True), (0.95, 3.0, False), (3.0, 0.95, False)]
+)
+def test_betas_have_a_rising_hazard_where_both_shapes_are_1_or_more(a, b, known):
+    mean, variance = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
+    law = Beta(2 * mean, 0.5, 2 * math.sqrt(variance), 0.2, cost_bound=2.0)
+    assert longest_rest(law) == pytest.approx(2 * mean if known else 2.0)
+
+
+def test_policies_reach_what_costs_add():
+    """Costs of mean 1.5 and 2.5 beyond nothing: with an exact 0 left the second exceeds it by 2.5, and nothing more."""
+    laws = [Discrete([1.0, 2.0], [1.0, 2.0], [0.5, 0.5]), Discrete([2.0, 3.0], [2.0, 3.0], [0.5, 0.5])]
+    found = optimal_policy(Problem(laws), 300.0)
+    overshoot = found.value - found.budgets
+    assert overshoot[0] == pytest.approx(2.5)
+    assert overshoot.max() <= gap_constant(Problem(laws)).value == 2.5
