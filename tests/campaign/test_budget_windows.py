@@ -15,7 +15,6 @@ from outlay.campaign.answers.watching import Watch
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.settings import Settings
-from outlay.campaign.stores import sql
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.stores.sql import SqlLedger
@@ -56,7 +55,7 @@ def ledger(
 ) -> Iterator[Opener]:
     """Opens a ledger on terms, with the clock of the test; a PostgreSQL server has one that nobody can move."""
     made: list[Store] = []
-    monkeypatch.setattr(sql.time, "time", hands.time)
+    monkeypatch.setattr("outlay.campaign.stores.sql.time.time", hands.time)
     url = f"sqlite:///{tmp_path}/w.db"
 
     def opened(arms: dict[str, float | None], budget: float, requests: int | None = None, **settings: Any) -> Store:

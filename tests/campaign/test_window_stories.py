@@ -19,7 +19,7 @@ from outlay.policies.protocol import as_data
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 START = 20_000 * DAY + 23 * 3600 * SECOND  # an hour before midnight
-POLICIES = [policies.Frugal(), policies.RoundRobin(), policies.Thrifty(), policies.Ration()]
+POLICIES: list[Any] = [policies.Frugal(), policies.RoundRobin(), policies.Thrifty(), policies.Ration()]
 
 
 class Sums(NamedTuple):
@@ -70,7 +70,7 @@ def sums(records: list[Record]) -> Sums:
 def opening(random: Random) -> c.Open:
     terms = Terms(
         unit="1",
-        mode=random.choice(["hard", "until_exceeded"]),  # type: ignore[arg-type]
+        mode=random.choice(["hard", "until_exceeded"]),
         seed=random.randrange(100),
         policy=as_data(random.choice(POLICIES)),
         version="story",
@@ -95,19 +95,20 @@ def command(random: Random, pulls: list[Pull]) -> c.Command:
     )[0]
     if pull is not None and verb in ("tell", "void", "charge", "amend"):
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
-        return {
+        settling: dict[str, c.Command] = {
             "tell": c.Tell(pull.decision, cost, random.random()),
             "void": c.Void(pull.decision),
             "charge": c.Charge(pull.decision),
             "amend": c.Amend(pull.decision, cost, None),
-        }[verb]
+        }
+        return settling[verb]
     others: dict[str, c.Command] = {
         "budget": c.SetBudget(random.choice([60, 90, 150])),
         "requests": c.SetRequests(random.choice([8, 12, 20])),
         "expect": c.Expect(random.choice([5, 30])),
         "pause": c.Pause(),
         "resume": c.Resume(),
-        "archive": random.choice([c.Archive(), c.Restore(), c.Restore()]),
+        "archive": c.Archive() if random.random() < 0.34 else c.Restore(),
     }
     return others.get(verb, c.Ask(random.choice([None, None, f"k{random.randrange(40)}"])))
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from outlay import Campaign
-from outlay.campaign.ledger.windows import MICROS, bounds
+from outlay.campaign.calendar import MICROS, bounds
 from outlay.errors import BadParameter
 
 HOUR = 3600 * MICROS
@@ -61,9 +61,9 @@ def test_windows_of_every_zone_follow_one_another() -> None:
         moments = [random.randrange(FIRST, LAST) * MICROS for _ in range(3)]
         for window in ("day", "week", "month"):
             for moment in moments:
-                found = [bounds(window, zone, moment)]  # type: ignore[arg-type]
+                found = [bounds(window, zone, moment)]
                 for _ in range(3):
-                    found.append(bounds(window, zone, found[-1][1]))  # type: ignore[arg-type]
+                    found.append(bounds(window, zone, found[-1][1]))
                 assert found[0][0] <= moment < found[0][1], zone
                 assert all(one[1] == other[0] < other[1] for one, other in pairwise(found)), zone
 

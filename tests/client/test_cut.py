@@ -107,13 +107,14 @@ def check(verb: Verb, store: str, done: int) -> None:
         status, pulls = campaign.status(), list(campaign.pulls())
         kinds = [entry.kind for entry in campaign.history()]
     assert status.in_flight == 0
-    expected = {
+    wholes: dict[Verb, tuple[set[str], int, Decimal]] = {
         ask_and_tell: ({"told"}, done, Decimal("0.25") * done),
         many: ({"told"}, 3 * done, Decimal(3) * done),
         void: ({"void"}, done, Decimal(0)),
         charge: ({"expired"}, done, Decimal(5) * done),
         amend: ({"told"}, done, Decimal(2) * done),
-    }.get(verb, (set(), 0, Decimal(0)))
+    }
+    expected = wholes.get(verb, (set(), 0, Decimal(0)))
     assert ({pull.standing for pull in pulls}, len(pulls), status.exact.spent) == expected
     if verb is manage:
         wanted = ("budgeted", "added", "disabled", "warmed")

@@ -86,6 +86,8 @@ def kl_rate(schedule: str, evidence: str, reward_bound: float | None) -> Excess:
         D = closed(m, float(np.var(z)), M)
         if evidence == "sample" and T <= 1000:
             D = max(D, newton(np.minimum(z, M), M, start=m / ((m + np.var(z) / (M + m)) * M)))
+        if evidence == "exact":
+            return max(T * D, halved(np.minimum(z[:10_000], M), M)) - g
         return T * D - g
 
     return excess
@@ -170,3 +172,12 @@ def newton(z: Any, M: float, start: float) -> float:
             break
         weight = float(np.clip(weight - np.sum(share) / np.sum(share**2), 0, highest))
     return best
+
+
+def halved(z: Any, M: float) -> float:
+    """The largest sum of ln(1 − λz), by halving the λ that hold it."""
+    low, high = 0.0, (1 - 1e-9) / M
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.sum(-z / (1 - middle * z)) > 0 else (low, middle)
+    return float(np.sum(np.log(1 - low * z)))

@@ -20,6 +20,7 @@ EVERY: list[tuple[Any, slow.Excess]] = [
         for evidence in ("closed", "sample")
         for bound in (None, 1.5)
     ),
+    (KLRate("one", "exact", 1.5), slow.kl_rate("one", "exact", 1.5)),
     *((Frugal(*given), slow.frugal(*given)) for given in ((0.3, 7.0, None), (0.3, 7.0, 1.5), (0.2, 0.5, None))),
 ]
 ALL = [policy for policy, _ in EVERY]

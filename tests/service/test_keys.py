@@ -93,7 +93,7 @@ def test_the_audit_log_has_pages_and_leaves_out_what_a_key_may_not_see(
     for name in ("own", "foreign", "own"):
         client.post(f"/v1/campaigns/{name}/pause", headers=everything)
     seen: list[str] = []
-    after = ""
+    after: str | None = ""
     while after is not None:
         page = client.get(f"/v1/audit?limit=2{after}", headers=everything).json()
         seen += [each["campaign"] for each in page["items"]]

@@ -7,10 +7,12 @@ One of its checks is left out: that whatever fits a schema is accepted. Some rul
 must be printable, a fallback must be one of the arms), and what breaks them is refused, as documented.
 """
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from outlay.campaign import campaigns, verify
 from outlay.service.keys import ring
@@ -26,9 +28,7 @@ def test_every_answer_is_as_documented(
     store: str, book: KeyBook, phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
-    from click.testing import CliRunner
-    from schemathesis.cli import schemathesis
-
+    schemathesis = import_module("schemathesis.cli").schemathesis
     monkeypatch.setattr(ring, "MOST_FAILURES", 10**9)
     monkeypatch.chdir(tmp_path)
     token, _ = book.new("fuzz", ["admin"])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from outlay import Campaign
-from outlay.service import webhook
 from outlay.service.warner import warning_id
 from outlay.service.webhook import NotReceived, is_public, post
 
@@ -90,8 +89,8 @@ def test_a_name_that_changes_its_mind_is_called_where_it_was_checked(monkeypatch
         connected.append(address)
         raise OSError("no network in tests")
 
-    monkeypatch.setattr(webhook.socket, "getaddrinfo", look_up)
-    monkeypatch.setattr(webhook.socket, "create_connection", connect)
+    monkeypatch.setattr("outlay.service.webhook.socket.getaddrinfo", look_up)
+    monkeypatch.setattr("outlay.service.webhook.socket.create_connection", connect)
     with pytest.raises(OSError, match="no network"):
         post("https://hooks.example.com/a", "hush", "1", b"{}")
     assert (looked_up, connected) == (["hooks.example.com"], [("93.184.216.34", 443)])
@@ -99,7 +98,7 @@ def test_a_name_that_changes_its_mind_is_called_where_it_was_checked(monkeypatch
 
 def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 80)) for each in ("93.184.216.34", "10.0.0.1")]
-    monkeypatch.setattr(webhook.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr("outlay.service.webhook.socket.getaddrinfo", lambda *_, **__: found)
     with pytest.raises(NotReceived, match="private address"):
         post("http://hooks.example.com/", "hush", "1", b"{}")
 

@@ -83,7 +83,7 @@ def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
     ], names
 
 
-def _table(law: AnyLaw, arm: str) -> dict[str, Any]:
+def _table(law: AnyLaw, arm: str) -> dict[str, object]:
     name = type(law).__name__
     if isinstance(law, Law) and LAWS.get(name) is type(law):
         return {"law": name} | {key: _value(value, arm) for key, value in law.arguments().items()}

@@ -18,7 +18,7 @@ class Remembered(NamedTuple):
     """A law by its name and arguments, with what was known of it when it was saved."""
 
     reference: str  # module:Name
-    given: tuple[tuple[str, Any], ...]  # the arguments, as the file has them
+    given: tuple[tuple[str, object], ...]  # the arguments, as the file has them
     known_moments: LawMoments
     known_support: Support
     known_tails: Tails
@@ -48,7 +48,7 @@ class Remembered(NamedTuple):
         return f"{short(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
 
 
-def remembered(reference: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> Remembered:
+def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, Any]) -> Remembered:
     """The law that a file describes; TypeError or KeyError where it is damaged."""
     moments, support, tails = (map(float, known[name]) for name in ("moments", "support", "tails"))
     frozen = tuple((name, _frozen(value)) for name, value in given.items())
@@ -66,25 +66,25 @@ def absent_laws(*laws: object) -> list[Remembered]:
     return found
 
 
-def arguments(law: Remembered) -> dict[str, Any]:
+def arguments(law: Remembered) -> dict[str, object]:
     """The law's arguments again, as TOML has them."""
     return {name: _thawed(value) for name, value in law.given}
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     """Equal by value and never changed: lists and tables as tuples, the latter marked by being of pairs."""
     if isinstance(value, dict):
         return _Table((name, _frozen(part)) for name, part in value.items())
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _thawed(value: Any) -> Any:
+def _thawed(value: object) -> object:
     if isinstance(value, _Table):
         return {name: _thawed(part) for name, part in value}
     return list(map(_thawed, value)) if isinstance(value, tuple) else value
 
 
-class _Table(tuple[tuple[str, Any], ...]):
+class _Table(tuple[tuple[str, object], ...]):
     """A law within the law."""
 
     __slots__ = ()

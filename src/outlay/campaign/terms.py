@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, NoReturn, cast, get_args
 
 from outlay import policies
 from outlay._version import __version__
+from outlay.campaign.calendar import zone_of
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
@@ -13,7 +14,6 @@ from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.refusals import in_seconds
 from outlay.campaign.ledger.state import State
-from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict

@@ -27,6 +27,7 @@ DEFAULT = Settings()
 @click.option("--webhook", envvar="OUTLAY_WEBHOOK", metavar="URL", help="Where warnings go, signed; else only the log.")
 @click.option("--webhook-private", is_flag=True, help="The webhook may be on this machine, or on its network.")
 @click.option("--log-all", is_flag=True, help="Log every request, not only those that fail or change something.")
+@click.option("--trace", is_flag=True, help="Trace requests by OpenTelemetry, which must be installed.")
 def serve(store: str, **options: Any) -> None:
     """Serve campaigns over HTTP: an API under /v1, a dashboard at /, numbers at /metrics.
 

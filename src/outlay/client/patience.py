@@ -8,7 +8,7 @@ import httpx2
 import msgspec
 
 from outlay import errors
-from outlay.client.answers import error
+from outlay.client.answers import Json, error
 from outlay.client.requests import Request, encoded
 
 FIRST, LONGEST = 0.1, 10.0  # seconds of a pause, before its random part is taken
@@ -23,10 +23,10 @@ class Attempts:
         self._end = time.monotonic() + patience
         self._pause = FIRST
 
-    def arguments(self, timeout: float) -> dict[str, Any]:
+    def arguments(self, timeout: float) -> Json:
         """What to send, as httpx takes it."""
         request = self._request
-        found: dict[str, Any] = {
+        found: Json = {
             "method": request.method,
             "url": request.path,
             "params": request.query,
@@ -66,7 +66,7 @@ class Attempts:
         return pause if time.monotonic() + pause < self._end else None
 
 
-def _problem(answer: httpx2.Response) -> dict[str, Any]:
+def _problem(answer: httpx2.Response) -> Json:
     """What is wrong, as the service says it; a proxy in between may say something else."""
     try:
         said = msgspec.json.decode(answer.content)

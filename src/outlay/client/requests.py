@@ -114,12 +114,12 @@ def path_of(campaign: str, *parts: object) -> str:
     return "/".join(["/v1/campaigns", *(quote(str(part), safe="") for part in (campaign, *parts))])
 
 
-def encoded(body: Any) -> bytes:
+def encoded(body: object) -> bytes:
     """A body as JSON; money keeps every digit."""
     return msgspec.json.encode(body, enc_hook=_plain)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> int | float:
     if hasattr(value, "__index__"):
         return int(value)
     if hasattr(value, "__float__"):
@@ -127,7 +127,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be sent")
 
 
-def money(value: Any) -> Any:
+def money(value: object) -> object:
     """An amount as it is sent: a Decimal in digits, a float as the decimal number that it prints as.
 
     >>> money(Decimal("0.10")), money(0.1), money(3)

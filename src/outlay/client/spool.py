@@ -6,8 +6,8 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
+from outlay.client.answers import Json
 from outlay.errors import BadFile
 
 AT_ONCE = 500  # tells that are delivered in one request
@@ -33,18 +33,18 @@ class Spool:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, tell: dict[str, Any]) -> None:
+    def add(self, tell: Json) -> None:
         """Keep a tell; it is on disk when this returns."""
         with self._lock:
             self._file.write(json.dumps(tell).encode() + b"\n")
             self._flush()
             self._waiting.append(tell)
 
-    def some(self, most: int) -> list[dict[str, Any]]:
+    def some(self, most: int) -> list[Json]:
         """The first tells that wait."""
         return self._waiting[:most]
 
-    def delivered(self, tells: list[dict[str, Any]], results: list[dict[str, Any]]) -> None:
+    def delivered(self, tells: list[Json], results: list[Json]) -> None:
         """These were told, or refused for good; what was refused is kept for people to look at."""
         refused = [
             {**tell, "problem": result["problem"]}
@@ -69,7 +69,7 @@ class Spool:
         """Let the file go; what waits is delivered by the next who opens it."""
         self._file.close()
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> list[Json]:
         """What the file holds; a last line that was cut off by a crash was not promised to anybody."""
         self._file.seek(0)
         lines = self._file.read().split(b"\n")

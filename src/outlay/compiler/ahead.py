@@ -121,7 +121,7 @@ def _have_compiled(coming: Coming, versions: str, things: tuple[FieldTuple, ...]
         raise CannotCompile(said.decode(errors="replace").strip() or f"the compiler ended with {child.returncode}")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Records as their classes and fields: pickled as they are, they would be made anew from what users pass."""
     return (type(value), [_plain(field) for field in value]) if isinstance(value, tuple) else value
 

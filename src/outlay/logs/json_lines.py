@@ -52,7 +52,7 @@ def _rows(lines: io.BufferedReader, path: Path) -> Iterator[dict[str, Any]]:
             raise BadFile(f"{path} cannot be read: line {number:,} is not one JSON object: {error}"[:300]) from None
 
 
-def _column(cells: list[Any]) -> Any:
+def _column(cells: list[object]) -> Any:
     """Cells as an Arrow column; of mixed kinds as text."""
     import pyarrow as pa
 

@@ -17,9 +17,8 @@ class FiellerKnown(Rising, KnownMoments):
         score = max{ r : R̄ − rX̄ + √(2·Var(R − rX)·ℓ/T) ≥ 0 }, in closed form; ∞ where X̄ ≤ √(2·Var(X)·ℓ/T)
 
     Guarantee: for Gaussian pairs with these moments, P(score < rate) ≤ ½·exp(−ℓ) at every T, whatever the correlation;
-    for all others with these moments in the limit of large T. According to a proof sketch, with any α > 1 regret on
-    Gaussian arms is at most about α times the sharp lower bound; α = 1 is common, and close to that bound in
-    simulation.
+    for all others with these moments in the limit of large T. For α ≥ 1 and Gaussian pairs regret divided by ln B is in
+    the limit at most α·Σ μΔ/min((μΔ)²/(2·Var(R − r*X)), μ²/(2·Var(X))) (docs/kl-rate-regret.md, Theorem 5).
 
     Args:
         var_cost, var_reward, cov: variances and covariance of (cost, reward), a number or one per arm.

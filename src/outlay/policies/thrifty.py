@@ -26,8 +26,10 @@ class Thrifty(Parameters):
       1, with what was spent so far in place of B where that is not known. And what is left is all that a discovery can
       pay back: told the budget, what is left stands for S_L in l where it is less.
 
-    There is no guarantee, only the figures in docs/leaderboard.md; `Frugal` with a `reward_bound` has one. Scaling all
-    costs together with the budget changes no choice, nor does scaling all rewards.
+    There is no guarantee of the mean, only the figures in docs/leaderboard.md: where an arm can hide its best reward,
+    mean regret can be linear (docs/kl-rate-regret.md). `Frugal` with a `reward_bound` has one. With horizon="unknown"
+    no arm that varies is given up for ever. Scaling all costs together with the budget changes no choice, nor does scaling
+    all rewards.
 
     Args:
         slope: of the evidence that is asked for; larger explores more and has fewer runs that go wrong (see `Wary`).

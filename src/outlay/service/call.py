@@ -128,8 +128,8 @@ class Call:
         scheme, _, token = self.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
             return token.strip(), False
-        cookies = cookie_parser(self.headers.get(b"cookie", b"").decode("latin-1"))
-        return cookies.get(COOKIE), True
+        cookie = self.headers.get(b"cookie")
+        return (None if cookie is None else cookie_parser(cookie.decode("latin-1")).get(COOKIE)), True
 
 
 class Gone(Exception):

@@ -18,6 +18,7 @@ from outlay.service.app import Application
 from outlay.service.connection import Connection
 from outlay.service.keys.book import KeyBook, now
 from outlay.service.settings import Settings
+from outlay.service.tracing import traced
 
 PATIENCE = 30  # seconds for requests under way, once the service is to stop
 
@@ -30,11 +31,12 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
     Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
     """
     check(settings)
+    app = Application(settings)
+    served = traced(app) if settings.trace else app
     listening = bound(settings.host, settings.port)
     logs.set_up()
-    app = Application(settings)
     config = uvicorn.Config(
-        app,
+        served,
         access_log=False,
         proxy_headers=settings.proxy is not None,
         forwarded_allow_ips=settings.proxy,

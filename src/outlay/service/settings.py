@@ -23,6 +23,7 @@ class Settings(NamedTuple):
         webhook_secret: what they are signed with.
         webhook_private: whether the webhook may be on this machine or its network.
         log_all: log every request, not only those that fail or change something.
+        trace: make a span of each request, for OpenTelemetry.
     """
 
     store: str = "sqlite:///outlay.db"
@@ -38,6 +39,7 @@ class Settings(NamedTuple):
     webhook_secret: str = ""
     webhook_private: bool = False
     log_all: bool = False
+    trace: bool = False
 
     @property
     def on_loopback(self) -> bool:

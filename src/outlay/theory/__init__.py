@@ -27,6 +27,7 @@
     fluid_loss                 what knowing the means does not save
 
     upper_bound                regret that the paper's policies do not exceed: `Bound`           Theorems 1, 2, 4, 5
+                               and KLRate with exact evidence                                    docs/kl-rate-regret.md
     pull_bound                 pulls of an arm that is not best                                  Lemmas 2, 3, 6
     outlasting                 arms that UCB-M1 pulls more often than Lemma 3 says               docs/errata.md
     regret_from_pulls          from pulls to regret                                              Proposition 4

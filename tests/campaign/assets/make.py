@@ -7,6 +7,7 @@ import json
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -68,7 +69,7 @@ def plain(store: str) -> None:
 
 def windowed(store: str) -> None:
     """One whose budget is for a day, with a fallback; how it stands depends on the day on which it is looked at."""
-    terms = {"window": "day", "timezone": "Europe/Berlin", "fallback": "small"}
+    terms: Any = {"window": "day", "timezone": "Europe/Berlin", "fallback": "small"}
     with Campaign({"small": 1, "large": 2}, 5, "Frugal", store, name="windowed", **terms) as campaign:
         for _ in range(7):
             pull = campaign.ask()

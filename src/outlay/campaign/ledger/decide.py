@@ -8,6 +8,7 @@ from typing import assert_never
 
 import msgspec
 
+from outlay.campaign.calendar import bounds
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import course, roster
 from outlay.campaign.ledger import events as e
@@ -19,7 +20,7 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.limits import expect, set_budget, set_requests
 from outlay.campaign.ledger.refusals import check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
-from outlay.campaign.ledger.windows import bounds, renewal
+from outlay.campaign.ledger.windows import renewal
 from outlay.errors import CampaignConflict
 from outlay.policies.protocol import Policy
 

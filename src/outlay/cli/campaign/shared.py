@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -98,12 +98,12 @@ def do(store: str, name: str, action: Callable[["Campaign"], object]) -> None:
         show(campaign.status())
 
 
-def show(value: Any) -> None:
+def show(value: object) -> None:
     """Print one line of JSON."""
     click.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """What JSON can say: records as objects, times as ISO 8601, exact money as text."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
@@ -134,5 +134,5 @@ def object_of(line: str | bytes, *keys: str) -> dict[str, Any]:
     return value
 
 
-def _no_number(text: str) -> Any:
+def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a finite number")

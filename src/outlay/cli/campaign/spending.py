@@ -244,7 +244,7 @@ def _mean(text: str) -> tuple[str, float]:
         raise click.UsageError(f"--cost must be NAME=MEAN, a number; got {text!r}") from None
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def _parameter(text: str) -> tuple[str, object]:
     """KEY=JSON; what is no JSON is taken as a word."""
     key, equals, value = text.partition("=")
     if not equals or not key:

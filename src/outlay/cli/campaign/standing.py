@@ -10,7 +10,7 @@ from rich.text import Text
 from outlay.campaign.answers.outlook import Outlook
 from outlay.campaign.answers.replies import ArmStatus, Status
 from outlay.campaign.answers.watching import Interval
-from outlay.campaign.ledger.windows import zone_of
+from outlay.campaign.calendar import zone_of
 from outlay.cli.campaign.fitting import fitted, flowed
 from outlay.columns import Column
 from outlay.markup import aligned

@@ -113,7 +113,7 @@ def each(function: Callable[..., Any], *values: Any) -> Any:
     return tuple.__new__(type(values[0]), (each(function, *parts) for parts in zip(*values, strict=True)))
 
 
-def arrays_in(value: Any) -> list[Any]:
+def arrays_in(value: object) -> list[Any]:
     """The arrays of a value of tuples in tuples."""
     if isinstance(value, tuple):
         return [array for item in value for array in arrays_in(item)]

@@ -5,15 +5,18 @@ need not know what they mean. A memory that cannot be treated like this is made 
 """
 
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outlay.engine.run.streams import Words
 from outlay.policies.protocol import MemoryTuple
 
 _LINE = 8  # words of a cache line: an array starts with one
 _NUMBERS = (bool, int, float, complex, np.generic)
+
+Array = NDArray[np.generic]
 
 
 def packed(memory: MemoryTuple) -> tuple[MemoryTuple, Words]:
@@ -38,7 +41,7 @@ def packed(memory: MemoryTuple) -> tuple[MemoryTuple, Words]:
         if not _changes(value):
             return value
         order: Literal["C", "F"] = "C" if value.flags.c_contiguous else "F"
-        there: Any = np.ndarray(value.shape, value.dtype, words, 8 * next(places), order=order)
+        there: Array = np.ndarray(value.shape, value.dtype, words, 8 * next(places), order=order)
         there[...] = value
         return there
 
@@ -58,24 +61,24 @@ def can_be_packed(one: MemoryTuple, other: MemoryTuple) -> bool:
     return not any(_changes(array) and np.may_share_memory(array, each) for array, each in pairs)
 
 
-def _values(value: Any) -> list[Any]:
+def _values(value: object) -> list[object]:
     """What a memory holds, nested tuples in their place."""
     return [part for item in value for part in _values(item)] if isinstance(value, tuple) else [value]
 
 
-def _changing(memory: MemoryTuple) -> list[Any]:
+def _changing(memory: MemoryTuple) -> list[Array]:
     return list(filter(_changes, _values(memory)))
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def _changes(value: Any) -> bool:
+def _changes(value: object) -> TypeGuard[Array]:
     return _is_array(value) and value.flags.writeable
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     if type(value) is not np.ndarray:
         return isinstance(value, _NUMBERS)
     flags = value.flags
@@ -83,7 +86,7 @@ def _plain(value: Any) -> bool:
     return not value.dtype.hasobject and (in_one_piece or not flags.writeable)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     """Whether they are the same bit for bit: an array that is not filled, or filled by chance, is not."""
     if _is_array(one) and _is_array(other):
         return (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())

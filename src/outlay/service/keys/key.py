@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple, get_args
 
 from outlay.campaign.terms import label
@@ -44,6 +45,15 @@ class Key(NamedTuple):
     def valid(self, now: int) -> bool:
         """Whether it may still be used, at this time."""
         return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+def from_micros(micros: int) -> datetime:
+    """A time of a key or an act.
+
+    >>> from_micros(0).year
+    1970
+    """
+    return datetime.fromtimestamp(micros / MICROS, UTC)
 
 
 def new_token() -> str:

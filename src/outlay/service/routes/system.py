@@ -6,11 +6,11 @@ from starlette.responses import Response
 from outlay._version import __version__
 from outlay.campaign.stores.writing.shared import queue_depth
 from outlay.service.call import Call
+from outlay.service.keys.key import from_micros
 from outlay.service.keys.ring import ANYBODY
 from outlay.service.sessions import cookie, csrf_of
 from outlay.service.table import Table
 from outlay.service.wire import answers as a
-from outlay.service.wire import records
 from outlay.service.wire.requests import ActsWanted, Body
 
 table = Table()
@@ -56,7 +56,7 @@ async def metrics(call: Call) -> Response:
 async def audit(call: Call, query: ActsWanted) -> a.Acts:
     """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
     found = await call.ring.acts(call.key, query.limit + 1, query.after)
-    items = [records.act(each) for each in found[: query.limit]]
+    items = [a.Act(each.seq, from_micros(each.at), *each[1:-1]) for each in found[: query.limit]]
     return a.Acts(items, items[-1].seq if len(found) > query.limit else None)
 
 

@@ -1,12 +1,9 @@
 """The library's records as answers."""
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from outlay.campaign.answers import history, pulls, replies
-from outlay.service.keys import book
-from outlay.service.keys.key import MICROS
 from outlay.service.wire import answers as a
 from outlay.service.wire.requests import MOST_LISTED
 
@@ -62,12 +59,6 @@ def campaign_and_arms(given: replies.Status) -> a.CampaignAndArms:
 def event(given: history.Entry) -> a.Event:
     """An event; numbers of decisions in it are called pulls."""
     return a.Event(*given)
-
-
-def act(given: book.Act) -> a.Act:
-    """Something that an admin did."""
-    at = datetime.fromtimestamp(given.at / MICROS, UTC)
-    return a.Act(given.seq, at, given.key, given.act, given.campaign, given.status, given.request)
 
 
 def _fields(given: replies.Status) -> dict[str, Any]:

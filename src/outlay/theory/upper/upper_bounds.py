@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from outlay.arms import Problem
+from outlay.arms import Problem, support_of
 from outlay.arms.problem import checked_problem
 from outlay.checks import real
 from outlay.errors import NotCovered
@@ -42,7 +42,7 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     other value.
 
     For `KLRate` with evidence="exact" and a reward_bound, whatever `constants` says, it is Theorem 2 of
-    docs/kl-rate-regret.md: Σ Δ_kμ_k·E[T_k(N(B))] with all constants, proved; for laws with a table, Beta and Uniform.
+    docs/kl-rate-regret.md: Σ Δ_kμ_k·E[T_k(N(B))] with all constants, proved, for bounded laws: a table, Beta, Uniform.
 
     Args:
         problem: the arms.
@@ -75,10 +75,12 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
 
 
 def _kl_rate(problem: Problem, policy: KLRate, budget: float) -> Bound:
-    checked_problem("upper_bound", problem)
-    losses = problem.gaps * problem.mean_costs
-    pulls = kl_rate_pulls(problem, policy, budget)
-    terms = {problem.names[k]: float(losses[k]) * most for k, most in pulls.items()}
+    """Pulls become regret: the worst that their bounds allow together, all arms sharing B and one last cost."""
+    pulls = kl_rate_pulls(checked_problem("upper_bound", problem), policy, budget)
+    left, terms = budget + max(support_of(law).cost_high for law in problem.arms), {}
+    for k in sorted(pulls, key=lambda arm: -problem.gaps[arm]):
+        spend = min(float(problem.mean_costs[k]) * pulls[k], left)
+        terms[problem.names[k]], left = float(problem.gaps[k]) * spend, left - spend
     return Bound(finite("upper_bound", lambda: sum(terms.values())), THEOREM, terms)
 
 

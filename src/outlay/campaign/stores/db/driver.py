@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Engine
 MOST_ROWS = 128  # that one statement writes to SQLite, a power of two
 
 _forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next transaction has another connection
-Values = tuple[Any, ...]  # of one row, in the order of the statement
+Values = tuple[object, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
 
 
@@ -30,9 +30,7 @@ class Talk:
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.dialect = connection, connection.dialect
-        self._words: Any = type(
-            connection.dialect
-        )  # of which there is one, whereas every engine has a dialect of its own
+        self._words: Any = type(connection.dialect)  # of which there is one, whereas every engine has its own dialect
         self._driver: Any = connection.connection.driver_connection
 
     def begin(self) -> None:
@@ -68,7 +66,7 @@ class PostgresTalk(Talk):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._said: list[str] = []
-        self._values: list[Any] = []
+        self._values: list[object] = []
         self._heard: list[Rows] = []
         # What the server has parsed and planned for this connection, which is dropped where anything fails.
         self._prepared: dict[str, str] = connection.connection.info.setdefault("outlay", {})
@@ -142,7 +140,7 @@ def _text(statement: Any, dialect: Any, count: int = 1) -> str:
 
 
 @cache
-def _text_for_json(statement: Any, dialect: Any) -> str:
+def _text_for_json(statement: sa.Insert, dialect: Any) -> str:
     """An INSERT whose one argument is a list of rows as JSON."""
     before, _, after = _parts(str(statement.compile(dialect=dialect())))
     names, table = ", ".join(statement.table.c.keys()), statement.table.name

@@ -154,7 +154,7 @@ def arms(connection: Connection, number: int) -> Iterator[Arm]:
         yield typed(connection, Arm, row, "the row of an arm")
 
 
-def decisions(connection: Connection, number: int, *conditions: Any) -> Iterator[Decision]:
+def decisions(connection: Connection, number: int, *conditions: sa.ColumnElement[bool]) -> Iterator[Decision]:
     """Some of the decisions of a campaign, in order."""
     table = tables.decision
     rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
@@ -219,7 +219,7 @@ def _arms_of(state: State, written: Record) -> Iterable[int]:
     return []
 
 
-def _campaign(state: State) -> dict[str, Any]:
+def _campaign(state: State) -> dict[str, object]:
     return {
         "seq": state.seq,
         "at": state.at,
@@ -259,12 +259,12 @@ class _Clock(sa.sql.functions.GenericFunction[int]):
 
 
 @compiles(_Clock)
-def _no_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+def _no_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
     return "NULL"
 
 
 @compiles(_Clock, "postgresql")
-def _its_clock(element: _Clock, compiler: Any, **_: Any) -> str:  # noqa: ARG001
+def _its_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
     return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 

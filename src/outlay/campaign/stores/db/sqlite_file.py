@@ -66,7 +66,7 @@ def engine_of(path: Path, mode: str = "rw") -> Engine:
     engine.dialect = _dialect()
 
     @sa.event.listens_for(engine, "connect")
-    def _(connection: Any, _: Any) -> None:
+    def _(connection: dbapi2.Connection, _: object) -> None:
         connection.isolation_level = None  # sqlite3 must not begin transactions of its own
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")

@@ -1,0 +1,109 @@
+"""Windows, fallbacks and the archive over HTTP, and what the numbers and files say of them."""
+
+import io
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from outlay import Client
+from outlay.campaign import verify
+from outlay.service import sheets
+from tests.service.conftest import POLICY, running
+
+DAILY: dict[str, Any] = {
+    "name": "daily", "arms": {"small": 1, "large": 2}, "budget": 2, "policy": POLICY, "mode": "hard",
+    "window": "day", "timezone": "Europe/Berlin",
+}  # fmt: skip
+PATH = "/v1/campaigns/daily"
+
+
+def spend(client: TestClient, cost: float = 1.0) -> dict[str, Any]:
+    """Ask and tell; the pull."""
+    (pull,) = client.post(f"{PATH}/ask", json={}).json()["pulls"]
+    assert client.post(f"{PATH}/tell", json={"pull": pull["pull"], "cost": cost, "reward": 1}).status_code == 200
+    return dict(pull)
+
+
+def test_a_budget_by_the_day_is_not_the_end(client: TestClient) -> None:
+    new = client.post("/v1/campaigns", json=DAILY).json()
+    assert (new["window"]["kind"], new["window"]["timezone"], new["window"]["earlier"]) == ("day", "Europe/Berlin", 0)
+    for _ in range(2):
+        pull = client.post(f"{PATH}/ask", json={}).json()["pulls"][0]
+        client.post(f"{PATH}/tell", json={"pull": pull["pull"], "cost": 1, "reward": 1})
+    refused = client.post(f"{PATH}/ask", json={})
+    assert (refused.status_code, refused.json()["code"]) == (429, "not_now")
+    assert "of this day" in refused.json()["detail"]
+    assert 0 < int(refused.headers["retry-after"]) <= 25 * 3600
+    assert client.get(PATH).json()["phase"] == "waiting"
+    assert client.post("/v1/campaigns", json={**DAILY, "window": "week"}).status_code == 409
+    assert client.post("/v1/campaigns", json={**DAILY, "timezone": "Nowhere"}).status_code == 422
+
+
+def test_a_fallback_is_named_flagged_and_counted_apart(client: TestClient, store: str) -> None:
+    client.post("/v1/campaigns", json={**DAILY, "fallback": "small"})
+    pulls = [spend(client) for _ in range(4)]
+    assert [pull["fallback"] for pull in pulls][-1] is True
+    status = client.get(PATH).json()
+    assert (status["phase"], status["fallback"], status["spent"] + status["outside"]) == ("fallback", "small", 4)
+    assert status["spent"] <= 2
+    listed = client.get(f"{PATH}/pulls").json()["items"]
+    assert [pull["fallback"] for pull in listed] == [pull["fallback"] for pull in pulls]
+    assert verify(store, "daily").ok
+
+
+def test_an_archived_campaign_is_listed_apart(client: TestClient) -> None:
+    client.post("/v1/campaigns", json=DAILY)
+    assert client.post(f"{PATH}/archive").json()["archived"] is True
+
+    def names(query: str = "") -> list[str]:
+        return [each["name"] for each in client.get(f"/v1/campaigns{query}").json()["items"]]
+
+    assert (names(), names("?archived=true")) == (["spring"], ["daily"])
+    assert 'campaign="daily"' not in client.get("/metrics").text
+    assert client.post(f"{PATH}/ask", json={}).json() == {"pulls": [], "ended": True}
+    assert client.post(f"{PATH}/restore").json()["phase"] == "open"
+    assert names() == ["daily", "spring"]
+
+
+def test_the_numbers_say_what_waits_and_what_arms_hold(client: TestClient) -> None:
+    client.post("/v1/campaigns/spring/ask", json={})
+    numbers = client.get("/metrics").text.splitlines()
+    assert "outlay_queue_depth 0.0" in numbers
+    assert any(line.startswith('outlay_arm_reserved{arm="') for line in numbers)
+    assert any('outlay_request_seconds_count{route="/v1/campaigns/{campaign}/ask"} 1.0' in line for line in numbers)
+
+
+def test_a_table_is_written_in_parts(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas
+
+    monkeypatch.setattr(sheets, "SOME", 2)
+    client.post("/v1/campaigns/spring/budget", json={"budget": 1000})
+    empty = pandas.read_parquet(io.BytesIO(client.get("/v1/campaigns/spring/export?format=parquet").content))
+    assert (list(empty.columns), len(empty)) == (list(sheets.FIELDS), 0)
+    client.post("/v1/campaigns/spring/ask", json={"n": 5, "tags": ["t"], "metadata": {"a": 1}})
+    found = pandas.read_parquet(io.BytesIO(client.get("/v1/campaigns/spring/export?format=parquet").content))
+    assert list(found["pull"]) == [2 + 1, 4, 5, 6, 7]
+    assert list(found["metadata"]) == ['{"a":1}'] * 5
+    assert [list(tags) for tags in found["tags"]] == [["t"]] * 5
+
+
+def test_clients_know_them(store: str) -> None:
+    with running(store) as address, Client(address, "daily") as client:
+        terms = {name: value for name, value in DAILY.items() if name not in ("name", "arms", "budget", "policy")}
+        client.create(DAILY["arms"], 2, POLICY, fallback="small", **terms)
+        flags = []
+        for _ in range(4):
+            pull = client.ask()
+            assert pull is not None
+            flags.append(pull.fallback)
+            client.tell(pull, cost=1, reward=1)
+        assert flags[-1]
+        status = client.status()
+        assert status.window is not None
+        assert status.window.end > status.window.start
+        assert (status.phase, status.archived) == ("fallback", False)
+        client.archive()
+        assert client.status().archived
+        client.restore()
+        assert [each.fallback for each in client.pulls()] == flags
