@@ -136,16 +136,6 @@ def test_library_errors_are_one_line(ask):
     assert "cannot read ." in failed(ask("compare", "."), 1)
 
 
-@pytest.mark.interpreted
-def test_a_result_is_saved_as_csv(ask, monkeypatch):
-    monkeypatch.setattr(comparison, "write_report", lambda result, out: [out / "report.html"])
-    done = ask("compare", "--policy", "RoundRobin", "--budget", "20", "--runs", "2", "--save", "x.csv")
-    assert done.exit_code == 0, done.output
-    first, *rows = Path("x.csv").read_text().splitlines()
-    assert first == "policy,run,budget,pulls,cost,reward,regret"
-    assert len(rows) == 2 * 25
-
-
 def test_a_place_that_cannot_be_written(ask, monkeypatch):
     """Found before the work begins: the simulator is out of reach."""
     monkeypatch.setattr(comparison, "simulate", None)
@@ -155,8 +145,6 @@ def test_a_place_that_cannot_be_written(ask, monkeypatch):
     assert "cannot write no/x.parquet: there is no folder no" in failed(ask("compare", "--save", "no/x.parquet"), 1)
     Path("x.csv").mkdir()
     assert "cannot write x.csv: it is a folder" in failed(ask("compare", "--save", "x.csv"), 1)
-    sentence = "outlay: --save must be a file that ends in .parquet or .csv; got 'x.xlsx'"
-    assert failed(ask("compare", "--save", "x.xlsx"), 2) == sentence
     with monkeypatch.context() as patch:
         patch.setattr("os.access", lambda *_: False)
         assert "cannot write made/report.html: permission denied" in failed(ask("compare", "--out", "made"), 1)

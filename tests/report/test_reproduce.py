@@ -1,12 +1,17 @@
 """The call that makes a result again."""
 
+import shlex
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import outlay
-from outlay.arms import Empirical, Gaussian, Problem
+from outlay import load, simulate
+from outlay.arms import Empirical, Gaussian, Problem, catalogue
+from outlay.cli import commands
 from outlay.policies import UCBM1, Fixed, Policy, RoundRobin
-from outlay.report.reproduce import python_call
+from outlay.report.reproduce import python_call, shell_call
 
 pytestmark = pytest.mark.interpreted
 
@@ -37,3 +42,28 @@ def test_the_call_of_what_cannot_be_written_down(three, make):
     assert 'Problem.load("problem.toml")' in text
     assert "'mine': Mine(bonus=2.5)," in text
     assert len(text) < 3000
+
+
+def test_the_command_makes_the_result_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("outlay.experiments.comparison.write_report", lambda result, out: [out / "report.html"])
+    result = simulate(
+        catalogue.load("G"), RoundRobin(), budget=20.0, runs=2, seed=7, requests=30, mode="until_exceeded"
+    )
+    command = shell_call(result)
+    assert command.startswith("outlay compare G --budget 20 --runs 2 --seed 7 --requests 30")
+    _, *words = shlex.split(command.replace("\\\n", ""))
+    done = CliRunner().invoke(commands, [*words, "--save", "x.parquet", "--quiet"])
+    assert done.exit_code == 0, done.output
+    assert load("x.parquet") == result
+
+
+def test_there_is_no_command_for_what_it_cannot_say():
+    problem = catalogue.load("G")
+    for changed in (
+        simulate(problem, {"mine": RoundRobin()}, budget=20.0, runs=1),
+        simulate(problem, Fixed(2), budget=20.0, runs=1),
+        simulate(problem, RoundRobin(), budgets=[10.0, 20.0], runs=1),
+        simulate(Problem(problem.arms[::-1]), RoundRobin(), budget=20.0, runs=1),
+    ):
+        assert shell_call(changed) == ""

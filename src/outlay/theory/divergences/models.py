@@ -15,6 +15,7 @@ from outlay import arms
 from outlay.arms import AnyLaw
 from outlay.arms.coupled import is_gaussian
 from outlay.arms.law import check_law
+from outlay.arms.remembered import Remembered
 from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
@@ -159,6 +160,8 @@ def _chosen(law: AnyLaw, name: str | None) -> Model:
     if not offered:
         kind = type(law).__name__
         form = " with correlated cost and reward" if type(law) in _MODELS else ""
+        if isinstance(law, Remembered):
+            raise NotCovered(f"its law {law} is known by name only, and its code would have to say")
         raise NotCovered(f"its law is {kind}{form}, which has no formula here and no divergence(rate) of its own")
     if name is None:
         return offered[0]
