@@ -8,6 +8,7 @@ import pytest
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
+from outlay.theory.arm_rates import rates
 from outlay.theory.upper.pull_bounds import pull_bound
 from outlay.theory.upper.upper_bounds import upper_bound
 
@@ -183,6 +184,19 @@ def test_residuals_beyond_the_declared_bound():
     ):
         upper_bound(problem, policy, 1e4, constants="proved")
     assert upper_bound(problem, told(problem, cost_bound=10, reward_bound=5), 1e4, constants="proved").value > 0
+    slope = rates(problem).slope[1]
+    reach = max(abs(r - slope * x - (rare.moments()[1] - slope * rare.moments()[0])) for x in (1, 10) for r in (0, 1))
+    for share, refused in ((0.49, True), (0.51, False)):
+        policy = told(problem, cost_bound=10, reward_bound=max(1.0, share * reach))
+        assert _refused(problem, policy) == refused
+
+
+def _refused(problem: Problem, policy: UCBB1) -> bool:
+    try:
+        upper_bound(problem, policy, 1e4, constants="proved")
+    except NotCovered:
+        return True
+    return False
 
 
 def test_degenerate_gaussians_are_covered():

@@ -28,6 +28,13 @@ def test_constant_costs_are_the_classical_bandit(arms):
         assert worst_case_bound(problem, budget) <= best * (1 + 1e-9)
 
 
+def test_small_rates_and_small_budgets():
+    """ε may be as large as the noise where the rate is small; nine pulls are enough to say something."""
+    slight = Problem([Gaussian(1.0, 0.01, 0.0, 1.0)] * 2)
+    assert worst_case_bound(slight, 1000.0) == pytest.approx(math.sqrt(2 * 999) / 8, rel=1e-5)
+    assert worst_case_bound(Problem([Gaussian(1.0, 2.0, 0.0, 1.0)] * 2), 9.0) == pytest.approx(0.5, rel=1e-5)
+
+
 @pytest.mark.parametrize("law", [Bernoulli(0.5, 0.4), Gaussian(1.0, 1.0, 0.5, 0.5), Uniform(0.2, 1.0, 0.0, 1.0)])
 def test_it_is_the_formula_at_one_gap_and_one_number_of_pulls(law):
     """No grid of ε and n finds more than 2 % above, and it grows as √B does."""

@@ -5,6 +5,7 @@ which, and at small ε it does not find out before the budget is spent. docs/low
 """
 
 import math
+from collections.abc import Callable
 
 from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
@@ -17,6 +18,7 @@ from outlay.theory.divergences import divergence
 _PARTS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 0.99999, 1.0)  # of B/μ, for n
 _FIRST = 1e-12  # the first ε to try where R − rX has no variance
 _FINE = 1e-3  # precision of ε, relative: the peak is flat
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _FAR = 1e100  # a divergence that is as good as infinite
 
 
@@ -37,8 +39,6 @@ def worst_case_bound(problem: Problem, budget: float, *, model: str | None = Non
     >>> round(worst_case_bound(problem, 1e4), 2), math.sqrt(2 * 1e4) / 8
     (17.68, 17.67766952966369)
     """
-    from scipy.optimize import minimize_scalar
-
     budget = real("worst_case_bound", "budget", budget, above=0)
     found = rates(checked_problem("worst_case_bound", problem))
     law, arms = problem.arms[found.best], len(problem)
@@ -59,8 +59,24 @@ def worst_case_bound(problem: Problem, budget: float, *, model: str | None = Non
     while end < most and gain(end) > 0:
         end *= 2.0
     end = min(end, most)
-    best = minimize_scalar(lambda gap: -gain(gap), bounds=(0.0, end), method="bounded", options={"xatol": _FINE * end})
-    return max(0.0, -mean * pulls * float(best.fun))
+    return mean * pulls * _peak(gain, end)
+
+
+def _peak(gain: Callable[[float], float], end: float) -> float:
+    """The largest gain from 0 to `end`, where it rises to one peak: golden sections; 0 if nothing is above it."""
+    low, high = 0.0, end
+    one, other = end * (1.0 - _GOLDEN), end * _GOLDEN
+    at_one, at_other = gain(one), gain(other)
+    while high - low > _FINE * end:
+        if at_one > at_other:
+            high, other, at_other = other, one, at_one
+            one = high - _GOLDEN * (high - low)
+            at_one = gain(one)
+        else:
+            low, one, at_one = one, other, at_other
+            other = low + _GOLDEN * (high - low)
+            at_other = gain(other)
+    return max(0.0, at_one, at_other)
 
 
 def _pulls(budget: float, mean: float, variance: float, arms: int) -> tuple[int, float]:
