@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief
 from outlay.campaign.answers.replies import Status
+from outlay.campaign.answers.watching import rate_interval
 from outlay.service.wire.views import Learning
 from outlay.theory.divergences import divergence
 
@@ -21,7 +22,7 @@ CLEARLY = 3.0  # standard errors by which an arm must be worse to count
 
 def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
     """The cost and the bound as far as is known now; None while too little is. `beliefs` are those of the arms."""
-    prices = _prices(status)
+    prices = _prices(status, beliefs)
     if prices is None:
         return None
     price, worth = prices
@@ -32,12 +33,20 @@ def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
     return Learning(max(0.0, cost), bound)
 
 
-def _prices(status: Status) -> tuple[float, float] | None:
-    """λ and ν as known now."""
+def _prices(status: Status, beliefs: Sequence[Belief]) -> tuple[float, float] | None:
+    """λ and ν as known now.
+
+    The best arm is the one whose interval has the highest lower end: of many arms, the one with the largest rate so far
+    has mostly been lucky.
+    """
     if status.requests is not None or status.expected is not None:
         return None if status.outlook is None else (status.outlook.price, status.outlook.worth)
-    rates = [arm.rate for arm in status.arms if arm.rate is not None and arm.pulls >= FEW]
-    return (max(rates), 0.0) if rates and max(rates) > 0.0 else None
+    known = [belief for belief in beliefs if belief.pulls >= FEW and belief.mean_cost > 0.0]
+    if not known:
+        return None
+    best = max(known, key=lambda belief: rate_interval(belief).low)
+    rate = best.mean_reward / best.mean_cost
+    return (rate, 0.0) if rate > 0.0 else None
 
 
 def _lost(belief: Belief, price: float, worth: float) -> float | None:

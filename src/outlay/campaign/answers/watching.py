@@ -129,13 +129,14 @@ class Watch:
 
     def _count(self, name: str, entry: Entry) -> float:
         """A pull that costs something, or something else than before: how much more it is."""
-        arm, cost, reward, before = self._number(name), entry.cost, entry.reward, entry.more.get("instead")
+        arm, cost, reward = self._number(name), entry.cost, entry.reward
+        before: dict[str, float] | None = entry.more.get("instead")
         assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
         if before is None:
             self._memory.observe(arm, cost, reward)
             return cost
         self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
-        return cost - before["cost"]
+        return float(cost - before["cost"])
 
     def _number(self, arm: str) -> int:
         if arm not in self._arms:

@@ -10,14 +10,14 @@ export function actions(campaign) {
   const { name, phase, ended } = campaign;
   const post = (verb, body) => call("POST", pathOf(name, verb), body);
   const ask = (id, title, text, verb, kind = "plain") => button(`act-${id}`, title, () => question(`${title} “${name}”?`, text, [], title, () => post(verb)), kind);
+  if (ended === "closed") return [];
   const found = [button("act-budget", "Add budget", () => more(campaign, post))];
   if (ended === null) {
     found.push(phase === "paused"
       ? ask("pause", "Resume", "Arms are named again.", "resume")
       : ask("pause", "Pause", "No arm is named until it is resumed. Tells are still accepted.", "pause"));
   }
-  if (ended !== "closed") found.push(button("act-close", "Close", () => close(campaign, post), "grave"));
-  return found;
+  return [...found, button("act-close", "Close", () => close(campaign, post), "grave")];
 }
 
 function more({ exact }, post) {

@@ -21,8 +21,8 @@ async function enter() {
     } catch (error) {
       if (error.code !== "no_key" && error.code !== "forbidden") throw error;
       const fields = [{ name: "key", label: "Key", type: "password" }];
-      await question("Log in", "This service needs a key with the scope “read”. `outlay keys new` makes one.", fields, "Log in",
-        async (values) => Object.assign(session, await call("POST", "/session", values)));
+      await question("Log in", "This service needs a key that may read. The command “outlay keys new” makes one.", fields, "Log in",
+        async (values) => Object.assign(session, await call("POST", "/session", values)), { must: true });
     }
   }
   const open = session.name === "no keys";

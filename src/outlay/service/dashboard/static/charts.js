@@ -73,7 +73,7 @@ export function burnDown({ burn, forecast, campaign }, width) {
 
 /** The forecast in a sentence. */
 export function ending(forecast) {
-  if (!forecast) return "A forecast needs an open campaign and a few more pulls.";
+  if (!forecast) return "There is a forecast while a campaign is open and has some pulls.";
   const away = Date.parse(forecast.at) - Date.now(), within = Math.abs(away) > 7200e3 ? 7200e3 : 0;
   if (forecast.by === "window") return `At the pace of late, the budget lasts until this window is over, at ${clock(forecast.at, within)}.`;
   const what = forecast.by === "money" ? "the budget is spent" : "all requests are served";

@@ -5,9 +5,9 @@ import { make } from "./parts.js";
 /** Ask for fields ({name, label, value, type, rows, choices, required}).
  *
  * `act` may refuse, and then the dialog stays, saying why. `said(values)` is what the values come to, told while they
- * are typed; a `grave` act has its button in another colour.
+ * are typed; a `grave` act has its button in another colour, and what one `must` answer cannot be cancelled.
  */
-export function question(title, text, fields, verb, act, { grave = false, said = null } = {}) {
+export function question(title, text, fields, verb, act, { grave = false, said = null, must = false } = {}) {
   return new Promise((resolve) => {
     const wrong = make("p", { role: "alert", class: "wrong" }), told = make("p", { class: "quiet", role: "status" });
     const inputs = fields.map((field) => [field, input(field)]);
@@ -30,7 +30,7 @@ export function question(title, text, fields, verb, act, { grave = false, said =
       ...inputs.map(([field, element]) => make("label", {}, field.label, element)),
       told, wrong,
       make("div", { class: "buttons" },
-        make("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel"), sure));
+        must ? null : make("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel"), sure));
     const dialog = make("dialog", { "aria-labelledby": "question", "aria-describedby": text ? "question-text" : null,
       onclose: () => { dialog.remove(); resolve(null); } }, form);
     document.body.append(dialog);
