@@ -47,9 +47,11 @@ def test_a_view_has_the_numbers_of_the_campaign() -> None:
     assert [each.arm.pulls for each in view.arms] == sorted((arm.pulls for arm in status.arms), reverse=True)
     assert view.next is not None
     assert (view.next.arm, view.next.words) == (reasons.arm, reasons.words)
+    assert view.next.arms[0].name == reasons.arm
+    past = [each.evidence - each.enough for each in view.next.arms if each.evidence is not None and each.enough]
+    assert past == sorted(past)
     about = {each.name: each for each in reasons.arms}
     for each in view.arms:
-        assert each.words == about[each.arm.name].words
         assert each.enough == about[each.arm.name].enough
     assert view.read == view.judged == view.campaign.events
     assert view.burn[-1].left == pytest.approx(status.budget - status.spent)

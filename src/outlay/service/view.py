@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from outlay.campaign import ArmReason
+from outlay.campaign import ArmReason, Reasons
 from outlay.campaign.answers.replies import ArmStatus
 from outlay.campaign.answers.watching import Interval, View
 from outlay.service.past import Known
@@ -16,6 +16,7 @@ MOST_POINTS = 240  # of the money left
 MOST_ARMS = 60  # that are listed
 MOST_PAST = 5  # arms whose rates are drawn over time
 MOST_EVENTS = 10
+MOST_REASONS = 5
 
 
 async def seen(watched: Watched, wanted: v.ViewWanted) -> v.CampaignView:
@@ -25,7 +26,8 @@ async def seen(watched: Watched, wanted: v.ViewWanted) -> v.CampaignView:
 
 def _view(watched: Watched, found: View, judged: Judged, wanted: v.ViewWanted) -> v.CampaignView:
     status, reasons = found.status, judged.reasons
-    intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True)}
+    all_read = watched.read is None
+    intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True) if all_read}
     arms = _ranked(status.arms, wanted)
     about = {} if reasons is None else {each.name: each for each in reasons.arms}
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
@@ -38,9 +40,9 @@ def _view(watched: Watched, found: View, judged: Judged, wanted: v.ViewWanted) -
         arms=[_arm(arm, intervals, about) for arm in arms[:MOST_ARMS]],
         other_arms=max(0, len(arms) - MOST_ARMS),
         past=[v.RatePast(arm.name, list(map(_rate_at, watched.past(arm.name)))) for arm in arms[:MOST_PAST]],
-        next=None if reasons is None else v.Next(reasons.arm, reasons.means, reasons.words, reasons.untried),
+        next=None if reasons is None else _next(reasons),
         learning=judged.learning,
-        under_way=[records.pull_status(pull) for pull in found.under_way] if watched.read is None else [],
+        under_way=[records.pull_status(pull) for pull in found.under_way] if all_read else [],
         events=[records.event(entry) for entry in reversed(found.last[-MOST_EVENTS:])],
         counts=watched.counts,
     )
@@ -58,14 +60,32 @@ def _number(value: float | None) -> float:
 
 
 def _arm(arm: ArmStatus, intervals: Mapping[str, Interval], about: Mapping[str, ArmReason]) -> v.ArmView:
-    low, high = map(_finite, intervals[arm.name])
+    low, high = map(_finite, intervals.get(arm.name, (None, None)))
     reason = about.get(arm.name)
     if reason is None:
         return v.ArmView(records.arm(arm), low, high)
     return v.ArmView(
-        records.arm(arm), low, high, reason.leads, _finite(reason.evidence), reason.enough, _finite(reason.score),
-        reason.words,
+        records.arm(arm), low, high, reason.leads, _finite(reason.evidence), reason.enough, _finite(reason.score)
     )  # fmt: skip
+
+
+def _next(reasons: Reasons) -> v.Next:
+    """The arm that comes next first, then the leaders, then those that are nearest to being looked at again."""
+    ranked = sorted(reasons.arms, key=lambda each: (each.name != reasons.arm, not each.leads, _distance(each)))
+    shown = [
+        v.Reason(each.name, each.leads, _finite(each.evidence), each.enough, _finite(each.score), each.words)
+        for each in ranked[:MOST_REASONS]
+    ]
+    return v.Next(reasons.arm, reasons.means, reasons.words, reasons.untried, shown if reasons.arm is not None else [])
+
+
+def _distance(reason: ArmReason) -> float:
+    """How far the evidence is past what is enough; for policies that rank arms, how far the score is down."""
+    if reason.score is not None:
+        return -reason.score
+    if reason.evidence is None or reason.enough is None:
+        return math.inf
+    return reason.evidence - reason.enough
 
 
 def _rate_at(known: Known) -> v.RateAt:

@@ -52,8 +52,8 @@ class Forecast(Struct):
 class ArmView(Struct):
     """An arm, where its rate lies with a probability of 95 %, and what the policy weighs about it.
 
-    `low` and `high` are null where nothing can be said. `evidence`, `enough`, `score` and `words` are those of the
-    library's `ArmReason`; `evidence` is null, too, where no doubt is left.
+    `low` and `high` are null where nothing can be said. `evidence`, `enough` and `score` are those of the library's
+    `ArmReason`; `evidence` is null, too, where no doubt is left.
     """
 
     arm: a.Arm
@@ -63,7 +63,6 @@ class ArmView(Struct):
     evidence: float | None = None
     enough: float | None = None
     score: float | None = None
-    words: str = ""
 
 
 class RateAt(Struct, array_like=True):
@@ -82,13 +81,25 @@ class RatePast(Struct):
     points: list[RateAt]
 
 
+class Reason(Struct):
+    """What the policy weighs about an arm, and the same in a sentence."""
+
+    name: str
+    leads: bool
+    evidence: float | None
+    enough: float | None
+    score: float | None
+    words: str
+
+
 class Next(Struct):
-    """Which arm would be named now, null for none, and why."""
+    """Which arm would be named now, null for none, and why; `arms` are those that matter most for that."""
 
     arm: str | None
     means: str
     words: str
     untried: int
+    arms: list[Reason]
 
 
 class Learning(Struct):

@@ -7,21 +7,18 @@ import { button, card, cut, make, table } from "./parts.js";
 import { closingIn, evidenceBar, scaleOf, whisker } from "./rates.js";
 import { call, isAdmin, pathOf } from "./service.js";
 
-const MOST = 5; // arms whose reasons are spelled out
 const ORDERS = [["pulls", "most pulls"], ["spent", "most spent"], ["reward", "most reward"], ["rate", "best rate"]];
 
 /** Why an arm comes next: what the policy weighs. */
-export function why({ campaign, arms, next }) {
+export function why({ campaign, next }) {
   if (!next) return card("why", "Why this arm next", make("p", { class: "quiet" }, "The policy is not known to the service, or not at hand."));
   const title = next.arm === null ? "No arm comes next" : ["Next: ", cut(next.arm)];
   const open = { open: next.words, paused: "Paused: no arm is named until it is resumed.", waiting: "The budget of this window is spent; the next window brings more.",
     fallback: `The budget is spent, and ${campaign.fallback} is pulled in its place.`, draining: "It has ended; what is under way can still be told.", closed: "It has ended." };
-  const rest = arms.filter((each) => each.arm.enabled && (each.leads || each.enough !== null || each.score !== null));
-  const first = rest.filter((each) => each.arm.name === next.arm), others = rest.filter((each) => each.arm.name !== next.arm);
-  const shown = next.arm === null ? [] : [...first, ...others].slice(0, MOST).map((each) => make("li", { "data-key": `why ${each.arm.name}` },
-    make("span", { class: "row tight" }, make("strong", { class: "cut", title: each.arm.name }, each.arm.name), each.leads ? make("span", { class: "badge open" }, "leads") : null, evidenceBar(each)),
+  const shown = next.arms.map((each) => make("li", { "data-key": `why ${each.name}` },
+    make("span", { class: "row tight" }, make("strong", { class: "cut", title: each.name }, each.name), each.leads ? make("span", { class: "badge open" }, "leads") : null, evidenceBar(each)),
     make("span", { class: "quiet" }, each.words)));
-  const note = shown.length && rest.some((each) => each.enough) ? make("p", { class: "note" }, "A bar is the evidence against an arm; past the mark it is left alone for now.") : null;
+  const note = next.arms.some((each) => each.enough) ? make("p", { class: "note" }, "A bar is the evidence against an arm; past the mark it is left alone for now.") : null;
   const untried = next.untried ? make("p", { class: "quiet" }, `${counted(next.untried, "arm was", "arms were")} never tried${next.arm === null ? "." : ": each is opened only if there is enough left for it to pay back."}`) : null;
   return card("why", title, make("p", {}, open[campaign.phase]), make("ul", { class: "plain" }, ...shown), note, untried);
 }

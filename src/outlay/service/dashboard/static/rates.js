@@ -50,11 +50,11 @@ export function closingIn(past, width) {
 }
 
 /** The evidence against an arm, as a bar, and a mark where it would be enough. */
-export function evidenceBar({ evidence, enough, words }) {
+export function evidenceBar({ evidence, enough }) {
   if (!enough) return null;
   const certain = evidence === null, most = 2 * enough;
   const part = certain ? 100 : Math.max(0, Math.min(100, (100 * evidence) / most));
-  return draw("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "bar evidence", role: "img", "aria-label": words },
+  return draw("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "bar evidence", role: "img", "aria-label": `Evidence ${certain ? "beyond doubt" : short(evidence)}; ${short(enough)} is enough` },
     draw("rect", { width: 100, height: 8, class: "bar-free" }),
     draw("rect", { width: part, height: 8, class: certain || evidence > enough ? "bar-past" : "bar-held" }),
     draw("rect", { x: 49.4, width: 1.2, height: 8, class: "mark" }));
