@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay import Problem
-from outlay.arms import catalogue
+from outlay import Problem, simulate
+from outlay.arms import Bernoulli, catalogue
 from outlay.engine.backends import threads
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
+from outlay.policies import Thrifty
 from outlay.policies import baselines as b
 from outlay.results.regret import pseudo
 
@@ -43,6 +44,8 @@ def rivals(problem: Problem) -> dict[str, Any]:
         "OmegaStarUCB, wait=0": b.OmegaStarUCB(wait=0),
         "BTS": b.BTS(),
         "UCBSCPlus": b.UCBSCPlus(),
+        "KLUCBSC": b.KLUCBSC(),
+        "KLUCBSC, loglog=0": b.KLUCBSC(loglog=0.0),
         "FractionalKUBE": b.FractionalKUBE(),
         "KUBE": b.KUBE(budget=BUDGET),
         "GaussianThompson": b.GaussianThompson(),
@@ -75,11 +78,41 @@ def played(problem: Problem, policy: Any, runs: int) -> Row:
     return Row(pseudo(passages.pulls[:, 0], problem.mean_costs, problem.gaps), speed)
 
 
+def published(seed: int) -> tuple[Problem, float]:
+    """Problem and budget `seed` of the suite that ω-UCB's authors published: ten coins, rewards drawn first."""
+    rng = np.random.default_rng(seed)
+    rewards, costs = rng.uniform(0.0, 1.0, 10), rng.uniform(0.01, 1.0, 10)
+    laws = [Bernoulli(float(costs[k]), float(rewards[k])) for k in np.argsort(costs / rewards)]
+    return Problem(laws), 150_000 * float(costs.min())
+
+
+def suite() -> None:
+    """The published suite: twenty problems, one run each."""
+    print("| policy | regret ± s.e. | median | worst |\n|---|---|---|---|")
+    players = {
+        "OmegaUCB, rho=1/4": b.OmegaUCB(), "BTS": b.BTS(), "KLUCBSC, loglog=0": b.KLUCBSC(loglog=0.0),
+        "KLUCBSC": b.KLUCBSC(), "UCBSCPlus": b.UCBSCPlus(), "Thrifty": Thrifty(),
+    }  # fmt: skip
+    for name, policy in players.items():
+        regret = np.zeros(20)
+        for seed in range(20):
+            problem, budget = published(seed)
+            result = simulate(problem, policy, budgets=[budget], runs=1, seed=seed, workers=1)
+            regret[seed] = result.regret()["mean"][0]
+        numbers = f"{regret.mean():.0f} ± {regret.std(ddof=1) / np.sqrt(20):.0f} | {np.median(regret):.0f}"
+        print(f"| {name} | {numbers} | {regret.max():.0f} |")
+        sys.stdout.flush()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--only", default="", help="names that contain this")
+    parser.add_argument("--suite", action="store_true", help="the twenty problems of ω-UCB's authors instead")
     options = parser.parse_args()
+    if options.suite:
+        suite()
+        return
     problem = catalogue.load("H")
     print("| policy | regret ± s.e. | median | q90 | worst | runs | M pulls/s |\n|---|---|---|---|---|---|---|")
     for name, policy in rivals(problem).items():

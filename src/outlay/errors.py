@@ -144,7 +144,7 @@ class NotNow(OutlayError):
         self.reason, self.retry_after = reason, retry_after
 
     def __str__(self) -> str:
-        return f"{self.reason}: ask again in {self.retry_after:.3g} s"
+        return f"{self.reason}: ask again in {_span(self.retry_after)}"
 
 
 class QueueFull(NotNow):
@@ -229,3 +229,15 @@ def _shown(value: object) -> str:
     except Exception:  # nested too deep, a number too long, or a repr of the user's own that raises
         text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _span(seconds: float) -> str:
+    """A time span as people say it.
+
+    >>> _span(0.25), _span(90.0), _span(10_600.0), _span(500_000.0)
+    ('0.25 s', '90 s', '3 h', '6 days')
+    """
+    for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.3g} s"

@@ -22,10 +22,11 @@ from outlay.policies.protocol import Restores, memory_of, way_of
 from tests.campaign.test_shortcut import MADE, Story
 from tests.campaign.test_simulator import CANDIDATES
 
-SERVED = [
+SERVED = [  # for any number of arms: what is told of each, as of two, is for two
     policy
-    for policy in CANDIDATES
+    for policy in [*CANDIDATES, policies.FiellerKnown(0.04, 0.09, 0.01)]
     if policy != () and way_of(type(policy)).name in PICKERS and isinstance(memory_of(policy, 2), Restores)
+    if all(np.size(value) <= 1 for value in policy)
 ]
 EVERY_DAY = [*MADE.values(), policies.KLRate("one", "sample"), policies.UCBB1(0.01, 0.01, 0.0), b.OmegaUCB()]
 

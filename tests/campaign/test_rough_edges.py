@@ -155,7 +155,7 @@ def test_policies_that_are_none() -> None:
     with pytest.raises(BadParameter, match=r"\(did you mean Frugal\?\); got 'Frugall'"):
         Campaign(["a"], 1, "Frugall")
     wrong: Any = policies.Frugal
-    with pytest.raises(BadParameter, match=r"must be a policy, not its class: Frugal\(…\)"):
+    with pytest.raises(BadParameter, match=r"must be an object, not its class \(did you mean Frugal\(\)\?\)"):
         Campaign(["a"], 1, wrong)
 
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
+from outlay.beliefs.points import Points
 from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.engine.limits import Limits
 from outlay.engine.run import loop
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
-from outlay.policies.protocol import Opens, memory_of, wants_budget, wants_requests, with_limits
+from outlay.policies.protocol import Opening, Opens, memory_of, wants_budget, wants_requests, with_limits
 from outlay.policies.trial import checked_policy
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
@@ -137,10 +138,15 @@ def played(policy: Any, tape: Tape, budget: float, order: Any = None) -> None:
     names, requests = [str(arm) for arm in range(ARMS)], requests_for(policy)
     campaign = Campaign(names, budget, policy, propensity_draws=0, requests=requests)
     if order is not None:
-        memory = cast("Any", campaign)._ledger.state().learner.memory
-        memory.order[:], memory.place[:] = order, np.argsort(order)
+        opened = opened_of(cast("Any", campaign)._ledger.state().learner.memory)
+        opened.order[:], opened.place[:] = order, np.argsort(order)
     while (pull := campaign.ask()) is not None:
         campaign.tell(pull, *tape.pull(int(pull.arm), None))
+
+
+def opened_of(memory: Any) -> Any:
+    """What a memory knows of the arms that are open, and of the order of the others."""
+    return memory.arms if isinstance(memory, Points) else memory
 
 
 def tape_of(kind: str, budget: float) -> Tape:
@@ -196,15 +202,16 @@ def test_a_campaign_pulls_what_compiled_code_pulls(policy: Any) -> None:
     """
     log, top = outcomes("wide"), 300.0
     limits = [top] if wants_budget(policy) else [25.0, 75.0, 150.0, 299.5, top]
-    result = simulate(Problem([Empirical(*pairs.T) for pairs in log]), policy, limits, runs=1, seed=5)
+    problem, requests = Problem([Empirical(*pairs.T) for pairs in log]), requests_for(policy)
+    result = simulate(problem, policy, limits, runs=1, seed=5, requests=requests)
     rng, memory, order = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(0,))), memory_of(policy, ARMS), None
-    if isinstance(memory, Opens):
-        memory.shuffle(rng)
-        order = cast("Any", memory).order
+    if isinstance(policy, (Opening, policies.Ration)):  # others may have such a memory, and no use for an order
+        cast("Any", memory).shuffle(rng)
+        order = opened_of(memory).order
     uniforms = rng.random(int(40 * top))
     tape = Tape(log, (uniforms * ROWS).astype(np.int64), [])
     played(policy, tape, top, order)
     spent = np.cumsum([log[arm, row, 0] for arm, row in zip(tape.pulled, tape.rows, strict=False)])
     for limit, pulls in zip(limits, result.pulls.reshape(len(limits), ARMS), strict=True):
-        until = int(np.argmax(spent > limit)) + 1
+        until = int(np.argmax([*(spent > limit), True])) + 1  # or until all requests were served
         assert np.bincount(tape.pulled[:until], minlength=ARMS).tolist() == pulls.tolist()

@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
 from outlay import policies
@@ -191,3 +192,23 @@ def test_the_stories_have_what_they_are_about() -> None:
             counted["outside"] += getattr(record.event, "outside", False)
     assert min(counted[kind] for kind in ("Renewed", "Exhausted", "across", "fallback", "outside")) > 20
     assert counted["Archived"] > 5
+
+
+@pytest.mark.parametrize("forged", [Renewed(START - 1, START + DAY), Renewed(START, START + 3600 * SECOND)])
+def test_a_window_that_the_calendar_does_not_have_is_found(forged: Renewed) -> None:
+    """Somebody who would have the budget begin anew more often: at opening, or in the middle of a day."""
+    _, records = played(3, 5)
+    opened, renewed = records[0], records[1]
+    assert isinstance(renewed.event, Renewed)
+    replay = Replay()
+    state, _ = replay.fold(None, opened)
+    _, doubt = replay.fold(state, msgspec.structs.replace(renewed, event=forged))
+    assert doubt is not None
+    assert "and the rules say" in doubt
+    replay = Replay()
+    state, _ = replay.fold(None, opened)
+    state, doubt = replay.fold(state, renewed)
+    assert doubt is None
+    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event))
+    assert doubt is not None
+    assert "changes nothing" in doubt

@@ -28,10 +28,10 @@ def test_on_the_command_line(asked: str) -> None:
     assert knowledge.named_policies(catalogue.load("G"), [asked]) == {"RoundRobin": policies.RoundRobin()}
 
 
-def test_in_an_experiment_file() -> None:
-    old, new = (player({"name": name}, 1) for name in ("Uniform", "RoundRobin"))
+def test_in_an_experiment_file(tmp_path: Path) -> None:
+    old, new = (player({"name": name}, 1, tmp_path) for name in ("Uniform", "RoundRobin"))
     assert old == new == Player("RoundRobin", "RoundRobin", {})
-    assert player({"name": "Uniform", "label": "in turn"}, 1).label == "in turn"
+    assert player({"name": "Uniform", "label": "in turn"}, 1, tmp_path).label == "in turn"
 
 
 def test_a_name_that_is_newer_than_the_ledger_is_a_policy_of_the_users_own() -> None:

@@ -46,6 +46,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "LPUCB": {"budget": 50.0, "requests": 100.0, "alpha": 0.5},
     "LPThompson": {"budget": 50.0, "requests": 100.0, "scale": 0.5},
     "PDBwKRequests": {"budget": 50.0, "requests": 100.0, **BOUNDS},
+    "KLUCBSC": {**BOUNDS, "loglog": 0.0},
     "KUBE": {"reward_bound": 3.0, "budget": 50.0},
     "MUCB": {"alpha": 1.0, **BOUNDS},
     "UCBAIR": {"beta": 0.5, "explore": 0.25, "bound": 3.0},

@@ -92,14 +92,17 @@ def test_the_audit_log_has_pages_and_leaves_out_what_a_key_may_not_see(
     own = {"authorization": f"Bearer {tokens['admin']}"}
     for name in ("own", "foreign", "own"):
         client.post(f"/v1/campaigns/{name}/pause", headers=everything)
+    other = {"name": "own", "arms": ["other"], "budget": 5}
+    assert client.post("/v1/campaigns", json=other, headers=everything).status_code == 409
     seen: list[str] = []
     after: str | None = ""
     while after is not None:
         page = client.get(f"/v1/audit?limit=2{after}", headers=everything).json()
         seen += [each["campaign"] for each in page["items"]]
         after = None if page["next"] is None else f"&after={page['next']}"
-    assert seen == ["own", "foreign", "own"]
-    assert [each["campaign"] for each in client.get("/v1/audit", headers=own).json()["items"]] == ["own", "own"]
+    assert seen == ["own", "own", "foreign", "own"]
+    mine = [(each["campaign"], each["status"]) for each in client.get("/v1/audit", headers=own).json()["items"]]
+    assert mine == [("own", 409), ("own", 200), ("own", 200)]
 
 
 def test_who_fails_too_often_hears_so_and_others_do_not(store: str, book: KeyBook) -> None:

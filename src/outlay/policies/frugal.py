@@ -24,10 +24,9 @@ class Frugal(Parameters):
     where cost and reward are correlated and Z varies little. Where M is not positive the second counts alone.
 
     Guarantee with `reward_bound` given and costs ≥ 0, where D is the first term alone with M = reward_bound: that of
-    `KLRate`; and if costs are bounded and stay away from 0, regret grows like ln B, with the closed form's constant
-    (docs/kl-rate-regret.md, Theorem 4). Without it there is none of the mean, which can grow like B, only the figures
-    in docs/leaderboard.md. Scaling all costs changes no choice, nor does scaling all rewards together with
-    `reward_bound`.
+    `KLRate`; and where costs are bounded and stay away from 0, regret grows like ln B, with the constant of the closed
+    form (docs/kl-rate-regret.md, Theorem 4). Without it mean regret can grow like B, and there are only the figures in
+    docs/leaderboard.md. Scaling all costs changes no choice, nor does scaling all rewards together with `reward_bound`.
 
     Args:
         slope: of the evidence that is asked for; larger explores more and has fewer runs that go wrong.

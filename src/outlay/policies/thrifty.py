@@ -28,8 +28,8 @@ class Thrifty(Parameters):
 
     There is no guarantee of the mean, only the figures in docs/leaderboard.md: where an arm can hide its best reward,
     mean regret can be linear (docs/kl-rate-regret.md). `Frugal` with a `reward_bound` has one. With horizon="unknown"
-    no arm that varies is given up for ever. Scaling all costs together with the budget changes no choice, nor does scaling
-    all rewards.
+    no arm is given up for ever if all of them vary. Scaling all costs together with the budget changes no choice, nor
+    does scaling all rewards.
 
     Args:
         slope: of the evidence that is asked for; larger explores more and has fewer runs that go wrong (see `Wary`).

@@ -15,7 +15,7 @@ from outlay.service.desk import Desk
 from outlay.service.keys.book import Act, now
 from outlay.service.keys.key import Key
 from outlay.service.keys.ring import KeyRing
-from outlay.service.problems import Refused
+from outlay.service.problems import Refused, problem_of
 from outlay.service.sessions import COOKIE, checked_csrf
 from outlay.service.table import Route
 from outlay.service.wire.answers import encode
@@ -154,7 +154,12 @@ class Endpoint:
             arguments["query"] = call.query(route.query)
         if self._body is not None:
             arguments["body"] = self._body.decode(await call.read())
-        answer = await route.handler(call, **arguments)
+        try:
+            answer = await route.handler(call, **arguments)
+        except Exception as error:  # what an admin tried is on record, too
+            if route.changes:
+                await call.note(route, problem_of(error).status)
+            raise
         status = route.status
         if isinstance(answer, tuple):
             answer, status = answer

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import logging
 import socket
 import threading
@@ -53,7 +54,15 @@ def serve(settings: Settings, ready: Callable[[str], None] | None = None, second
         timer = threading.Timer(seconds, server.end)
         timer.daemon = True
         timer.start()
+    _collect_rarely()
     server.run(sockets=[listening])
+
+
+def _collect_rarely() -> None:
+    """Let the collector pass over what was imported, and look more rarely: all requests wait while it looks."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 def check(settings: Settings) -> None:

@@ -29,6 +29,8 @@ SCORED: list[Any] = [
     b.UCBAIR(beta=0.5, explore=0.25, bound=3.0),
     b.BKLUCB(0.5),
     b.BKLUCB([0.5, 1.0, 2.0], reward_bound=3.0, loglog=0.0),
+    b.KLUCBSC(),
+    b.KLUCBSC(cost_bound=2.0, reward_bound=3.0, loglog=0.0),
 ]
 WITH_MEMORY: list[Any] = [b.RobustUCBMedian(1e-3, 1e-3), b.RobustUCBTruncated(1.0, 1.0)]
 SAMPLED: list[Any] = [b.GaussianThompson()]

@@ -109,6 +109,35 @@ def b_kl_ucb(samples: Samples, n: float, cost: float, m_r: float, c: float) -> f
     return top / cost if kl(top) <= level else float(brentq(lambda q: kl(q) - level, r, top, xtol=1e-15)) / cost
 
 
+def kl_ucb_sc(samples: Samples, n: float, m_x: float, m_r: float, loglog: float) -> float:
+    """The largest rate for which the nearest pair of coins is within the level: two nested searches."""
+    T, c, r = unit(samples, m_x, m_r)
+    level = (math.log(n) + loglog * math.log(max(1, math.log(n)))) / T
+    if c == 0:
+        return INF
+    if level == 0:
+        return r / c
+
+    def kl(p: float, q: float) -> float:
+        if (q <= 0 < p) or (q >= 1 > p):
+            return INF
+        one = p * math.log(p / q) if p > 0 else 0.0
+        return one + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+    def need(log_rate: float) -> float:
+        """Over the chance p of a cost: convex, with a quadratic for its slope."""
+        rate = math.exp(log_rate)
+        a, half = 2 * rate, 1 + rate + c * rate + r
+        p = 2 * (c + r) / (half + math.sqrt(max(0.0, half**2 - 4 * a * (c + r))))
+        return kl(c, p) + kl(r, min(1.0, rate * p)) - level
+
+    low = math.log(r / c) if r > 0 else -700.0
+    high = max(low, 0.0) + 1.0
+    while need(high) < 0:
+        high += 1.0
+    return math.exp(brentq(need, low, high, xtol=1e-14, rtol=1e-15))
+
+
 def robust_median(samples: Samples, n: float, var_cost: float, var_reward: float) -> float:
     T = len(samples)
     k = max(1, min(math.floor(8 * math.log(math.exp(1 / 8) * n**2)), T // 2))

@@ -18,6 +18,7 @@ LAZY: list[Any] = [
     *(b.Greedy(), b.FractionalKUBE(3.0), b.UCBBV1(0.5, **BOUNDS), b.BudgetUCB(1e-3, **BOUNDS)),
     *(b.IUCB(**BOUNDS), b.CUCB(**BOUNDS), b.MUCB(1.0, **BOUNDS), b.UCBSCPlus(**BOUNDS), b.OmegaUCB(1.0, **BOUNDS)),
     *(b.OmegaStarUCB(0.25, 30, **BOUNDS), b.OmegaStarUCB(1.0, 0, **BOUNDS), b.BKLUCB(0.5, reward_bound=3.0)),
+    b.KLUCBSC(**BOUNDS),
     *(b.RobustUCBMedian(1e-5, 1e-5), b.RobustUCBTruncated(3e-3, 3e-3)),
     *(b.RootGreedy(), b.UCBAIR(), b.UCBAIR(2.0, 0.25, bound=3.0)),
 ]

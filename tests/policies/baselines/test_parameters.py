@@ -36,6 +36,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: b.UCBAIR(0), "beta of UCBAIR must be > 0; got 0"),
     (lambda: b.UCBAIR(explore=0), "explore of UCBAIR must be > 0; got 0"),
     (lambda: b.UCBAIR(bound=-1), "bound of UCBAIR must be ≥ 0; got -1"),
+    (lambda: b.KLUCBSC(loglog=-1), "loglog of KLUCBSC must be ≥ 0; got -1"),
     (lambda: b.UCBSCPlus(cost_bound=-1), "cost_bound of UCBSCPlus must be > 0; got -1"),
     (lambda: b.OmegaUCB(0), "rho of OmegaUCB must be > 0; got 0"),
     (lambda: b.OmegaStarUCB(wait=-1), "wait of OmegaStarUCB must be a whole number ≥ 0; got -1"),

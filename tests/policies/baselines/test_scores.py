@@ -55,6 +55,7 @@ def test_scores_equal_the_slow_twins(seed: int) -> None:
             "c-UCB": (b.CUCB(alpha, *bounds), slow.xia("c", samples, n, alpha, *bounds)),
             "m-UCB": (b.MUCB(alpha, *bounds), slow.xia("m", samples, n, alpha, *bounds)),
             "UCB-SC+": (b.UCBSCPlus(*bounds), slow.ucb_sc(samples, n, *bounds)),
+            "KL-UCB-SC": (b.KLUCBSC(*bounds, loglog=c), slow.kl_ucb_sc(samples, n, *bounds, c)),
             "ω-UCB": (b.OmegaUCB(rho, *bounds), slow.omega(samples, n, rho, *bounds)),
             "ω*-UCB": (b.OmegaStarUCB(rho, wait, *bounds), slow.omega_star(samples, n, rho, wait, *bounds)),
             "B-KL-UCB": (b.BKLUCB([9.0, cost], m_r, c), slow.b_kl_ucb(samples, n, cost, m_r, c)),

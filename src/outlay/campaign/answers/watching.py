@@ -136,7 +136,7 @@ class Watch:
             self._memory.observe(arm, cost, reward)
             return cost
         self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
-        return cost - before["cost"]
+        return float(cost - before["cost"])
 
     def _number(self, arm: str) -> int:
         if arm not in self._arms:

@@ -45,7 +45,7 @@ def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
         raise _not_now(state, now, _busy(state))
     if not arms and (waiting := [state.arms[i].name for i in sorted(held_back(state)) if state.arms[i].enabled]):
         raise NothingTold(waiting)
-    if not arms and affordable(state):
+    if not arms and affordable(state) and state.fallback is None:
         raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
         return [e.Exhausted()], None

@@ -14,6 +14,7 @@ from outlay.policies.baselines.fractional_kube import FractionalKUBE
 from outlay.policies.baselines.gaussian_thompson import GaussianThompson
 from outlay.policies.baselines.greedy import Greedy
 from outlay.policies.baselines.i_ucb import IUCB
+from outlay.policies.baselines.kl_ucb_sc import KLUCBSC
 from outlay.policies.baselines.kube import KUBE
 from outlay.policies.baselines.lp_epsilon_first import LPEpsilonFirst
 from outlay.policies.baselines.lp_greedy import LPGreedy
@@ -37,6 +38,7 @@ __all__ = [
     "BTS",
     "CUCB",
     "IUCB",
+    "KLUCBSC",
     "KUBE",
     "LPUCB",
     "MUCB",

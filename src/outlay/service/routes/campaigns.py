@@ -36,6 +36,7 @@ async def new_campaign(call: Call, body: r.NewCampaign) -> tuple[a.CampaignAndAr
         terms["policy"] = msgspec.structs.asdict(body.policy)
     if not call.key.sees(body.name):
         raise Refused("forbidden", "the key is limited to other campaigns")
+    call.parameters["campaign"] = body.name  # for the audit log
     campaign, new = await call.desk.new(terms)
     return records.campaign_and_arms(await campaign.astatus()), 201 if new else 200
 

@@ -143,7 +143,7 @@ def gap_constant(problem: Problem) -> GapConstant:
 
 def _longest_in(costs: Vector, chances: Vector) -> float:
     """The largest mean rest of a table: it falls between two costs, so y is 0 or a cost."""
-    levels = np.unique(np.append(costs[costs >= 0], 0.0))[:-1] if costs[-1] > 0 else np.zeros(1)
+    levels = np.unique(np.append(costs[costs >= 0], 0.0))[:-1]  # the largest cost has nothing beyond it
     above = np.searchsorted(costs, levels, side="right")
     beyond, weighted = np.cumsum(chances[::-1])[::-1], np.cumsum((chances * costs)[::-1])[::-1]
     return float((weighted[above] / beyond[above] - levels).max())
