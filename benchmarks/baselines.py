@@ -89,7 +89,7 @@ def published(seed: int) -> tuple[Problem, float]:
 def suite() -> None:
     """The published suite: twenty problems, one run each."""
     print("| policy | regret ± s.e. | median | worst |\n|---|---|---|---|")
-    players = {
+    players: dict[str, Any] = {
         "OmegaUCB, rho=1/4": b.OmegaUCB(), "BTS": b.BTS(), "KLUCBSC, loglog=0": b.KLUCBSC(loglog=0.0),
         "KLUCBSC": b.KLUCBSC(), "UCBSCPlus": b.UCBSCPlus(), "Thrifty": Thrifty(),
     }  # fmt: skip

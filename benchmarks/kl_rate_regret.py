@@ -76,7 +76,8 @@ def growth(policy: KLRate, budgets: list[float], runs: int) -> None:
             if i > 0:
                 slopes = (regret[:, i] - regret[:, i - 1]) / math.log(budget / budgets[i - 1]) / constant
                 slope = f"{slopes.mean():.2f} ± {error(slopes):.2f}"
-            print("| " + " | ".join([name, f"{constant:.2f}", f"{budget:.0e}", *size, slope]) + " |", flush=True)
+            power = "⁰¹²³⁴⁵⁶⁷⁸⁹"[round(math.log10(budget))]
+            print("| " + " | ".join([name, f"{constant:.2f}", f"10{power}", *size, slope]) + " |", flush=True)
 
 
 def error(values: Any) -> float:

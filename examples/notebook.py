@@ -20,10 +20,10 @@ Output = dict[str, Any]
 def run(source: str, names: dict[str, Any]) -> list[Output]:
     """What a cell prints and shows; `names` are those that cells share."""
     body = ast.parse(source).body
-    last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+    last = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(ast.Module(body, []), "<cell>", "exec"), names)  # noqa: S102
-        value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if last is not None else None  # noqa: S307
+        exec(compile(ast.Module(body[: len(body) - (last is not None)], []), "<cell>", "exec"), names)  # noqa: S102
+        value = eval(compile(ast.Expression(last), "<cell>", "eval"), names) if last is not None else None  # noqa: S307
     stream = {"output_type": "stream", "name": "stdout", "text": printed.getvalue()}
     return [stream] * bool(printed.getvalue()) + ([] if value is None else [shown(value)])
 

@@ -110,7 +110,7 @@ def problems_figure(table: Table) -> Figure:
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.set_ticks([1, 2, 5, 10, 20], labels=["1×", "2×", "5×", "10×", "20×+"])
     bar.ax.tick_params(labelsize=7, colors=INK)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     return figure
 
 

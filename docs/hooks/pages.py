@@ -11,7 +11,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(Path(__file__).parent))
-from notebooks import notebook_page  # noqa: E402 (mkdocs runs hooks as files without a folder)
+from notebooks import notebook_page  # type: ignore[import-not-found]  # noqa: E402 (hooks are run as files without a folder)
 
 NOT_SHOWN = ("notebook.py",)  # it runs a notebook, which is shown
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.*") if path.suffix in (".py", ".ipynb"))
@@ -46,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def page_of(path: Path) -> str:
     """A page as it is, or a program or a notebook as a page."""
     if path.suffix == ".ipynb":
-        return notebook_page(path)
+        return str(notebook_page(path))
     text = path.read_text(encoding="utf-8")
     return text if path.suffix == ".md" else f"# {path.name}\n\n```python\n{text}```\n"
 

@@ -77,7 +77,7 @@ def named_policies(problem: Problem, names: Iterable[str], folder: Path | None =
 
 def own_policy(problem: Problem, kind: Callable[..., BuiltIn], given: Known) -> BuiltIn:
     """A policy of the user's: told, beside what is given, those facts that it has no default for."""
-    takes = signature_of(kind)  # type: ignore[arg-type]
+    takes = signature_of(kind)
     needed = [name for name, one in takes.items() if one.default is one.empty and name not in given]
     known = {name: fact(problem, name) for name in needed if name in OWN_FACTS}
     name = getattr(kind, "__name__", "the policy")

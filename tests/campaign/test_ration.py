@@ -1,6 +1,7 @@
 """Ration in a campaign's learner: with the fields filled in, pulls under way imagined, the choices of a plain run."""
 
 import numpy as np
+import pytest
 
 from outlay.beliefs import Points
 from outlay.campaign.ledger.learner import Learner
@@ -42,3 +43,19 @@ def test_pulls_under_way_count_as_made() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(before, learner.memory[2:0:-1], strict=True))
     assert under_way.get(0, 0) > 20
     assert under_way.get(1, 0) > 20
+
+
+@pytest.mark.parametrize(("closed", "money", "expected"), [(2, 70.0, {1}), (1, 25.0, {0, 2}), (0, 25.0, {1})])
+def test_what_is_left_is_shared_out_among_arms_that_are_open(closed: int, money: float, expected: set[int]) -> None:
+    """Not what the best rate of them would do: with 0.7 for each request and the dearest arm closed, the middle one."""
+    learner, stream = Learner(Ration(requests=400), 3, money + 60.0), Stream(1, 0)
+    for arm, (cost, reward) in enumerate(ARMS):
+        for _ in range(100):
+            learner.observe(arm, cost, reward, stream)
+    chosen, spent = set(), 60.0
+    for n in range(300, 400):
+        arm = learner.choose([arm for arm in range(3) if arm != closed], {}, spent, stream, n)
+        learner.observe(arm, *ARMS[arm], stream)
+        spent += ARMS[arm][0]
+        chosen.add(arm)
+    assert chosen == expected

@@ -114,8 +114,8 @@ def failed(result: Result, code: int) -> str:
 def test_one_line_for_what_cannot_be_done(ask):
     assert failed(ask("nosuch.csv", "--budget", "1"), 1) == "outlay: there is no file nosuch.csv"
     assert failed(ask(".", "--budget", "1"), 1) == "outlay: . is a folder; a log is one CSV, JSON lines or Parquet file"
-    assert failed(ask("", "--budget", "1"), 2).startswith("outlay: log of advise must be the path of a file, ")
-    assert failed(ask("log.csv", "--budget", "-1"), 2) == "outlay: budget of advise must be > 0; got -1.0"
+    assert failed(ask("", "--budget", "1"), 2).startswith("outlay: LOG must be the path of a file, ")
+    assert failed(ask("log.csv", "--budget", "-1"), 2) == "outlay: --budget must be > 0; got -1.0"
     assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in failed(
         ask("log.csv", "--budget", "1", "--cost", "usd"), 1
     )
@@ -276,7 +276,7 @@ def test_requests_times_and_instances(ask):
     assert data["answer"][0].startswith("With 90 of cost for 300 requests, 0.3 for each, serve ")
     assert failed(ask(*told, "--time", "when"), 1).endswith("name the one for the time (--time COLUMN)")
     assert "too few instances in the column 'day'" in failed(ask(*told, "--instance", "day"), 1)
-    assert failed(ask(*told, "--requests", "0"), 2) == "outlay: requests of advise must be a whole number ≥ 1; got 0"
+    assert failed(ask(*told, "--requests", "0"), 2) == "outlay: --requests must be a whole number ≥ 1; got 0"
     text = ask("log.jsonl", "--budget", "90", "--requests", "300", "--no-rehearsal").stdout
     assert "campaign = outlay.Campaign([" in text
     assert "budget=90.0, requests=300)" in text

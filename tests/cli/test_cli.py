@@ -19,6 +19,7 @@ from outlay.arms import (
     Bernoulli,
     Constant,
     Exponential,
+    Gamma,
     Gaussian,
     Linear,
     Pareto,
@@ -104,7 +105,7 @@ def test_a_problem_from_a_file_and_chosen_policies(ask, stand_in):
 
 
 def test_no_lower_bound_is_said_in_a_line(ask, stand_in):
-    Path("tied.toml").write_text(Problem([Exponential(1, 1, 0.5), Exponential(1, 0.5, 0.5)]).to_toml())
+    Path("tied.toml").write_text(Problem([Gamma(1, 1, 1, 1, 0.5), Gamma(1, 0.5, 1, 1, 0.5)]).to_toml())
     result = ask("compare", "tied.toml", *QUICK, "--policy", "RoundRobin")
     assert result.exit_code == 0, result.output
     assert "no lower bound for arm " in result.stdout
@@ -119,13 +120,11 @@ def test_list(ask, tmp_path):
 
 
 def test_library_errors_are_one_line(ask):
-    assert "problem of compare must be a TOML file or a name from the catalogue (G, " in failed(
-        ask("compare", "nosuch"), 2
-    )
-    assert "policy of compare must be one of UCBB1, " in failed(ask("compare", "--policy", "nosuch"), 2)
+    assert "PROBLEM must be a TOML file or a name from the catalogue (G, " in failed(ask("compare", "nosuch"), 2)
+    assert "--policy must be one of UCBB1, " in failed(ask("compare", "--policy", "nosuch"), 2)
     assert "(did you mean Frugal?); got 'Frugle'" in failed(ask("compare", "--policy", "Frugle"), 2)
     assert "(did you mean heavy-tails?); got 'heavytail'" in failed(ask("compare", "heavytail"), 2)
-    assert "runs of simulate must be" in failed(ask("compare", "--runs", "0"), 2)
+    assert "outlay: --runs must be" in failed(ask("compare", "--runs", "0"), 2)
     assert "budget" in failed(ask("compare", "--budget", "-1"), 2)
     assert "budget" in failed(ask("compare", "--budget", "nan"), 2)
     assert "UCBB2 needs bounded costs and rewards, and those of arm 'arm 0' are not" in failed(
@@ -137,6 +136,16 @@ def test_library_errors_are_one_line(ask):
     assert "cannot read ." in failed(ask("compare", "."), 1)
 
 
+@pytest.mark.interpreted
+def test_a_result_is_saved_as_csv(ask, monkeypatch):
+    monkeypatch.setattr(comparison, "write_report", lambda result, out: [out / "report.html"])
+    done = ask("compare", "--policy", "RoundRobin", "--budget", "20", "--runs", "2", "--save", "x.csv")
+    assert done.exit_code == 0, done.output
+    first, *rows = Path("x.csv").read_text().splitlines()
+    assert first == "policy,run,budget,pulls,cost,reward,regret"
+    assert len(rows) == 2 * 25
+
+
 def test_a_place_that_cannot_be_written(ask, monkeypatch):
     """Found before the work begins: the simulator is out of reach."""
     monkeypatch.setattr(comparison, "simulate", None)
@@ -144,7 +153,10 @@ def test_a_place_that_cannot_be_written(ask, monkeypatch):
     Path("out/regret.svg").mkdir(parents=True)
     assert "cannot write out/regret.svg: it is a folder" in failed(ask("compare", "--out", "out"), 1)
     assert "cannot write no/x.parquet: there is no folder no" in failed(ask("compare", "--save", "no/x.parquet"), 1)
-    assert "cannot write .: it is a folder" in failed(ask("compare", "--save", "."), 1)
+    Path("x.csv").mkdir()
+    assert "cannot write x.csv: it is a folder" in failed(ask("compare", "--save", "x.csv"), 1)
+    sentence = "outlay: --save must be a file that ends in .parquet or .csv; got 'x.xlsx'"
+    assert failed(ask("compare", "--save", "x.xlsx"), 2) == sentence
     with monkeypatch.context() as patch:
         patch.setattr("os.access", lambda *_: False)
         assert "cannot write made/report.html: permission denied" in failed(ask("compare", "--out", "made"), 1)

@@ -13,22 +13,28 @@ from outlay.engine.limits import Limits
 from outlay.engine.run import hard, loop
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter
-from outlay.policies.protocol import Opens, memory_of, with_limits
+from outlay.policies.protocol import Opens, memory_of, wants_requests, with_limits
 from tests.campaign.test_simulator import ARMS, DETERMINISTIC, NoChance, Tape, outcomes, tape_of
 
 STAIRS = Problem([arms.Constant(3.0, 1.0), arms.Constant(5.0, 2.0)])
 COINS = Problem([arms.Bernoulli(0.3, 0.5), arms.Uniform(0.1, 0.4, 0.0, 0.4), arms.Constant(1.5, 1.9)])
 BUDGETS = {"narrow": 60.0, "wide": 30.0, "refunds": 20.0}
+REQUESTS = 70
+
+
+def requests_for(policy: Any) -> int | None:
+    return REQUESTS if wants_requests(policy) else None
 
 
 def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until no arm fits."""
-    policy, memory, run = with_limits(policy, budget), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    requests = requests_for(policy)
+    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.Standing.start(ARMS)
     if isinstance(memory, Opens):
         memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
     run.room.dearest[:] = dearest
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
-    limits = Limits.of(np.array([budget]), None)
+    limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
     while not run.marks[loop.PASSED]:
         hard.advance_hard(
             cast("Any", NoChance()), tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, run.room,
@@ -42,7 +48,7 @@ def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
 def played(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     """The same through a campaign."""
     most = {str(arm): float(cost) for arm, cost in enumerate(dearest)}
-    campaign = Campaign(arms=most, budget=budget, policy=policy, mode="hard", propensity_draws=0)
+    campaign = Campaign(most, budget, policy, mode="hard", propensity_draws=0, requests=requests_for(policy))
     while (pull := campaign.ask()) is not None:
         campaign.tell(pull, *tape.pull(int(pull.arm), None))
 
@@ -65,6 +71,7 @@ PLAYERS: list[Any] = [
     policies.Thrifty(),
     policies.Frugal(),
     policies.RoundRobin(),
+    policies.Ration(),
     policies.UCBM1(0.01, 0.01, 0.0),
     policies.baselines.BTS(),
 ]

@@ -72,7 +72,7 @@ def reports(monkeypatch):
     def report_files(folder: Path) -> list[Path]:
         return [folder / "report.html", folder / "table.md"]
 
-    def write_report(result: Result, folder: Path, title: str | None = None) -> list[Path]:
+    def write_report(result: Result, folder: Path, title: str | None = None, command: str | None = None) -> list[Path]:
         folders.append(folder.name)
         folder.mkdir(parents=True, exist_ok=True)
         texts = f"<title>{title}</title>\n{result.regret().to_csv()}", table(result, "markdown", title=title)
@@ -88,7 +88,9 @@ def reports(monkeypatch):
 @pytest.fixture
 def undrawn(monkeypatch):
     """In place of a sweep's figure: its numbers as text, where the test is about playing; drawing takes seconds."""
-    monkeypatch.setattr("outlay.experiments.report.figure.sweep_figure", lambda chart, width="page": (chart, width))
+    monkeypatch.setattr(
+        "outlay.experiments.report.figure.sweep_figure", lambda chart, width="page", title=True: (chart, width)
+    )
     monkeypatch.setattr("outlay.report.figures.svg_text", lambda figure: f"<svg {figure[0].title}/>")
     monkeypatch.setattr("outlay.report.figures.save_figure", lambda figure, path: path.write_text(repr(figure)))
 

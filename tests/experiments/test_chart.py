@@ -106,6 +106,9 @@ def test_the_table():
     assert markdown("title", ["a\nb"], [["1"]]).splitlines()[2] == "| a b |"
     assert r"10 & a\$b\$ & 10.0 $\pm$ 0.50 & 1,000 $\pm$ 0.50 & 5.00 \\" in latex("title", headings, lines)
     assert r"other \& co\_" in latex("title", headings, lines)
+    assert r"\label{tab:sweep-Two-arms-regret-at-budget-10-000}" in latex(
+        "Two arms: regret at budget 10,000", headings, lines
+    )
     assert r"\begin{table}" in latex("title", headings[:2], [line[:2] for line in lines])
     assert r"\begin{table*}" in latex("title", headings * 2, [line * 2 for line in lines])
     unbounded = [entry._replace(lower_bound=math.nan) for entry in GRID]

@@ -106,7 +106,7 @@ def test_a_bad_file_is_asked_wrongly(write):
     for dry in ([], ["--dry-run"]):
         done = ask("experiment.toml", "--workers", "0", *dry)
         assert done.exit_code == 2
-        assert done.output == "outlay: workers of compare must be a whole number ≥ 1; got 0\n"
+        assert done.output == "outlay: --workers must be a whole number ≥ 1; got 0\n"
     assert not Path("outlay-report").exists()
 
 

@@ -117,7 +117,8 @@ def test_the_page(page):
 
 
 def test_it_leads_to_the_report_of_each_point(page):
-    links = re.findall(r'<a href="([^"]+)">([^<]+)</a>', page)
+    *links, tex, pdf, csv = re.findall(r'<a href="([^"]+)">([^<]+)</a>', page)
+    assert [name for name, _ in (tex, pdf, csv)] == ["./sweep.tex", "./sweep.pdf", "./sweep.csv"]
     assert links == [("./_b_%CF%81%3D-0.5/report.html", "−0.5"), ("./_b_%CF%81%3D0.5/report.html", "0.5")]
     assert all((Path("out") / point / "report.html").is_file() for point in ("_b_ρ=-0.5", "_b_ρ=0.5"))
 

@@ -86,7 +86,7 @@ def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, 
     run(load(write(SWEPT)), "out")
     run(load(write(SWEPT)), "other")
 
-    def interrupted(result: Result, folder: Path, title: str) -> list[Path]:
+    def interrupted(result: Result, folder: Path, title: str, command: str) -> list[Path]:
         (folder / "report.html").write_text(title)
         raise KeyboardInterrupt
 

@@ -176,4 +176,4 @@ def test_the_command_takes_requests(tmp_path: Path) -> None:
         refused = CliRunner().invoke(commands, [*run_it, "--requests", count])
         assert (refused.exit_code, sentence in refused.output) == (2, True), refused.output
     wrong = CliRunner().invoke(commands, [*run_it, "--budget", "inf"])
-    assert (wrong.exit_code, "budget of simulate must be a finite number" in wrong.output) == (2, True)
+    assert (wrong.exit_code, "--budget must be a finite number" in wrong.output) == (2, True)

@@ -1,5 +1,6 @@
 """Laws and policies of the user's in saved files: they come back by name, or as they were; reading runs no code."""
 
+from collections import namedtuple
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -23,12 +24,8 @@ class Flat(NamedTuple):
         return LawMoments(self.cost, float(np.mean(self.rewards)), 0.0, 0.0, 0.0)
 
 
-class Dearer(NamedTuple):
+class Dearer(Flat):
     """Has the name of `Flat` below, and other moments."""
-
-    cost: float
-    rewards: Any = 1.0
-    draw = Flat.draw
 
     def moments(self):
         return LawMoments(2 * self.cost, 1.0, 0.0, 0.0, 0.0)
@@ -74,7 +71,7 @@ ARM = 'format = 1\n[[arms]]\nlaw = "mine:Flat"\ncost = 1.0\n'
         (ARM + "[arms.known]\nmoments = 1", [], "what is known of its law Flat is damaged"),
         (ARM + "price = 2", [Flat], "Flat has no argument price; it has cost, rewards"),
         (ARM.replace("cost", "rewards"), [Flat], "Flat lacks its argument cost"),
-        (ARM, [type("Flat", (NamedTuple("Flat", [("cost", float)]),), {})], "must be a law: a NamedTuple with methods"),
+        (ARM, [namedtuple("Flat", ["cost"])], "must be a law: a NamedTuple with methods"),
     ],
 )
 def test_a_users_law_in_a_broken_file_is_answered_in_one_sentence(text, laws, sentence):

@@ -85,20 +85,28 @@ def test_a_wrong_law_is_told_where_it_is_wrong(law: Any, name: str, said: str) -
     assert refusal(lambda: outlay.Problem([Constant(1.0, 1.0), law])).startswith(f"{marked(name)} {said}")
 
 
+def simulated(policies: Any) -> object:
+    return outlay.simulate(catalogue.load("G"), policies, [10.0])
+
+
+def spent(policy: Any) -> object:
+    return outlay.Campaign(["a", "b"], 10.0, policy=policy)
+
+
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "given", "sentence"),
     [
-        (lambda: outlay.simulate(catalogue.load("G"), wrong.Misspells, [10.0]), "did you mean Misspells()?"),
-        (lambda: outlay.simulate(catalogue.load("G"), [Thrifty], [10.0]), "did you mean Thrifty()?"),
-        (lambda: outlay.simulate(catalogue.load("G"), "thrifty", [10.0]), "did you mean Thrifty(…)?"),
-        (lambda: outlay.Campaign(["a", "b"], 10.0, policy=Thrifty), "did you mean Thrifty()?"),
-        (lambda: outlay.Problem([wrong.Fair, wrong.Fair()]), "did you mean Fair()?"),
-        (lambda: outlay.Problem([Constant, wrong.Fair()]), "did you mean Constant(…)?"),
+        (simulated, wrong.Misspells, "did you mean Misspells()?"),
+        (simulated, [Thrifty], "did you mean Thrifty()?"),
+        (simulated, "thrifty", "did you mean Thrifty(…)?"),
+        (spent, Thrifty, "did you mean Thrifty()?"),
+        (outlay.Problem, [wrong.Fair, wrong.Fair()], "did you mean Fair()?"),
+        (outlay.Problem, [Constant, wrong.Fair()], "did you mean Constant(…)?"),
     ],
 )
-def test_a_class_or_a_name_is_not_an_object(make: Callable[[], object], sentence: str) -> None:
+def test_a_class_or_a_name_is_not_an_object(make: Callable[[Any], object], given: Any, sentence: str) -> None:
     with pytest.raises(BadParameter, match=re.escape(sentence)):
-        make()
+        make(given)
 
 
 def test_a_class_that_is_no_namedtuple_is_told_what_it_lacks() -> None:
@@ -107,7 +115,7 @@ def test_a_class_that_is_no_namedtuple_is_told_what_it_lacks() -> None:
             return 1.0
 
     with pytest.raises(BadParameter, match=r"did you mean `class Plain\(NamedTuple\)`\?"):
-        outlay.simulate(catalogue.load("G"), Plain(), [10.0])  # type: ignore[arg-type]
+        outlay.simulate(catalogue.load("G"), Plain(), [10.0])
 
 
 class Infinite(NamedTuple):

@@ -123,7 +123,7 @@ class FailsElsewhere(NamedTuple):
     width: float = 1.0
 
     def score(self, belief: Any, log_n: float) -> float:
-        return statistics.mean([None, belief.pulls])  # type: ignore[type-var, return-value] # here
+        return float(statistics.mean([None, belief.pulls]))  # here
 
 
 class Fair(NamedTuple):

@@ -11,8 +11,6 @@ import numpy as np
 from tests.policies import slow_thrifty
 from tests.policies.slow_kl_rate import Pairs, Standing, closed, mean_reward, price, total_cost, unpaid, usual_spread
 
-SLOPE = 0.33
-
 
 class Edge(NamedTuple):
     """The price of money and the worth of a request, the ends (None: the origin, or none), and whether it is clear."""
@@ -38,6 +36,7 @@ class Told(NamedTuple):
     requests: float = math.inf
     costs: list[float] | None = None
     reward_bound: float = -math.inf
+    slope: float = 0.33
 
 
 def choose(arms: list[Pairs], order: list[int], told: Told, slack: float) -> Choice:
@@ -181,7 +180,7 @@ class Market:
                 return -math.inf, True
             return self.usual.rarity - 0.45 * math.log(self.used / (2 * self.usual.price)), True
         one = self.usual.price if self.told.costs is None else self.due(self.told.costs[arm], 1)
-        factor = 1 + max(0.0, 1 - c / cheapest) if cheapest > 0 else 1.0
+        factor = 0.75 + 1.25 * max(0.0, 1 - 4 * c / cheapest) if cheapest > 0 else 0.75
         needed = factor * (m + 1) * math.log(m + 1) * one
         left = self.total - self.used
         return (math.inf if left < needed else -math.inf), abs(left - needed) >= slack * needed
@@ -192,10 +191,10 @@ class Market:
         ahead = math.log(left / (T * p)) + 0.75 * max(0.0, math.log(p / self.lead_price)) if left > 0 else 0.0
         if ahead <= 0:
             return math.inf
-        slope = SLOPE
+        slope = self.told.slope
         if self.edge.worth > 0:
             length = math.log(self.total / self.usual.price) - 0.5 * max(0, math.log(self.usual.opened / 10))
-            slope = min(1, SLOPE + 0.02 * max(0, length - 6))
+            slope = min(1, slope + 0.02 * max(0, length - 6))
         g = ahead * slow_thrifty.enough_per_unit(slope, self.usual, None if self.total == math.inf else self.total)
         m = self.rate * p - mean_reward(pairs)
         if m <= 0:
@@ -209,7 +208,8 @@ class Market:
         own, usual = (float(np.var([r - self.rate * x for x, r in some])) for some in (pairs, everything.everything()))
         if self.told.costs is not None:
             own = float(np.var([r for _, r in pairs]))
-        v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * M**2) / T
+        unseen = M or max(0.0, self.rate * self.lead_price)
+        v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * unseen**2) / T
         if v == 0:
             return math.inf if T > 1 else -g
         D = closed(m, v, M) if M > 0 else 0.0

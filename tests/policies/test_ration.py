@@ -31,12 +31,13 @@ LIMITS: list[dict[str, Any]] = [
     {"budget": 60.0},
     {},
     {"budget": 90.0, "requests": 100, "costs": [1.0, 1.2, 1.4, 1.6], "reward_bound": 1.0},
+    {"budget": 50.0, "requests": 100, "slope": 0.7},
 ]
 
 
 def told(policy: Ration) -> slow.Told:
     costs = None if policy.costs is None else policy.known_costs.tolist()
-    return slow.Told(policy.known_budget, policy.known_requests, costs, policy.known_bound)
+    return slow.Told(policy.known_budget, policy.known_requests, costs, policy.known_bound, policy.slope)
 
 
 def compared(policy: Ration, tape: Tape, arms: int, seed: int, slack: float) -> tuple[int, int]:
@@ -98,13 +99,15 @@ def one_budget(policy: Thrifty, memory: Any, n: int, rng: np.random.Generator) -
 @pytest.mark.parametrize(
     ("requests", "budget"), [(1e12, 150.0), (None, 150.0), (None, None)], ids=["many", "any number", "nothing told"]
 )
-@pytest.mark.parametrize("arms", [2, 4, 30])
-def test_with_requests_to_spare_it_is_thrifty(requests: float | None, budget: float | None, arms: int) -> None:
+@pytest.mark.parametrize(("arms", "slope"), [(2, 0.33), (4, 0.33), (30, 0.33), (4, 0.7)])
+def test_with_requests_to_spare_it_is_thrifty(
+    requests: float | None, budget: float | None, arms: int, slope: float
+) -> None:
     """The same choices, pull by pull, as long as every arm tried has cost something: here each pull does."""
     positive = [tape for tape in TAPES if all(tape(np.random.default_rng(k), k % 4)[0] > 0 for k in range(200))]
     assert len(positive) >= 5
     for seed, tape in enumerate(positive):
-        one, other = Ration(budget=budget, requests=requests), Thrifty(budget=budget)
+        one, other = Ration(slope=slope, budget=budget, requests=requests), Thrifty(slope, budget=budget)
         mine, theirs, spent = one.memory(arms), other.memory(arms), 0.0
         rng, twin, world = np.random.default_rng(seed), np.random.default_rng(seed), np.random.default_rng(seed)
         for n in range(200):
@@ -222,8 +225,29 @@ def test_costs_are_one_for_each_arm() -> None:
 def test_how_it_is_written_down() -> None:
     policy = Ration(costs=[1, 2], requests=100)
     assert as_data(policy)["parameters"] == {
-        "costs": [1.0, 2.0], "reward_bound": None, "budget": None, "requests": 100.0,
+        "costs": [1.0, 2.0], "reward_bound": None, "slope": 0.33, "budget": None, "requests": 100.0,
     }  # fmt: skip
     assert policies.default(requests=100) == Ration(requests=100)
     assert policies.default() == Thrifty()
     assert math.isinf(Ration().known_requests)
+
+
+def test_one_failure_beside_a_steady_arm_does_not_end_an_arm() -> None:
+    """An arm that always pays 0.2 for nothing leads: then no reward above its own was seen, and none varied.
+
+    A good arm that fails at first must be tried again, though all pulls of the leader are alike.
+    """
+    for failures in (1, 2):
+        policy, rng = Ration(budget=600.0, requests=1000), np.random.default_rng(0)
+        memory = Points.empty(2)
+        for _ in range(failures):
+            memory.observe(1, 0.5, 0.0)
+        memory.imagine(0, 1, 0.0, 0.2)
+        spent, tries = 0.5 * failures, 0
+        for n in range(failures + 1, 600):
+            arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
+            tries += arm == 1
+            if arm == 1:
+                break
+            memory.observe(0, 0.0, 0.2)
+        assert tries == 1

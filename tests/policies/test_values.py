@@ -40,7 +40,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "BTS": BOUNDS,
     "CUCB": {"alpha": 1.0, **BOUNDS},
     "IUCB": {"alpha": 1.0, **BOUNDS},
-    "Ration": {"costs": [1.0, 2.0], "reward_bound": 3.0, "budget": 50.0, "requests": 100.0},
+    "Ration": {"costs": [1.0, 2.0], "reward_bound": 3.0, "slope": 0.7, "budget": 50.0, "requests": 100.0},
     "LPGreedy": {"budget": 50.0, "requests": 100.0},
     "LPEpsilonFirst": {"budget": 50.0, "requests": 100.0, "epsilon": 0.2},
     "LPUCB": {"budget": 50.0, "requests": 100.0, "alpha": 0.5},

@@ -93,6 +93,19 @@ def test_gaps_are_as_wide_as_fits():
     assert gap(5) == 6, "across both columns"
 
 
+def test_columns_are_never_crammed():
+    """Of all widths: the gap is 6 points or more, unless LaTeX itself spreads the columns over the line."""
+    for letters in range(1, 40):
+        text = latex_table("x", "x", ["head"] * 4, [["1" * letters] * 4])
+        assert r"\begin{tabular*}" in text or float(re.findall(r"tabcolsep}{([\d.]+)pt}", text)[0]) >= 3
+
+
+def test_cells_can_be_bold():
+    text = latex_table("x", "x", ["K", "a", "b"], [["1", "2 ± 1", "3"], ["2", "5", "4 ± 1"]], bold={(0, 1), (1, 2)})
+    assert r"1 & \textbf{2 $\pm$ 1} & 3 \\" in text
+    assert r"2 & 5 & \textbf{4 $\pm$ 1} \\" in text
+
+
 def test_labels_are_by_title(three):
     assert r"\label{tab:regret}" in report.table(three, "latex")
     titles = ("ρ = 0.5", "ρ = −0.5", "γ = 0.5", "ρ = 5", "a & b")

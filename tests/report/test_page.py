@@ -10,7 +10,7 @@ from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed
-from outlay.report.contents import FIGURES, report_files
+from outlay.report.contents import FIGURES, MEDIANS, report_files
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.numbers.curves import floor_of
 from outlay.report.page import arm_rows, page_text, policy_rows
@@ -88,15 +88,16 @@ def test_page_is_written(three, figures, tmp_path, monkeypatch):
     monkeypatch.setattr("outlay.report.page.drawn", lambda result, floor: figures if result is three else [])
     monkeypatch.setattr("outlay.report.page.page_text", lambda result, _, drawn, __: f"± {result.runs} {len(drawn)}")
     report.write_page(three, tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_bytes() == f"± 20 {len(FIGURES)}".encode()
+    assert (tmp_path / "page.html").read_bytes() == f"± 20 {len(figures)}".encode()
 
 
-def test_page_shows_each_figure_for_a_screen_and_for_a_phone(text):
+def test_page_shows_each_figure_for_a_screen_and_for_a_phone(text, figures):
     page = Page(text)
-    assert page.tags.count("svg") == 2 * len(FIGURES)
+    assert [figure.name for figure in figures] == [*FIGURES, MEDIANS]  # the band of a mean reaches below 0
+    assert page.tags.count("svg") == 2 * len(figures)
     assert page.tags.count("table") == 3
     classes = [value for name, value in page.attributes if name == "class"]
-    assert classes.count("page") == classes.count("column") == len(FIGURES)
+    assert classes.count("page") == classes.count("column") == len(figures)
     ids = [value for name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
 

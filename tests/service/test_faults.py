@@ -39,6 +39,7 @@ def test_a_queue_that_is_full_says_when_to_come_back(store: str, monkeypatch: py
     assert verify(store, "spring").events == 3
 
 
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system cannot limit the files of another process")
 def test_a_full_disk_is_answered_with_503_and_loses_nothing(served: Served, store: str, tmp_path: Path) -> None:
     """No file of the server may grow any more, until it may again."""
     acknowledged: list[int] = []

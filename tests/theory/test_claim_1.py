@@ -4,6 +4,7 @@ The policies' own scores are asked, at sample means anywhere in the boxes that a
 """
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +24,7 @@ BOXES = Problem([Uniform(0.1, 0.9, 0.2, 1.0), Uniform(0.3, 0.9, 0.1, 0.6, 0.5)])
 LEVEL = math.log(1e6)
 
 
-def score(policy, problem: Problem, arm: int, pulls: int, corner: tuple[float, float]) -> float:
+def score(policy: Any, problem: Problem, arm: int, pulls: int, corner: tuple[float, float]) -> float:
     """With means of cost and of reward less slope·cost that are off by shares of their radii, as in a good arm."""
     found, moments = rates(problem), problem.second_moments()
     var_cost, var_reward, cov = (float(moments[name][arm]) for name in ("var_cost", "var_reward", "cov"))
@@ -37,12 +38,11 @@ def score(policy, problem: Problem, arm: int, pulls: int, corner: tuple[float, f
     epsilon = linear * policy.reward_bound * share + math.sqrt(factor * residual * share)
     cost = float(problem.mean_costs[arm]) + corner[0] * eta
     rest = float(problem.mean_rewards[arm]) - slope * float(problem.mean_costs[arm])
-    return policy.score(
-        Belief(arm, pulls, cost, rest + corner[1] * epsilon + slope * cost, var_cost, var_reward, cov), LEVEL
-    )
+    reward = rest + corner[1] * epsilon + slope * cost
+    return float(policy.score(Belief(arm, pulls, cost, reward, var_cost, var_reward, cov), LEVEL))
 
 
-CASES = [
+CASES: list[tuple[Problem, Any]] = [
     (GAUSSIANS, UCBB1(**GAUSSIANS.second_moments(), variance_factor=2.0, alpha=2.5)),
     (STEADY, UCBB1(**STEADY.second_moments(), variance_factor=2.0, alpha=2.5)),
     (NOISY, UCBB1(**NOISY.second_moments(), variance_factor=2.0, alpha=2.5)),

@@ -13,7 +13,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.optimum import optimality
 from outlay.theory.upper.from_pulls_to_regret import horizon, late_passage, regret_from_pulls
-from outlay.theory.upper.pull_bounds import pull_bound, pull_constants
+from outlay.theory.upper.pull_bounds import outlasting, pull_bound, pull_constants
 
 # Bernoulli costs ½; rates 1 and ½: Δ = ½, μ = ½, Δμ = ¼, Var(X) = ¼; of the worse arm Var(R) = 3/16, r* = 1,
 # σ² = 3/16 + 1/4 = 7/16, σ²/(Δμ)² = 7; M_k = 1 + ½, M_k/(Δμ) = 6; M_X/μ = 2; Var/μ² = 1; M_X⁴/Var² = 16.
@@ -37,6 +37,28 @@ def test_lemma_3():
     policy = UCBM1(**COINS.second_moments(), alpha=3.0)
     wanted = 484 * 1.28**2 * 7 + 135 * (1.28 / 0.28) ** 2 * 1
     assert pull_bound(COINS, policy, 1, 1000) == pytest.approx(wanted * LOG + 144)
+
+
+def test_arms_that_outlast_lemma_3():
+    """968·S² against 793·σ² + 2821·Δ²Var(X): costs as random as rewards, at gaps of .2 and 2; and without noise."""
+    for reward, kept in ((0.8, ["arm 1"]), (-0.0, [])):
+        noisy = Problem([Gaussian(2.0, 2.0, 0.5, 0.5), Gaussian(2.0, 2.0 * reward, 0.5, 0.5)])
+        spread, gap = 0.5 + reward * 0.5, 1.0 - reward
+        sigma2 = 0.25 + 0.25
+        assert (968 * spread**2 > 484 * 1.28**2 * sigma2 + 135 * (1.28 / 0.28) ** 2 * gap**2 * 0.25) == bool(kept)
+        assert outlasting(noisy, UCBM1(**noisy.second_moments())) == kept
+    for more, kept in (
+        (0.99, ["arm 1"]),
+        (1.01, []),
+    ):  # Var(R) = 0 and r = 1: 968 = 484λ²(1 + Δ)² + 2821Δ² at Δ = .0913
+        gap = more * 0.0913393
+        edge = Problem([Gaussian(2.0, 2.0 * (1 + gap), 0.5, 0.0), Gaussian(2.0, 2.0, 0.5, 0.0)])
+        assert outlasting(edge, UCBM1(**edge.second_moments())) == kept
+    calm = Problem([Constant(1.0, 1.0), Constant(1.0, 0.5)])
+    assert outlasting(calm, UCBM1(0.0, 0.0, 0.0)) == ["arm 1"]
+    scaled = Problem([Gaussian(20.0, 20.0, 5.0, 5.0), Gaussian(20.0, 16.0, 5.0, 5.0)])  # the first, in other units
+    assert outlasting(scaled, UCBM1(**scaled.second_moments())) == ["arm 1"]
+    assert outlasting(COINS, UCBB2(1.0, 1.0)) == []
 
 
 def test_appendix_f_and_g():
@@ -63,11 +85,21 @@ def test_proved_values():
     dropped = 2 * (reach * spread / 0.25) ** 2 + 8 * reach * 1.5 / 0.25
     assert unknown.coefficient == pytest.approx(max(judged, dropped))
     assert unknown.constant == 1 + 14 * 2
-    learned = pull_constants(COINS, UCBB2C(1.0, 1.0, 1.0, alpha=3.0), 1, "proved")
+    learned = pull_constants(COINS, UCBB2C(1.0, 1.0, 1.5, alpha=3.0), 1, "proved")
     reach = 1.21875 * (1 + 1.4 * (1 + math.sqrt(2) * 0.21875))
-    dropped = 2 * 2 * (3 / 16 + 1 / 16) * (reach / 0.25) ** 2 + 2 * reach * ((3 + math.sqrt(2)) * 1.5 + 6) / 0.25
+    dropped = 2 * 2 * (3 / 16 + 1 / 16) * (reach / 0.25) ** 2 + 2 * reach * ((3 + math.sqrt(2)) * 1.5 + 6 * 1.5) / 0.25
     assert learned.coefficient == pytest.approx(max(judged, dropped))
     assert learned.constant == 1 + 14 * 2
+    rare = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.05, 0.0)])  # judged late, and dropped at once
+    told = rare.second_moments()
+    for policy, linear in (
+        (UCBB1(**told, alpha=3.0, cost_bound=1.0, reward_bound=1.0), 4 / 3),
+        (UCBB2(1.0, 1.0, alpha=3.0), 8.0),
+        (UCBB2C(1.0, 1.0, 1.0, alpha=3.0), 8.0),
+    ):
+        wanted = 2 * 0.05 * 0.95 / (tau * 0.05) ** 2 + linear / (tau * 0.05)
+        assert pull_constants(rare, policy, 1, "proved").coefficient == pytest.approx(wanted)
+    assert pull_constants(rare, UCBM1(**told), 1, "proved").coefficient == pytest.approx(121 * 0.95 / 0.05 / tau**2)
     heavy = pull_constants(COINS, UCBM1(**COINS.second_moments(), alpha=3.0), 1, "proved")
     reach = 1.21875 * (1 + 2 * math.sqrt(2) * 1.21875)
     assert heavy.coefficient == pytest.approx(121 * (reach * spread / 0.25) ** 2)

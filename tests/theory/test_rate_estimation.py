@@ -75,6 +75,16 @@ def test_exact_values():
     assert box.high == (2.4, -0.8)
     straddling = rate_box(2.0, 0.1, 0.4, 0.2)
     assert straddling.low == (1.6, -0.1)
+    assert straddling.worst == pytest.approx((1.6, 0.3))
+    assert rate_box(2.0, 0.1, 0.4, 0.9).worst == pytest.approx((1.6, 1.0))
+
+
+def test_the_box_and_its_picture():
+    box = rate_box(2.0, 1.0, 0.4, 0.2)
+    assert box.corner == pytest.approx((1.6, 0.8))
+    assert box.sides == pytest.approx((0.8, 0.4))
+    assert box.view == (pytest.approx((0.0, 1.15 * 2.4)), pytest.approx((0.0, 1.2 * 1.25)))
+    assert rate_box(2.0, -1.0, 0.4, 0.2).view[1] == pytest.approx((-1.2 * 1.25, 0.0))
 
 
 def test_refusals():

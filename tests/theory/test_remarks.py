@@ -21,7 +21,8 @@ def told(problem: Problem, **more: Any) -> UCBB1:
 
 def per_log(problem: Problem, policy: Any, budget: float = 1e5) -> float:
     """The coefficient of α·ln(2B/μ_*)."""
-    return upper_bound(problem, policy, budget).value / (policy.alpha * math.log(2 * budget / problem.mean_costs.min()))
+    level = policy.alpha * math.log(2 * budget / problem.mean_costs.min())
+    return float(upper_bound(problem, policy, budget).value / level)
 
 
 def test_remark_2_constant_costs_give_the_classical_bandit():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from outlay.arms import Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
+from outlay.arms import AnyLaw, Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
 from outlay.theory.optimum.renewal import distribution, enclosed_pulls
 from outlay.theory.optimum.static import expected_pulls
 
@@ -29,10 +29,13 @@ def erlang(budget: float) -> float:
 @pytest.mark.parametrize("budget", [1e-6, 0.01, 0.3, 1.0, 5.0, 40.0])
 def test_exact_formulas_lie_between(budget):
     gammas = Gamma(1.0, 1.0, math.sqrt(0.5), 1.0)
-    for law, exact in [(gammas, erlang(budget)), (Uniform(0.0, 2.0, 0.0, 1.0), math.exp(budget / 2))]:
+    cases: list[tuple[AnyLaw, float]] = [(gammas, erlang(budget)), (Uniform(0.0, 2.0, 0.0, 1.0), math.exp(budget / 2))]
+    for law, exact in cases:
         if isinstance(law, Uniform) and budget > 2:
             continue
-        low, high = enclosed_pulls(law, budget)
+        ends = enclosed_pulls(law, budget)
+        assert ends is not None
+        low, high = ends
         assert low <= exact <= high <= low * (1 + 1e-7 + 1e-3 * budget)
         found = expected_pulls(law, budget)
         assert found.low <= exact <= found.high
@@ -52,6 +55,7 @@ def test_distributions_are_those_of_the_draws(law):
     rng = np.random.default_rng(0)
     drawn = np.sort([law.draw(rng)[0] for _ in range(4000)])
     exact = distribution(law, drawn)
+    assert exact is not None
     ranks = np.arange(4001) / 4000
     assert max((ranks[1:] - exact).max(), (exact - ranks[:-1]).max()) < 1.95 / math.sqrt(4000)
 

@@ -8,6 +8,7 @@ import pytest
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
+from outlay.theory.upper.pull_bounds import pull_bound
 from outlay.theory.upper.upper_bounds import upper_bound
 
 # As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
@@ -33,6 +34,32 @@ def test_exact_values(policy, theorem, coefficient):
     assert bound.theorem == theorem
     assert bound.value == pytest.approx(coefficient * LOG, rel=1e-12)
     assert bound.terms == {"bad": pytest.approx(bound.value)}
+
+
+@pytest.mark.parametrize("constants", ["printed", "proved"])
+@pytest.mark.parametrize("kind", ["UCBB1", "UCBM1", "UCBB2", "UCBB2C"])
+def test_units_change_nothing(kind, constants):
+    """Costs counted in cents and rewards in dozens: the same pulls, and regret in the new unit."""
+    found = []
+    for c, d in ((1.0, 1.0), (100.0, 1 / 12), (0.01, 5.0)):
+        tied = Problem(
+            [
+                Discrete([0, 0, c, c], [0, d, 0, d], p)
+                for p in ([0.25] * 4, [0.35, 0.15, 0.35, 0.15], [0.675, 0.075, 0.225, 0.025])
+            ]
+        )
+        told, bounds = tied.second_moments(), {"cost_bound": 1.5 * c, "reward_bound": 1.25 * d}
+        policy: Any = {
+            "UCBB1": UCBB1(**told, **bounds, alpha=2.5, min_cost=0.1 * c),
+            "UCBM1": UCBM1(**told, alpha=2.5, min_cost=0.1 * c),
+            "UCBB2": UCBB2(**bounds, alpha=2.5, min_cost=0.1 * c),
+            "UCBB2C": UCBB2C(**bounds, slope_bound=1.3 * d / c, alpha=2.5, min_cost=0.1 * c),
+        }[kind]
+        bound = upper_bound(tied, policy, 1e4 * c, constants)
+        pulls = [pull_bound(tied, policy, arm, 1000, constants) for arm in (1, 2)]
+        found.append([bound.value / d, *pulls])
+    assert found[1] == pytest.approx(found[0])
+    assert found[2] == pytest.approx(found[0])
 
 
 def test_gaussian_and_its_terms():

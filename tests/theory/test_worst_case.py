@@ -1,6 +1,7 @@
 """The worst case at any budget: the formula, and that no policy does better on every problem."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_every_policy_has_it_somewhere(policy):
     for gap in (0.02, 0.04, 0.08):
         problem = Problem([Gaussian(1.0, 1.0 + gap, 0.0, 0.5), Gaussian(1.0, 1.0, 0.0, 0.5)])
         told = problem.second_moments()
-        player = {"index": FiellerKnown(**told), "paper": UCBB1(**told), "uniform": RoundRobin()}[policy]
+        player: Any = {"index": FiellerKnown(**told), "paper": UCBB1(**told), "uniform": RoundRobin()}[policy]
         regret = outlay.simulate(problem, player, budgets=[budget], runs=100, seed=0, workers=1).regret()
         worst = max(worst, regret["mean"][0] - 4 * regret["stderr"][0])
     assert worst > bound

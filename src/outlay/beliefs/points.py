@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs.belief import Belief, Sample
-from outlay.beliefs.opened import ORDERED, Opened
+from outlay.beliefs.opened import COST, OPENED, ORDERED, REWARD, Opened
 from outlay.beliefs.pooled import COST_MAX, Lead
-from outlay.beliefs.sums import belief_of
+from outlay.beliefs.sums import COLUMNS, belief_of
 from outlay.checks import Vector
 
 
@@ -136,3 +136,40 @@ def place_point(memory: Points, arm: int) -> None:
         if cost == 0.0 and belief.pulls < memory.free_after[0]:
             cost = max(0.0, memory.arms.extremes[COST_MAX]) / (belief.pulls + 1)
         memory.costs[arm] = cost
+
+
+def points_among(memory: Points, arms: NDArray[np.int64]) -> Points:
+    """A copy with these arms only, numbered anew; all pulls together and their extremes stay.
+
+    >>> memory = Points.empty(3)
+    >>> memory.observe(2, cost=2.0, reward=1.0)
+    >>> some = points_among(memory, np.array([1, 2]))
+    >>> some.pulls.tolist(), some.rewards.tolist(), some.unopened()
+    ([0, 1], [-inf, 1.0], 0)
+    """
+    before, count = memory.arms, len(arms)
+    number = np.full(len(memory.pulls), count)  # of an arm among these
+    stats, usual = np.zeros((count + 1, COLUMNS)), np.zeros(2)
+    pulls, costs, rewards = np.zeros(count, np.int64), np.zeros(count), np.zeros(count)
+    told, opened = np.zeros(count), 0
+    for place in range(count):
+        arm = arms[place]
+        number[arm] = place
+        stats[place] = before.stats[arm]
+        pulls[place], costs[place], rewards[place] = memory.pulls[arm], memory.costs[arm], memory.rewards[arm]
+        told[place] = memory.told[arm]
+        if pulls[place] > 0:
+            belief = belief_of(stats, place)
+            opened += 1
+            usual[COST] += belief.mean_cost
+            usual[REWARD] += belief.mean_reward
+    stats[count] = before.stats[len(memory.pulls)]
+    order, place_of, next_place = np.zeros(count, np.int64), np.zeros(count, np.int64), 0
+    for arm in before.order:
+        if number[arm] < count:
+            order[next_place], place_of[number[arm]] = number[arm], next_place
+            next_place += 1
+    marks = before.marks.copy()
+    marks[OPENED] = opened
+    narrow = Opened(stats, before.extremes.copy(), usual, order, place_of, marks)
+    return Points(narrow, pulls, costs, rewards, told, np.zeros((2, count)), memory.free_after.copy())

@@ -20,7 +20,7 @@ from outlay.cli.keys import keys
 from outlay.cli.listings import policies, problems
 from outlay.cli.report import report
 from outlay.cli.serve import migrate, serve
-from outlay.cli.shared import Summaries
+from outlay.cli.shared import Summaries, in_options
 from outlay.errors import BadParameter, OutlayError
 from outlay.extras import needed
 
@@ -54,7 +54,8 @@ class Commands(Summaries):
             with needed("this command"):
                 return super().invoke(ctx)
         except BadParameter as error:
-            raise AskedWrongly(str(error)) from error
+            verb = self.get_command(ctx, ctx.invoked_subcommand or "")
+            raise AskedWrongly(in_options(error, verb)) from error
         except OutlayError as error:
             raise Failure(str(error)) from error
         except BrokenPipeError:

@@ -89,7 +89,9 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
 @click.option(
     "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder for the report."
 )
-@click.option("--save", type=click.Path(path_type=Path), metavar="FILE.parquet", help="Also save the result itself.")
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="FILE", help="Also save the result: .parquet, or .csv."
+)
 @click.option("--list", "listing", is_flag=True, help="List the problems of the catalogue and stop.")
 @click.option("--dry-run", is_flag=True, help="For an experiment: say what would run and for how long; write nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")

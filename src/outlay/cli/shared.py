@@ -5,7 +5,10 @@ from pathlib import Path
 
 import click
 
+from outlay.errors import BadParameter
 from outlay.words import counted
+
+_CALLED = ("simulate", "compare", "advise", "bounds", "report", "Campaign")  # in whose names verbs are refused
 
 
 class Summaries(click.Group):
@@ -17,6 +20,24 @@ class Summaries(click.Group):
         rows = [(name, (verb.help or "").split("\n\n", 1)[0]) for name, verb in found if verb and not verb.hidden]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def in_options(error: BadParameter, verb: click.Command | None) -> str:
+    """What is wrong, by the name that the user typed where it is an option or an argument of the verb, or of its verbs.
+
+    A parameter of something else, such as a policy's, keeps the name of its owner.
+    """
+    text = str(error)
+    if verb is None or error.owner not in _CALLED:
+        return text
+    leaves = verb.commands.values() if isinstance(verb, click.Group) else [verb]
+    for parameter in (parameter for leaf in leaves for parameter in leaf.params):
+        option = f"--{error.name.replace('_', '-')}"
+        if option in parameter.opts:
+            return text.replace(f"{error.name} of {error.owner}", option, 1)
+        if isinstance(parameter, click.Argument) and parameter.name == error.name:
+            return text.replace(f"{error.name} of {error.owner}", error.name.upper(), 1)
+    return text
 
 
 def listing(title: str, *lines: str) -> str:

@@ -20,6 +20,7 @@ PROTOCOL = {
     "score": 2,
     "sample": 3,
     "choose": 3,
+    "choose_among": 4,
     "excess": 3,
     "fresh": 2,
     "phase": 1,

@@ -6,8 +6,9 @@ from pathlib import Path
 from outlay.arms import catalogue
 from outlay.engine import simulate
 from outlay.engine.limits import Mode
+from outlay.errors import BadParameter
 from outlay.extras import require
-from outlay.files import check_writable, made
+from outlay.files import check_writable, made, writing
 from outlay.knowledge import named_policies, usual_policies
 from outlay.report.contents import report_files
 from outlay.report.write import write_report
@@ -29,9 +30,12 @@ def compare(
 ) -> tuple[Result, list[Path]]:
     """Play the policies called `names` (or the usual ones) on a problem and write the report: the result, the files.
 
-    A file that cannot be written is found before the work begins, and what fails leaves no folder behind.
+    `save` ends in .parquet, for the result itself, or in .csv, for a row per policy, run and budget. A file that cannot
+    be written is found before the work begins, and what fails leaves no folder behind.
     """
     require("compare", "matplotlib", "jinja2", "pandas", "scipy")
+    if save is not None and save.suffix not in (".parquet", ".csv"):
+        raise BadParameter("compare", "save", "a file that ends in .parquet or .csv", str(save))
     arms = catalogue.find(problem)
     chosen = named_policies(arms, names) if names else usual_policies(arms, requests is not None)
     with made(out):
@@ -42,6 +46,10 @@ def compare(
         )
         written = write_report(result, out)
     if save:
-        result.save(save)
+        if save.suffix == ".csv":
+            with writing(save):
+                result.frame().to_csv(save, index=False)
+        else:
+            result.save(save)
         written.append(save)
     return result, written

@@ -63,7 +63,8 @@ def excess_within(budget: float, slope: float, steady: float, belief: Belief, lo
     if not bound > 0.0 and not are_one(low, high):
         return -math.inf  # it may be positive for some of the leads: nothing is certain
     own = own_spread(belief, low, high)
-    variance = own + doubt(belief, low, high, bound) / pulls
+    unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
+    variance = own + doubt(belief, low, high, unseen) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
     if not (bound > 0.0 and own < steady * low.spread):
         evidence = max(evidence, gaussian_evidence(shortfall, variance))

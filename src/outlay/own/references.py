@@ -59,10 +59,11 @@ def handed(owner: str, name: str, classes: Iterable[type]) -> Handed:
     >>> handed("load", "laws", [Path]).get("pathlib:Path")
     <class 'pathlib.Path'>
     """
-    if isinstance(classes, type) or not isinstance(classes, Iterable):
+    given: object = classes
+    if isinstance(given, type) or not isinstance(given, Iterable):
         raise BadParameter(owner, name, "a list of classes", classes)
     made = Handed()
-    for cls in classes:
+    for cls in given:
         if not isinstance(cls, type) or cls.__name__ in made:
             raise BadParameter(owner, name, "a list of classes, each of another name", cls)
         made[cls.__name__] = cls

@@ -14,7 +14,7 @@ import numpy as np
 
 from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import Now
+from outlay.formulas.choices.choose import Counts, Now
 from outlay.parameters import is_record
 from outlay.policies.memory_protocol import Bares as Bares
 from outlay.policies.memory_protocol import Belief as Belief
@@ -73,6 +73,14 @@ class Chooser(Protocol):
 
     def choose(self, memory: Any, now: Now, rng: np.random.Generator, /) -> int:
         """The arm to pull."""
+
+
+@runtime_checkable
+class ChooserAmong(Chooser, Protocol):
+    """Names one of some arms, too: the others are disabled, or their dearest pull costs more than is left."""
+
+    def choose_among(self, memory: Any, arms: Counts, now: Now, rng: np.random.Generator, /) -> int:
+        """The arm to pull, of these, which are in order."""
 
 
 Policy = Scored | Sampled | Compared | Chooser

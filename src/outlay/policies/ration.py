@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief, Lead, Points, price_of
+from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import AT_ONCE, Now, leader_of, leads
+from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leader_of, leads
 from outlay.formulas.choices.choose import number as comparable
 from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
 from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
@@ -20,8 +21,9 @@ from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
+PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, opening is cheapest
+LESS_COSTLY = 1.25  # by how much the factor of opening is less then
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-SLOPE = 0.33  # Thrifty's
 STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
 STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
 
@@ -47,7 +49,8 @@ class Ration(Parameters):
     - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much is kept for
       exploring yet to come: λ and ν are those of (b − 3E)/(n − 3F), where that is less than b/n.
     - **Opening.** `Thrifty` wants to have left what buys 2(m + 1)·ln(m + 1) pulls at the usual price. Here the 2 is
-      1 + (1 − b/(n·x))⁺, x the least mean cost so far: where a request can be paid for, a cheap arm makes money plenty.
+      ¾ + 1¼·(1 − 4b/(n·x))⁺, x the least mean cost so far: where there is money for a good part of the requests, an
+      arm that is cheap and good would serve them all.
     - **Skewed rewards.** A good arm that has not had its large rewards yet pays little and varies little: taken to be
       Gaussian, it would be dropped for long. So where a request is worth something, evidence is that of bounded laws
       alone (`closed_evidence`) for an arm that varies less than half as much as all pulls together, and the slope grows
@@ -67,6 +70,8 @@ class Ration(Parameters):
             none whose dues would be as much as the largest reward.
         reward_bound: the largest possible reward, where known; a larger one that is seen replaces it. It is used with
             `costs` only.
+        slope: of the evidence that is asked for, as for `Thrifty`: with 0.7, where requests have no limit, it chooses
+            as `Wary` does. Larger explores more, and has fewer runs that go wrong.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
 
@@ -83,6 +88,7 @@ class Ration(Parameters):
 
     costs: ArrayLike | None = parameter(mean_costs, default=None)
     reward_bound: float | None = number(default=None, above=0)
+    slope: float = number(default=0.33, above=0, at_most=1)
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)
 
@@ -107,7 +113,7 @@ class Ration(Parameters):
         fresh, opened = memory.unopened(), memory.opened()
         if opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh])):
             return fresh
-        at = bearings(self.known_budget, self.known_requests, memory, now)
+        at = bearings(self.slope, self.known_budget, self.known_requests, memory, now)
         wanted = math.inf
         if fresh < len(memory.pulls):
             wanted = fresh_excess(memory, fresh, at)
@@ -122,6 +128,12 @@ class Ration(Parameters):
         if wanted <= 0.0 and wanted <= excess:
             return fresh
         return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
+
+    def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
+        """Choose where only these arms may be pulled: what is left is shared out among them."""
+        if memory.opened() < len(memory.pulls):
+            memory.shuffle(rng)
+        return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
 class Bearings(NamedTuple):
@@ -141,7 +153,7 @@ class Bearings(NamedTuple):
     steady: float
 
 
-def bearings(budget: float, requests: float, memory: Points, now: Now) -> Bearings:
+def bearings(slope: float, budget: float, requests: float, memory: Points, now: Now) -> Bearings:
     """Where a run with this budget and so many requests stands."""
     money, left = max(0.0, budget - now.spent), max(1.0, requests - now.pulls)
     c = per_request(money, left)
@@ -154,9 +166,9 @@ def bearings(budget: float, requests: float, memory: Points, now: Now) -> Bearin
     currency = dues(ahead, memory.rewards[best] / price)
     lead = lead_in_dues(memory, leader, ahead, currency, now)
     total = due(currency, budget, requests)
-    slope, steady = SLOPE, 0.0
+    steady = 0.0
     if currency.worth > 0.0:
-        slope, steady = slope_at(SLOPE, total, lead, STEEPER), STEADY
+        slope, steady = slope_at(slope, total, lead, STEEPER), STEADY
     return Bearings(money, left, c, best, leader, edge, ahead, currency, lead, total, slope, steady)
 
 
@@ -170,7 +182,7 @@ def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0:
             cheapest = min(cheapest, float(memory.costs[arm]))
-    costly = COSTLY - (min(1.0, at.per_request / cheapest) if cheapest > 0.0 else 1.0)
+    costly = COSTLY - LESS_COSTLY * (min(1.0, PLENTY * at.per_request / cheapest) if cheapest > 0.0 else 1.0)
     return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
 
 

@@ -43,7 +43,7 @@ def default(requests: float | None = None) -> Thrifty | Ration:
     >>> default()
     Thrifty(slope=0.33, horizon='told', budget=None)
     >>> default(requests=10_000)
-    Ration(costs=None, reward_bound=None, budget=None, requests=10000.0)
+    Ration(costs=None, reward_bound=None, slope=0.33, budget=None, requests=10000.0)
     """
     return Thrifty() if requests is None else Ration(requests=requests)
 

@@ -91,7 +91,7 @@ def _in_dues(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> Weig
     """The same in `Ration`'s currency, against both ends of the edge in use."""
     if cast("Opens", memory).opened() == 0:
         return Weighing("evidence", (), tuple(map(Weight, arms)))
-    at = bearings(policy.known_budget, policy.known_requests, memory, now)
+    at = bearings(policy.slope, policy.known_budget, policy.known_requests, memory, now)
     ends = tuple(arm for arm in (at.edge.low, at.edge.high) if arm != NOTHING)
     spared = {*ends, at.ahead.low, at.ahead.high}
 

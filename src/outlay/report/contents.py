@@ -6,6 +6,7 @@ from typing import Literal
 Format = Literal["text", "markdown", "csv", "latex"]
 TABLES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}  # by the file's ending
 FIGURES = ("regret", "distribution", "pulls", "reward")
+MEDIANS = "medians"  # a figure of the page alone, where means say little
 
 
 def report_files(folder: Path) -> list[Path]:

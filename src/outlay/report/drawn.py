@@ -6,7 +6,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from outlay.numerals import percent
-from outlay.report.contents import FIGURES
+from outlay.report.contents import FIGURES, MEDIANS
 from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from outlay.report.figures.regret import draw
 from outlay.report.figures.style import Width, sheet_of
@@ -28,24 +28,33 @@ class Drawn(NamedTuple):
 
 
 def drawn(result: Result, floor: Floor) -> list[Drawn]:
-    """The figures of a report, in their order."""
+    """The figures of a report, in their order; those for a column have no title, since papers have captions."""
     chart = regret_chart(result, floor=floor)
-    makers: tuple[Callable[[Width], Figure], ...] = (
-        lambda width: draw(chart, sheet_of("regret_figure", width)),
-        lambda width: distribution_figure(result, width=width),
-        lambda width: pulls_figure(result, width=width),
-        lambda width: reward_figure(result, width=width),
+    makers: tuple[Callable[[Width, bool], Figure], ...] = (
+        lambda width, title: draw(chart, sheet_of("regret_figure", width), title=title),
+        lambda width, title: distribution_figure(result, width=width, title=title),
+        lambda width, _: pulls_figure(result, width=width),
+        lambda width, title: reward_figure(result, width=width, title=title),
     )
     served = result.requests is not None
     found = []
     for name, make in zip(FIGURES, makers, strict=True):
-        page, column, (title, words) = make("page"), make("column"), (_SERVED if served else _WORDS)[name]
+        page, column, (title, words) = make("page", True), make("column", False), (_SERVED if served else _WORDS)[name]
         if name == "regret":
             words = _served_words(words, chart) if served else words.format(axes=_AXES[chart.axis.scale])
         if name == "pulls":
             words += _unseen(result)
         found.append(Drawn(name, title, words, page, column, svg_text(page), svg_text(column)))
-    return found
+    return found + _medians(result, floor, chart)
+
+
+def _medians(result: Result, floor: Floor, means: Chart) -> list[Drawn]:
+    """The medians, where the interval of a mean reaches below 0: a few runs are then far from the others."""
+    if result.runs == 1 or not any((curve.low <= 0.0).any() for curve in means.curves):
+        return []
+    chart = regret_chart(result, floor=floor, centre="median")
+    page, column = draw(chart, sheet_of("regret_figure", "page")), draw(chart, sheet_of("regret_figure", "column"))
+    return [Drawn(MEDIANS, *_MEDIANS, page, column, svg_text(page), svg_text(column))]
 
 
 def _served_words(words: str, chart: Chart) -> str:
@@ -65,6 +74,11 @@ def _unseen(result: Result) -> str:
     return f" It got at most {percent(share)} of the pulls, too few to be seen." if share < LEAST_SEEN else ""
 
 
+_MEDIANS = (
+    "The median run",
+    "The interval of a mean reaches below 0 above: a few runs are far from the others, and the mean says little about "
+    "a single run. Here are medians, with the middle 80 % of the runs.",
+)
 _AXES = {
     "linear": "The budget axis is logarithmic: the line of a policy that has learnt is straight, and the flatter the "
     "better; the line of a policy that does not learn shoots up.",

@@ -11,11 +11,12 @@ from markupsafe import Markup
 
 from outlay.engine.limits import Counts
 from outlay.files import check_writable, checked_path, writing
+from outlay.report.contents import FIGURES, TABLES
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.figures.files import inline_svg
 from outlay.report.findings import finding, sentences
 from outlay.report.rendering import rendered
-from outlay.report.reproduce import python_call
+from outlay.report.reproduce import python_call, shell_call
 from outlay.report.tables.regret import RegretTable, bound_sentence, checked_title, regret_numbers
 from outlay.results.result import Result, checked
 from outlay.words import capital, counted
@@ -62,8 +63,11 @@ def write_page(result: Result, path: str | PathLike[str], title: str | None = No
         target.write_text(text, encoding="utf-8")
 
 
-def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title: str | None = None) -> str:
-    """The page as text; without a title, the heading is its question."""
+def page_text(
+    result: Result, numbers: RegretTable, figures: list[Drawn], title: str | None = None, files: bool = False,
+    command: str | None = None,
+) -> str:  # fmt: skip
+    """The page as text; without a title, the heading is its question. With `files`, those of a report are beside it."""
     arms, policies = len(result.problem), len(result.policies)
     counts = f"{counted(policies, 'policy', 'policies')}, {counted(arms, 'arm')}"
     runs = f"{counted(result.runs, 'run')} of each policy"
@@ -86,6 +90,8 @@ def page_text(result: Result, numbers: RegretTable, figures: list[Drawn], title:
         more_arms=max(0, arms - _MOST_ARMS),
         policies=policy_rows(result),
         settings=settings(result),
+        files=[f"table.{ending}" for ending in TABLES] + [f"{name}.pdf" for name in FIGURES] if files else [],
+        command=command or shell_call(result),
         call=python_call(result),
     )
 

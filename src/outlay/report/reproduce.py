@@ -1,4 +1,4 @@
-"""The Python code that makes a result again."""
+"""What makes a result again: Python code, and a command where there is one."""
 
 import math
 
@@ -8,7 +8,8 @@ from outlay import policies
 from outlay.arms import Problem, catalogue
 from outlay.arms.remembered import absent_laws
 from outlay.engine.limits import usual_budgets
-from outlay.errors import BadFile
+from outlay.errors import BadFile, BadParameter, NotCovered
+from outlay.knowledge import named_policies
 from outlay.own.code import own_classes
 from outlay.own.references import reference_of, short
 from outlay.parameters import Parameters
@@ -44,6 +45,29 @@ def python_call(result: Result) -> str:
             "",
         ]
     )
+
+
+def shell_call(result: Result) -> str:
+    """The command that makes the same numbers and its report; empty where no command can say it all.
+
+    It can where the problem is of the catalogue, the budgets follow from one, and every policy is as `outlay compare`
+    would make it.
+    """
+    names = [name for name in catalogue.names() if catalogue.load(name) == result.problem]
+    top, counts = float(result.budgets[-1]), set() if result.requests is None else set(result.requests.tolist())
+    usual = np.array([top]) if top == math.inf else usual_budgets(top)
+    if not names or not np.array_equal(result.budgets, usual) or len(counts) > 1:
+        return ""
+    try:
+        told = named_policies(result.problem, result.labels)
+    except (BadParameter, NotCovered):
+        return ""
+    if any(told.get(label) != policy for label, policy in result.policies.items()):
+        return ""
+    parts = [f"outlay compare {names[0]} --budget {top:g} --runs {result.runs} --seed {result.seed}"]
+    parts += [f"--requests {count}" for count in counts] + ["--mode hard"] * (result.mode == "hard")
+    lines = [" ".join(parts), " ".join(f"--policy {label}" for label in result.labels)]
+    return " \\\n    ".join(lines)
 
 
 def _budgets_code(budgets: Floats) -> str:

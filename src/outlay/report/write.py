@@ -5,17 +5,20 @@ from pathlib import Path
 
 from outlay.extras import needed
 from outlay.files import checked_path, made, writing
-from outlay.report.contents import TABLES, report_files
+from outlay.report.contents import FIGURES, TABLES, report_files
 from outlay.results.result import Result, checked
 
 
 @needed("report.write_report")
-def write_report(result: Result, folder: str | PathLike[str], title: str | None = None) -> list[Path]:
+def write_report(
+    result: Result, folder: str | PathLike[str], title: str | None = None, *, command: str | None = None
+) -> list[Path]:
     """Write everything about a result into `folder` and return the paths; a folder that does not exist is made.
 
     report.html is one page with all of it. table.txt, .md, .csv and .tex are the regret table. The figures are regret,
     distribution, pulls and reward: .png and .svg for a page, .pdf for a column of a two-column paper, 3.3 inches.
-    `title` heads the page and the tables. The same result and title give the same bytes.
+    `title` heads the page and the tables; `command` is what makes it again in a shell, where that is not known from the
+    result. The same result and title give the same bytes.
     """
     from outlay.report.drawn import drawn
     from outlay.report.figures import save_figure
@@ -29,7 +32,8 @@ def write_report(result: Result, folder: str | PathLike[str], title: str | None 
     with made(target):
         numbers = regret_numbers(result, title=title)
         figures = drawn(result, numbers.floor)
-        texts = {"report.html": page_text(result, numbers, figures, title)}
+        texts = {"report.html": page_text(result, numbers, figures, title, files=True, command=command)}
+        figures = [figure for figure in figures if figure.name in FIGURES]
         texts |= {f"table.{ending}": written(numbers, form) for ending, form in TABLES.items()}
         texts |= {f"{figure.name}.svg": figure.page_svg for figure in figures}
         for name, text in texts.items():

@@ -93,7 +93,7 @@ def _table(result: Result) -> pa.Table:
 
     later = result.requests is not None or result.mode != "until_exceeded"
     own = own_classes(*result.problem.arms) or absent_laws(*result.problem.arms)
-    notes = {
+    notes: Notes = {
         "format": 3 if own else 2 if later else 1,
         "version": result.version,
         "problem": result.problem.to_toml(),

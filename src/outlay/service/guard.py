@@ -40,7 +40,6 @@ class Guard:
     def __init__(self, inner: ASGIApp, settings: Settings, metrics: Metrics) -> None:
         self._inner, self._settings, self._metrics = inner, settings, metrics
         self._hosts = settings.allowed_hosts
-        self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -55,13 +54,14 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                known = {name for name, _ in message["headers"]}
-                more = [*SAFETY, (b"x-request-id", request.encode()), *[UNCACHED] * (b"cache-control" not in known)]
-                message["headers"] = [*message["headers"], *more]
+                said = message["headers"]
+                cached = any(name == b"cache-control" for name, _ in said)
+                more = (b"x-request-id", request.encode()), *(() if cached else (UNCACHED,))
+                message["headers"] = [*said, *SAFETY, *more]
             await send(message)
 
-        self._active += 1
-        self._metrics.active(self._active)
+        metrics = self._metrics
+        metrics.active += 1
         try:
             self._check(scope, headers)
             await self._inner(scope, receive, answer)
@@ -72,7 +72,7 @@ class Guard:
                 raise
             await self._refuse(scope, answer, error)
         finally:
-            self._active -= 1
+            metrics.active -= 1
             self._note(scope, status, time.perf_counter() - began)
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
@@ -82,7 +82,7 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in SAFE and origin.decode("latin-1").partition("://")[2] != host:
             raise Refused("bad_origin")
-        if self._active > self._settings.most_active and scope["path"] not in ALWAYS:
+        if self._metrics.active > self._settings.most_active and scope["path"] not in ALWAYS:
             raise Refused("busy", retry_after=1.0)
 
     async def _refuse(self, scope: Scope, send: Send, error: Exception) -> None:

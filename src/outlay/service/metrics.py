@@ -25,13 +25,10 @@ class Metrics:
             "outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=self._registry
         )
         self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self.active = 0  # requests under way
         self._active = Gauge("outlay_requests_active", "Requests under way.", registry=self._registry)
         self._queue = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=self._registry)
         self._streams = Gauge("outlay_streams", "Event streams that are open.", registry=self._registry)
-
-    def active(self, number: int) -> None:
-        """So many requests are under way."""
-        self._active.set(number)
 
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; what its sender made up is not taken for a name."""
@@ -45,6 +42,7 @@ class Metrics:
 
     def text(self, campaigns: Sequence[Status], queue: int, streams: int) -> bytes:
         """All of it, with the campaigns as they stand, and how much waits to be written."""
+        self._active.set(self.active)
         self._queue.set(queue)
         self._streams.set(streams)
         return generate_latest(self._registry) + generate_latest(_Standing(campaigns))

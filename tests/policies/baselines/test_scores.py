@@ -11,11 +11,13 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY, some
 from tests.policies.test_scores import beliefs, moments_of
 
+from outlay.arms import Bernoulli
 from outlay.beliefs import Belief
 from outlay.formulas.wilson import wilson_lower, wilson_upper
 from outlay.parameters import signature_of
 from outlay.policies import baselines as b
 from outlay.policies.baselines.b_kl_ucb import kl_upper
+from outlay.theory import divergence
 
 
 def drawn(rng: np.random.Generator, m_x: float, m_r: float) -> tuple[slow.Samples, int]:
@@ -172,3 +174,14 @@ def test_every_exported_policy_is_among_the_examples() -> None:
     }  # have tests of their own
     assert {type(policy).__name__ for policy in ALL} | told_requests == set(b.__all__)
     assert all(getattr(b, name).__name__ == name for name in b.__all__)
+
+
+def test_kl_ucb_sc_keeps_an_arm_for_as_long_as_the_lower_bound_asks() -> None:
+    """Its score is the rate at which T·D*, for independent coins, is the level: so it pulls ln n/D* times."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        cost, reward = rng.uniform(0.05, 0.95, 2).tolist()
+        pulls, n = int(rng.integers(5, 500)), int(rng.integers(10, 10**6))
+        score = b.KLUCBSC(loglog=0.0).score(Belief(0, pulls, cost, reward, 0.0, 0.0, 0.0), math.log(n))
+        distance = divergence(Bernoulli(cost, reward), score, model="independent")
+        assert pulls * distance == pytest.approx(math.log(n), rel=1e-6)

@@ -26,6 +26,7 @@ from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_
 from outlay.parameters import is_record
 from outlay.policies.protocol import (
     Chooser,
+    ChooserAmong,
     Deals,
     Grows,
     Imagines,
@@ -219,8 +220,15 @@ class Learner:
     def _chosen(
         self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: Stream
     ) -> int:  # fmt: skip
-        """The arm that the policy names, or the open one with the largest rate where that is closed."""
-        arm = cast("Chooser", self.policy).choose(memory, now, cast("np.random.Generator", stream))
+        """The arm that the policy names of those that are open; one that cannot, names one of all.
+
+        Where that is closed, the open one with the largest rate takes its place.
+        """
+        rng = cast("np.random.Generator", stream)
+        if len(open_arms) < len(pulls) and isinstance(self.policy, ChooserAmong):
+            arm = self.policy.choose_among(memory, np.array(open_arms, np.int64), now, rng)
+        else:
+            arm = cast("Chooser", self.policy).choose(memory, now, rng)
         if not 0 <= arm < len(pulls):
             raise OutlayError(f"{type(self.policy).__name__} chose arm {arm}, and there are {len(pulls)} from 0")
         return arm if arm in open_arms else max(open_arms, key=lambda k: (self._rate(k), -pulls[k], -k))

@@ -87,8 +87,9 @@ class SqlLedger:
         """The decisions that are wanted, a page at a time."""
         engine, left, after = self._store.engine, wanted.limit, wanted.after
         while left != 0:
+            most = CHUNK if left is None or wanted.tag is not None else min(CHUNK, left)
             with in_plain_words(engine), at_one_moment(engine) as connection:
-                found, going_on = page(connection, self._book.number, wanted._replace(after=after), CHUNK)
+                found, going_on = page(connection, self._book.number, wanted._replace(after=after), most)
             yield from found[:left]
             if going_on is None:
                 return

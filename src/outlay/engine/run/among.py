@@ -1,14 +1,14 @@
 """Which arm to pull where only some may be: those whose dearest pull fits into what is left of the budget.
 
-A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` is
-asked about all; where the arm that it names does not fit, the fitting one with the largest rate is pulled.) Every arm
-that may be pulled is looked at, since there are few such pulls, near the end of a run. This runs in the interpreter and
-compiled.
+A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` and
+no `choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
+pulled.) Every arm that may be pulled is looked at, since there are few such pulls, near the end of a run. This runs in
+the interpreter and compiled.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from outlay.beliefs import Lead, Opened
 from outlay.beliefs.pooled import lead_of
@@ -18,6 +18,7 @@ from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, 
 from outlay.policies.protocol import (
     Belief,
     Chooser,
+    ChooserAmong,
     Compared,
     Leads,
     Memory,
@@ -143,8 +144,20 @@ def among_by_opening(
 def among_by_choose(
     policy: Chooser, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing
 ) -> int:  # fmt: skip
-    """`decide_among` for a policy with `choose`: the arm that it names, or the one with the largest rate so far."""
-    arm = int(policy.choose(memory, Now(n, log_of(n), spent), rng))
+    """`decide_among` for a policy with `choose`."""
+    return fitting_arm(int(policy.choose(memory, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
+
+
+def among_by_choose_among(
+    policy: ChooserAmong, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int,
+    rng: Drawing,
+) -> int:  # fmt: skip
+    """`decide_among` for a policy with `choose_among`."""
+    return fitting_arm(int(policy.choose_among(memory, arms, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
+
+
+def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
+    """The arm that was named, if it may be pulled; else of those that may be the one with the largest rate so far."""
     if arm < 0 or arm >= len(totals):
         return arm  # the loop says that there is no such arm
     best, top = 0, -math.inf
@@ -158,17 +171,20 @@ def among_by_choose(
     return int(arms[best])
 
 
-# `decide_among` for each way of `protocol.WAYS`; which of the classes of policies each takes, numba checks.
-DECIDE_AMONG: dict[WayName, Callable[..., int]] = {
+# `decide_among` for each way of `protocol.WAYS`, and for policies with `choose` that have `choose_among`, too; which of
+# the classes of policies each takes, numba checks.
+DECIDE_AMONG: dict[WayName | Literal["choose among"], Callable[..., int]] = {
     "lazy score": among_by_score,
     "score": among_by_score,
     "sample": among_by_sample,
     "excess": among_by_excess,
     "opening": among_by_opening,
     "choose": among_by_choose,
+    "choose among": among_by_choose_among,
 }
 
 
 def way_to_decide_among(policy: type) -> Callable[..., int]:
     """The function above that serves a class of policies."""
-    return DECIDE_AMONG[way_of(policy).name]
+    way = way_of(policy).name
+    return DECIDE_AMONG["choose among" if way == "choose" and issubclass(policy, ChooserAmong) else way]

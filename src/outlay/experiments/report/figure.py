@@ -6,6 +6,7 @@ from matplotlib.lines import Line2D
 
 from outlay.experiments.report.chart import Panel, SweepChart
 from outlay.numerals import tick
+from outlay.report.figures.colours import looks
 from outlay.report.figures.style import (
     INK,
     Sheet,
@@ -15,7 +16,6 @@ from outlay.report.figures.style import (
     folded,
     frame,
     legend,
-    look,
     set_scale,
     sheet_of,
 )
@@ -23,7 +23,7 @@ from outlay.report.figures.style import (
 _COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
 
 
-def sweep_figure(chart: SweepChart, width: Width = "page") -> Figure:
+def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True) -> Figure:
     """Regret against the swept value, with 95 % bands and the lower bound, dashed, where there is one."""
     sheet = sheet_of("sweep_figure", width)
     columns = 1 if sheet.narrow else _COLUMNS.get(len(chart.panels), 3)
@@ -40,8 +40,8 @@ def sweep_figure(chart: SweepChart, width: Width = "page") -> Figure:
     for axes in panels[len(chart.panels) :]:
         axes.set_visible(False)
     if len(chart.panels) == 1 and not chart.panels[0].title:
-        frame(panels[0], sheet, chart.title, chart.name, "regret")
-    else:
+        frame(panels[0], sheet, chart.title if title else "", chart.name, "regret")
+    elif title:
         figure.suptitle(folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
     legend(figure, sheet, list(named.values()), list(named))
     return figure
@@ -50,8 +50,8 @@ def sweep_figure(chart: SweepChart, width: Width = "page") -> Figure:
 def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Line2D]:
     """Each policy as a line with its band, or, where the values are words, as points with bars."""
     drawn = {}
-    for index, curve in enumerate(panel.curves):
-        colour, mark = look(index)
+    chosen = looks([curve.label for curve in panel.curves])
+    for curve, (colour, mark) in zip(panel.curves, chosen, strict=True):
         if apart:
             axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
         else:

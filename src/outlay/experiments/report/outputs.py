@@ -1,15 +1,17 @@
 """What an experiment leaves in its folder: a report for each point, and a sweep's page, table and figure."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from outlay.errors import BadFile
 from outlay.experiments.report.standings import Standing
-from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of, where
+from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of, where, winners_of
 from outlay.experiments.report.tables import latex, markdown, text
-from outlay.experiments.setup.file import Experiment
+from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import Point
 from outlay.files import check_folder, check_writable, writing
+from outlay.own.code import own_classes
 from outlay.report.contents import report_files
 from outlay.report.tables.formats import table
 from outlay.report.tables.regret import headed
@@ -43,7 +45,8 @@ def write_point(experiment: Experiment, point: Point, result: Result, folder: Pa
         return files
     with writing(saved):
         saved.unlink(missing_ok=True)  # what is interrupted from here on is drawn again
-    write_report(result, saved.parent, title)
+    command = f"outlay compare {shlex.quote(printable(experiment.source.name))} --out FOLDER"
+    write_report(result, saved.parent, title, command=command)
     result.save(saved)
     return [saved, *reports]
 
@@ -58,7 +61,9 @@ def _stands(saved: Path, result: Result, title: str) -> bool:
     """Whether the report beside `saved` is about this result and has this title."""
     try:
         said = saved.with_name("table.md").read_text(encoding="utf-8")
-        return load(saved) == result and said == table(result, "markdown", title=title)
+        laws, players = own_classes(*result.problem.arms), own_classes(*result.policies.values())
+        kept = load(saved, laws=laws, policies=players)
+        return kept == result and said == table(result, "markdown", title=title)
     except (BadFile, OSError, UnicodeDecodeError):
         return False
 
@@ -80,13 +85,13 @@ def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standin
 
     table = sweep_title(experiment, rows), headings_of(rows), cells_of(rows)
     chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
-    page, column = sweep_figure(chart), sweep_figure(chart, "column")
+    page, column = sweep_figure(chart), sweep_figure(chart, "column", title=False)
     texts = {
         "html": page_text(experiment, standings, table, chart, (svg_text(page), svg_text(column))),
         "txt": text(*table),
         "md": markdown(*table),
         "csv": as_csv(rows),
-        "tex": latex(*table, key=len(experiment.sweeps)),
+        "tex": latex(*table, key=len(experiment.sweeps), best=winners_of(rows), name=experiment.title),
     }
     for ending, content in texts.items():
         path = folder / f"sweep.{ending}"

@@ -54,6 +54,21 @@ def where(rows: Sequence[Row]) -> str:
     return ended(math.inf, rows[0].requests) if len(requests) == 1 else "the budget of each point"
 
 
+def winners_of(rows: Sequence[Row]) -> set[tuple[int, int]]:
+    """Where the table has the least mean of each point: its line and its column."""
+    points: dict[tuple[tuple[str, object], ...], list[Row]] = {}
+    for row in rows:
+        points.setdefault(tuple(row.values.items()), []).append(row)
+    first = len(rows[0].values)
+    means = [[row.mean for row in some] for some in points.values()]
+    return {
+        (line, first + column)
+        for line, some in enumerate(means)
+        for column, mean in enumerate(some)
+        if mean == min(some)
+    }
+
+
 def headings_of(rows: list[Row]) -> list[str]:
     """The headings of the table: swept parameters, policies, and the lower bound where some point has one."""
     policies = [" ".join(label.split()) for label in dict.fromkeys(row.policy for row in rows)]

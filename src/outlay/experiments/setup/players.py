@@ -53,7 +53,7 @@ class Player(NamedTuple):
         known = self._known(problem, given)
         known |= {name: fact(problem, name) for name in sorted(asked) if known.get(name) is None}
         if self.own is not None:
-            return own_policy(problem, self.own, {**known, **given})
+            return cast("Policy", own_policy(problem, self.own, {**known, **given}))
         return self.kind(**{**known, **given})
 
     def _known(self, problem: Problem, given: Table) -> Table:
@@ -70,12 +70,12 @@ class Player(NamedTuple):
         return {name: value for name, value in usual.arguments().items() if name in FACTS}
 
 
-def player(table: Table, number: int, folder: Path) -> Player:
+def player(table: Table, number: int, folder: Path | None = None) -> Player:
     """The policy that a `[[policies]]` table describes, the first of which has number 1; yours are in `folder`."""
     where = f"policy {number}"
     values = dict(table)
     name = values.pop("name", None)
-    own = found(where, "name", name, folder) if is_reference(name) else None
+    own = found(where, "name", name, folder or Path()) if is_reference(name) else None
     kind = own or policies.named(name)
     if kind is None:
         raise BadParameter(where, "name", one_of((*policies.BY_NAME, YOURS), name), name)

@@ -141,7 +141,7 @@ def _arguments(law: object) -> dict[str, Any]:
     """The law's parameters by name; none for what has no parameters, such as a number."""
     if isinstance(law, Parameters):
         return law.arguments()
-    return law._asdict() if is_record(law) else {}  # type: ignore[attr-defined, no-any-return]
+    return dict(law._asdict()) if is_record(law) else {}  # type: ignore[attr-defined]
 
 
 def _has(law: object, path: Sequence[str]) -> bool:

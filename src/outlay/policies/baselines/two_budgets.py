@@ -3,8 +3,9 @@
 import numpy as np
 
 from outlay.beliefs import Points
+from outlay.beliefs.points import points_among
 from outlay.checks import Vector
-from outlay.formulas.choices.choose import Now
+from outlay.formulas.choices.choose import Counts, Now
 from outlay.formulas.requests.edges import per_request
 from outlay.formulas.requests.prices import NOTHING, prices
 from outlay.parameters import Parameters, derived, number
@@ -23,6 +24,14 @@ class TwoBudgets(Parameters):
     def memory(self, arms: int) -> Points:
         """The arms as points (mean cost, mean reward)."""
         return Points.empty(arms)
+
+    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+        """The arm to pull."""
+        raise NotImplementedError
+
+    def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
+        """The arm to pull where only these may be."""
+        return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
 def left_per_request(budget: float, requests: float, now: Now) -> float:

@@ -5,14 +5,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, look, set_scale, sheet_of, stacked
+from outlay.report.figures.colours import looks
+from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, set_scale, sheet_of, stacked
 from outlay.report.numbers.distribution import distribution
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 from outlay.words import counted
 
 
-def distribution_figure(result: Result, kind: RegretKind = "pseudo", *, width: Width = "page") -> Figure:
+def distribution_figure(
+    result: Result, kind: RegretKind = "pseudo", *, width: Width = "page", title: bool = True
+) -> Figure:
     """Regret at the largest budget, one dot per run, with mean and median; of more than 300 runs, 300 evenly by rank.
 
     Often there are two humps: most runs find the best arm soon, and a few stay with another arm for a long time. Then
@@ -22,15 +25,17 @@ def distribution_figure(result: Result, kind: RegretKind = "pseudo", *, width: W
     numbers = distribution(checked("distribution_figure", result), kind)
     axis, strips = numbers.axis, numbers.strips
     figure, [axes] = blank(sheet, 1.0 + (0.75 if sheet.narrow else 0.48) * len(strips))
-    frame(axes, sheet, f"Regret of {counted(result.runs, 'run')} at {numbers.end}", "regret", grid="x")
+    words = f"Regret of {counted(result.runs, 'run')} at {numbers.end}" if title else ""
+    frame(axes, sheet, words, "regret", grid="x")
     set_scale(axes.xaxis, axis.scale, axis.bottom, axis.top)
     marks = {
         "a run": Line2D([], [], marker="o", linestyle="", color=SOFT, markersize=sheet.line * 1.6, mew=0),
         "median": Line2D([], [], marker="|", linestyle="", color=INK, markersize=sheet.text * 1.6, mew=sheet.line),
         "mean": Line2D([], [], marker="D", linestyle="", color=INK, markersize=sheet.line * 2.4, mew=0),
     }
+    colours = [colour for colour, _ in looks([strip.label for strip in strips])]
     for row, strip in enumerate(strips):
-        _draw(axes, marks["a run"], look(row)[0], strip.regret, row + 0.6 * strip.height, alpha=0.6)
+        _draw(axes, marks["a run"], colours[row], strip.regret, row + 0.6 * strip.height, alpha=0.6)
         _draw(axes, marks["median"], INK, [strip.median], [row])
         _draw(axes, marks["mean"], INK, [strip.mean], [row])
     axes.set_yticks(range(len(strips)), [stacked(strip.label, sheet) for strip in strips], parse_math=False)

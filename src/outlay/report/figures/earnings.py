@@ -10,7 +10,7 @@ from outlay.report.numbers.earnings import earnings
 from outlay.results.result import Result, checked
 
 
-def reward_figure(result: Result, *, width: Width = "page") -> Figure:
+def reward_figure(result: Result, *, width: Width = "page", title: bool = True) -> Figure:
     """Per policy, the reward that each arm brought at the largest budget, next to what the best arm alone earned.
 
     With requests it is next to the most that can be earned on average, which takes a mix of arms as a rule.
@@ -19,7 +19,7 @@ def reward_figure(result: Result, *, width: Width = "page") -> Figure:
     sheet = sheet_of("reward_figure", width)
     numbers = earnings(checked("reward_figure", result))
     figure, [axes] = blank(sheet, 1.0 + (0.62 if sheet.narrow else 0.3) * len(numbers.policies))
-    frame(axes, sheet, f"Reward by arm at {numbers.end}", "reward", grid="x")
+    frame(axes, sheet, f"Reward by arm at {numbers.end}" if title else "", "reward", grid="x")
     rows = np.arange(len(numbers.policies))
     handles: list[Artist] = []
     gain, loss = np.zeros(len(rows)), np.zeros(len(rows))

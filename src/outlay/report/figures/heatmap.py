@@ -14,8 +14,9 @@ _DARKEST = 0.65  # what ink is still read on
 
 
 def heatmap_figure(
-    results: Mapping[str, Result], measure: Measure = "lost", kind: RegretKind = "pseudo", *, width: Width = "page"
-) -> Figure:
+    results: Mapping[str, Result], measure: Measure = "lost", kind: RegretKind = "pseudo", *, width: Width = "page",
+    title: bool = True,
+) -> Figure:  # fmt: skip
     """A cell for each policy (row) and problem (column): the darker, the more was lost; the best of each is bold.
 
     Args:
@@ -24,13 +25,14 @@ def heatmap_figure(
             regret.
         kind: "pseudo" or "realised", as for `Result.regret`.
         width: "page" or "column".
+        title: False for a figure that a paper's caption explains.
     """
     sheet = sheet_of("heatmap_figure", width)
     numbers = heat_map(results, measure, kind)
     rows, columns = len(numbers.policies), len(numbers.problems)
     slant = 35 if columns > 3 and max(map(len, numbers.problems)) > 60 // columns else 0
     figure, [axes] = blank(sheet, (2.2 if slant else 0.8) + (0.62 if sheet.narrow else 0.34) * rows)
-    frame(axes, sheet, numbers.title, grid="")
+    frame(axes, sheet, numbers.title if title else "", grid="")
     small = sheet.text - (1.0 if columns > 6 else 0.0)
     for row in range(rows):
         for column in range(columns):

@@ -20,6 +20,7 @@ def intervals_figure(
     coverage: float = 0.95,
     *,
     width: Width = "page",
+    title: bool = True,
 ) -> Figure:
     """Fieller's confidence interval of each arm's rate along one run, next to the true rates (dashed).
 
@@ -33,12 +34,13 @@ def intervals_figure(
         seed: the run is the first one that `simulate` plays with it.
         coverage: of each interval, between 0 and 1.
         width: "page" or "column".
+        title: False for a figure that a paper's caption explains.
     """
     sheet = sheet_of("intervals_figure", width)
     numbers = intervals(problem, policy, budget, seed, coverage)
     figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 3.9)
-    title = f"{100 * numbers.coverage:g} % intervals of the rates, a run of {numbers.policy}"
-    frame(axes, sheet, title, "budget spent", "rate")
+    words = f"{100 * numbers.coverage:g} % intervals of the rates, a run of {numbers.policy}"
+    frame(axes, sheet, words if title else "", "budget spent", "rate")
     handles = []
     for low, high, rate, colour in zip(numbers.low, numbers.high, numbers.rate, ARMS, strict=False):
         ends = np.where(np.isfinite([low, high]).all(axis=0), [low, high], np.nan)

@@ -6,23 +6,22 @@ from matplotlib.lines import Line2D
 
 from outlay.arms import Problem
 from outlay.checks import word
+from outlay.report.figures.colours import Look, looks
 from outlay.report.figures.style import (
     INK,
-    PALETTE,
     Sheet,
     Width,
     band,
     blank,
     frame,
     legend,
-    look,
     note,
     set_scale,
     sheet_of,
 )
 from outlay.report.numbers.bounds import Constants
 from outlay.report.numbers.bounds_chart import bounds_chart
-from outlay.report.numbers.curves import SCALES, Chart, Curve, Line, Scale, regret_chart
+from outlay.report.numbers.curves import SCALES, Centre, Chart, Curve, Line, Scale, regret_chart
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
 
@@ -38,7 +37,9 @@ def regret_figure(
     *,
     scale: Scale | None = None,
     budget_scale: Scale = "log",
+    centre: Centre = "mean",
     width: Width = "page",
+    title: bool = True,
 ) -> Figure:
     """Mean regret over the budget with its 95 % band, one line per policy, next to the bounds.
 
@@ -54,14 +55,20 @@ def regret_figure(
         kind: "pseudo" or "realised", as for `Result.regret`.
         scale: of the regret axis, "linear" or "log"; None chooses "log" when one policy would flatten the others.
         budget_scale: "log" or "linear".
+        centre: "mean", with the 95 % interval of the mean; or "median", with the middle 80 % of the runs: where a few
+            runs are far from the others, the interval of the mean may reach below 0 and say little.
         width: "page", or "column" for a column of a two-column paper, 3.3 inches.
+        title: False for a figure that a paper's caption explains.
     """
     word("regret_figure", "budget_scale", budget_scale, SCALES)
     sheet = sheet_of("regret_figure", width)
-    return draw(regret_chart(checked("regret_figure", result), bounds, kind, scale), sheet, budget_scale)
+    chart = regret_chart(checked("regret_figure", result), bounds, kind, scale, centre=centre)
+    return draw(chart, sheet, budget_scale, title)
 
 
-def bounds_figure(problem: Problem, budget: float, constants: Constants = "both", *, width: Width = "page") -> Figure:
+def bounds_figure(
+    problem: Problem, budget: float, constants: Constants = "both", *, width: Width = "page", title: bool = True
+) -> Figure:
     """Every bound on the regret of `problem`, from a thousandth of `budget` up to it.
 
     Args:
@@ -69,35 +76,41 @@ def bounds_figure(problem: Problem, budget: float, constants: Constants = "both"
         budget: the largest one.
         constants: those of the upper bounds: "proved", "printed" in the paper, or "both".
         width: "page", or "column" for a column of a two-column paper, 3.3 inches.
+        title: False for a figure that a paper's caption explains.
     """
-    return draw(bounds_chart(problem, budget, constants), sheet_of("bounds_figure", width))
+    return draw(bounds_chart(problem, budget, constants), sheet_of("bounds_figure", width), title=title)
 
 
-def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log") -> Figure:
+def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = True) -> Figure:
     """A chart as a figure: lines with bands, and their names at their ends.
 
     The names go into a legend below where the figure is narrow, or where several lines share a colour.
     """
     figure, [axes] = blank(sheet, 4.6 if sheet.narrow else 4.2)
-    frame(axes, sheet, chart.title, chart.across, "regret")
+    frame(axes, sheet, chart.title if title else "", chart.across, "regret")
     budgets = chart.curves[0].budgets if chart.curves else chart.bounds[0].budgets
     low, high = (budgets[0], budgets[-1]) if len(budgets) > 1 else (0.8 * budgets[0], 1.25 * budgets[0])
     set_scale(axes.xaxis, budget_scale, low, high)
     set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
-    lines = [_curve(axes, sheet, index, curve) for index, curve in enumerate(chart.curves)]
+    chosen = looks([curve.label for curve in chart.curves])
+    lines = [
+        _curve(axes, sheet, i, curve, look) for i, (curve, look) in enumerate(zip(chart.curves, chosen, strict=True))
+    ]
     floors = iter(_DASHES)
-    lines += [_bound(axes, sheet, line, None if line.policy is not None else next(floors)) for line in chart.bounds]
+    for line in chart.bounds:
+        dashes, colour = (next(floors), INK) if line.policy is None else (None, chosen[line.policy][0])
+        lines.append(_bound(axes, sheet, line, dashes, colour))
     labels = [curve.label for curve in chart.curves] + [line.label for line in chart.bounds]
-    if sheet.narrow or len(chart.curves) > len(PALETTE):
+    if sheet.narrow or any(mark for _, mark in chosen):
         legend(figure, sheet, lines, labels)
     else:
-        for line, label, height in zip(lines, labels, chart.heights, strict=True):
-            note(axes, label, (1.015, height), sheet, line.get_color(), va="center")
+        for drawn, label, height in zip(lines, labels, chart.heights, strict=True):
+            note(axes, label, (1.015, height), sheet, drawn.get_color(), va="center")
     return figure
 
 
-def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve) -> Line2D:
-    colour, mark = look(index)
+def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve, look: Look) -> Line2D:
+    colour, mark = look
     alone = len(curve.budgets) == 1
     if alone:
         axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
@@ -109,9 +122,8 @@ def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve) -> Line2D:
     )[0]  # fmt: skip
 
 
-def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, ...] | None) -> Line2D:
+def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, ...] | None, colour: str) -> Line2D:
     """A lower bound in ink, dashed; an upper one in the colour of its policy, thin."""
-    colour = INK if line.policy is None else look(line.policy)[0]
     style = _CEILING if dashes is None else (0, dashes)
     marker = "_" if len(line.budgets) == 1 else ""
     return axes.plot(

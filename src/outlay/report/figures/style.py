@@ -27,7 +27,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 ARMS = ("#2A9D8F", "#C8A83C", "#CC6677", "#6655BB", "#6FB7DE", "#882255", "#7A7A3C")
 REST = "#BBBBBB"  # of the arms, when there are many
 INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
-MARKS = ("", "o", "s", "^")  # hollow, on the lines of the first six policies, the next six, …
+MARKS = ("", "o", "s", "^")  # hollow, on the lines of the first policy of a colour, the second, …
 
 Width = Literal["page", "column"]
 WIDTHS: tuple[Width, ...] = get_args(Width)
@@ -161,12 +161,3 @@ def band(axes: Axes, curve: Curve, colour: str) -> None:
     """The 95 % band of a curve, down to the axis where it goes below a logarithmic one."""
     low = np.maximum(curve.low, axes.get_ylim()[0])
     axes.fill_between(curve.budgets, low, curve.high, color=colour, alpha=0.18, linewidth=0)
-
-
-def look(index: int) -> tuple[str, str]:
-    """The colour of the policy with this index, and the mark that tells it from others of that colour.
-
-    >>> look(0), look(6)
-    (('#0072B2', ''), ('#0072B2', 'o'))
-    """
-    return PALETTE[index % len(PALETTE)], MARKS[index // len(PALETTE) % len(MARKS)]

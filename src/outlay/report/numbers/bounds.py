@@ -150,9 +150,12 @@ def summed(name: str, rows: Sequence[ArmBounds], columns: Iterable[Column], most
     """Pulls and bounds of several arms, added up: best arms add nothing, and one that is missing leaves no sum."""
     worse = [row for row in rows if row.gap]
     upper = {c.label: min(sum(row.upper[c.label] for row in worse), most) for c in columns}
-    pulls, lower, printed = (_sum(row[at] for row in worse) for at in (5, 6, 7))
-    capped = [None if value is None else min(value, most) for value in (lower, printed)]
-    return ArmBounds(name, None, None, None, None, pulls, *capped, upper)
+    pulls, lower, printed = (
+        _sum(row.pulls for row in worse),
+        _sum((row.lower for row in worse), most),
+        _sum((row.printed for row in worse), most),
+    )
+    return ArmBounds(name, None, None, None, None, pulls, lower, printed, upper)
 
 
 def _distances(problem: Problem) -> dict[int, float]:
@@ -170,6 +173,6 @@ def _variances(problem: Problem) -> list[Floats]:
     return [moments["var_cost"], moments["var_reward"]]
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
+def _sum(values: Iterable[float | None], most: float = math.inf) -> float | None:
     known = list(values)
-    return None if None in known else math.fsum(value for value in known if value is not None)
+    return None if None in known else min(most, math.fsum(value for value in known if value is not None))

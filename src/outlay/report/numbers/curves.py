@@ -27,13 +27,16 @@ _CEILING_HELPS = {"linear": 1.5, "log": 10.0}
 
 Scale = Literal["linear", "log"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
+Centre = Literal["mean", "median"]
+CENTRES: tuple[Centre, ...] = get_args(Centre)
+_COLUMNS = {"mean": ("mean", "low", "high"), "median": ("q50", "q10", "q90")}
 LOWER_BOUND, PRINTED_BOUND = "lower bound as B grows", "the same, as printed"
 REQUESTS_BOUND = "lower bound as N grows"
 LABEL_GAP = 0.055  # least distance of two labels, of the axis
 
 
 class Curve(NamedTuple):
-    """Mean regret of one policy over budgets, with the 95 % interval of the mean."""
+    """Mean regret of one policy over budgets, with the 95 % interval of the mean; or its median, with q10 and q90."""
 
     label: str
     budgets: Floats
@@ -102,9 +105,10 @@ def regret_chart(
     kind: RegretKind = "pseudo",
     scale: Scale | None = None,
     floor: Floor | None = None,
+    centre: Centre = "mean",
 ) -> Chart:
     """The figure of `result` in numbers; `floor` is its lower bound, if that is known already."""
-    curves = regret_curves(result, kind)
+    curves = regret_curves(result, kind, centre)
     axis, lines = regret_axis(curves, [], scale), list[Line]()
     if bounds:
         most = max(float(curve.mean.max()) for curve in curves)
@@ -112,7 +116,8 @@ def regret_chart(
         lines += [line for line in ceiling_lines(result) if line.values[-1] <= most * _CEILING_HELPS[axis.scale]]
         axis = regret_axis(curves, lines, axis.scale)
     ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
-    runs = "1 run" if result.runs == 1 else f"mean of {result.runs} runs, 95 % bands"
+    bands = "95 % bands" if centre == "mean" else "with the middle 80 %"
+    runs = "1 run" if result.runs == 1 else f"{centre} of {result.runs} runs, {bands}"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
     heights = spread([axis.height(end) for end in ends], LABEL_GAP)
     return Chart(f"{name}, {runs}", curves, lines, axis, heights, across_of(result))
@@ -125,12 +130,11 @@ def across_of(result: Result) -> str:
     return "budget, and requests with it" if both else name
 
 
-def regret_curves(result: Result, kind: RegretKind = "pseudo") -> list[Curve]:
+def regret_curves(result: Result, kind: RegretKind = "pseudo", centre: Centre = "mean") -> list[Curve]:
     """One curve per policy, in the result's order."""
+    names = _COLUMNS[word("regret_figure", "centre", centre, CENTRES)]
     frame = result.regret(check_kind(kind))
-    columns = [
-        frame[name].to_numpy(dtype=np.float64).reshape(len(result.labels), -1) for name in ("mean", "low", "high")
-    ]
+    columns = [frame[name].to_numpy(dtype=np.float64).reshape(len(result.labels), -1) for name in names]
     across = axis_of(result)[1].astype(np.float64)
     shown = np.isfinite(across)  # an infinite budget beside others has no place on the axis
     return [

@@ -2,12 +2,12 @@ r"""A table for a two-column paper that uses booktabs: in one column, or across 
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from outlay.report.tables.tex_text import readable, tex
 
 _COLUMN, _BOTH = 221.0, 450.0  # points: one column and both of LaTeX's article on A4, the narrowest usual ones
-_GAP = 4.0  # points, the least between two columns of the table; three times as much where there is room
+_GAP = 6.0  # points, the least between two columns of the table; twice as much where there is room
 _SMALLER, _CLOSER = 0.94, 2.4  # letters, by those of 8 points, and gaps of a table that is set in 7 where it must
 _LONGEST, _SHORT = 32, 16  # letters of a line in a cell, before it is folded, and where there is little room
 
@@ -15,14 +15,20 @@ Columns = list[list[list[str]]]  # the lines of each cell, one list of cells per
 
 
 def latex_table(
-    caption: str, label: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0, key: int = 1
+    caption: str,
+    label: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int = 0,
+    key: int = 1,
+    bold: Collection[tuple[int, int]] = (),
 ) -> str:
     r"""The table environment; `caption` is LaTeX already, headings and cells are text.
 
     Long headings and cells are set in several lines where that makes the table fit, words stay whole. One that fits a
     column of 3.45 inches (IEEE's) is set smaller in narrower ones. A table too wide for the page is cut into several,
     one below the other, each with the first `key` columns. The first `left` columns stand to the left, the others to
-    the right.
+    the right. `bold` names cells by row and column.
 
     >>> print(latex_table("Two", "x", ["K", "a_b"], [["2", "1.5 ± 0.1"]]))
     % \usepackage{booktabs}
@@ -47,7 +53,7 @@ def latex_table(
         _under(headings, whole),
         _under(headings, [[_folded(" ".join(c), _SHORT) for c in w] for w in whole]),
     ]
-    sizes = (_COLUMN, 1.0, _GAP), (_COLUMN, _SMALLER, _CLOSER), (_BOTH, 1.0, 2 * _GAP)
+    sizes = (_COLUMN, 1.0, _GAP), (_COLUMN, _SMALLER, _CLOSER), (_BOTH, 1.0, 8.0)
     fitting = [(form, room, size) for room, size, gap in sizes for form in forms if _fits(form, room, size, gap)]
     columns, room, size = fitting[0] if fitting else (forms[1], _BOTH, 1.0)
     environment = "table" if room == _COLUMN else "table*"
@@ -62,7 +68,7 @@ def latex_table(
         rf"\setlength{{\tabcolsep}}{{{0 if tight else gap / 2:.3g}pt}}",
         rf"\caption{{{caption}.}}",
         rf"\label{{tab:{label}}}",
-        "\n\\par\\medskip\n".join("\n".join(_tabular(columns, chosen, left, tight)) for chosen in blocks),
+        "\n\\par\\medskip\n".join("\n".join(_tabular(columns, chosen, left, tight, bold)) for chosen in blocks),
         rf"\end{{{environment}}}",
     ]
     return "\n".join([*written, ""])
@@ -84,7 +90,7 @@ def _fits(columns: Columns, room: float, size: float, gap: float) -> bool:
 
 def _gap(widths: Sequence[float], room: float) -> float:
     """As much as there is room for, from the least to what LaTeX has by itself."""
-    return max(_GAP, min(3 * _GAP, (room - sum(widths)) / max(len(widths) - 1, 1)))
+    return max(_GAP, min(2 * _GAP, (room - sum(widths)) / max(len(widths) - 1, 1)))
 
 
 def _width(column: Sequence[Sequence[str]]) -> float:
@@ -110,14 +116,16 @@ def _blocks(widths: Sequence[float], key: int) -> list[list[int]]:
     blocks = [list(first)]
     for index in range(key, len(widths)):
         chosen = [*blocks[-1], index]
-        if len(chosen) > key + 1 and sum(widths[k] + 2 * _GAP for k in chosen) - 2 * _GAP > _BOTH:
+        if len(chosen) > key + 1 and sum(widths[k] + 8.0 for k in chosen) - 8.0 > _BOTH:
             blocks.append([*first, index])
         else:
             blocks[-1] = chosen
     return blocks
 
 
-def _tabular(columns: Columns, chosen: Sequence[int], left: int, tight: bool) -> list[str]:
+def _tabular(
+    columns: Columns, chosen: Sequence[int], left: int, tight: bool, bold: Collection[tuple[int, int]]
+) -> list[str]:
     sides = ["l" if k < left else "r" for k in chosen]
     heading, *body = zip(*(columns[k] for k in chosen), strict=True)
     begin = r"{tabular*}{\linewidth}{@{\extracolsep{\fill}}" if tight else "{tabular}{@{}"
@@ -126,20 +134,22 @@ def _tabular(columns: Columns, chosen: Sequence[int], left: int, tight: bool) ->
         r"\toprule",
         _row(heading, sides, "b"),
         r"\midrule",
-        *(_row(cells, sides, "t") for cells in body),
+        *(_row(cells, sides, "t", [(i, k) in bold for k in chosen]) for i, cells in enumerate(body)),
         r"\bottomrule",
         r"\end{tabular*}" if tight else r"\end{tabular}",
     ]
 
 
-def _row(cells: Sequence[Sequence[str]], sides: Sequence[str], at: str) -> str:
-    return " & ".join(_cell(lines, side, at) for lines, side in zip(cells, sides, strict=True)) + r" \\"
+def _row(cells: Sequence[Sequence[str]], sides: Sequence[str], at: str, bold: Sequence[bool] = ()) -> str:
+    strong = bold or [False] * len(cells)
+    return " & ".join(_cell(*each, at) for each in zip(cells, sides, strong, strict=True)) + r" \\"
 
 
-def _cell(lines: Sequence[str], side: str, at: str) -> str:
-    if len(lines) == 1:
-        return tex(lines[0])
-    stack = r"\\ ".join(map(tex, lines))
+def _cell(lines: Sequence[str], side: str, bold: bool, at: str) -> str:
+    words = [rf"\textbf{{{tex(line)}}}" if bold else tex(line) for line in lines]
+    if len(words) == 1:
+        return words[0]
+    stack = r"\\ ".join(words)
     return rf"\begin{{tabular}}[{at}]{{@{{}}{side}@{{}}}}{stack}\end{{tabular}}"
 
 

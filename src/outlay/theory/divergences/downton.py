@@ -83,16 +83,14 @@ def _remainder(x: float) -> float:
 @lru_cache(maxsize=32)
 def _shared(correlation: float) -> Vector:
     """ψ(t)/t² as a Chebyshev series over |t| ≤ `_TABLED`."""
-    from numpy.polynomial.chebyshev import chebinterpolate
+    from numpy.polynomial.chebyshev import chebfit, chebpts1
 
-    def part(share: Vector) -> Vector:
-        found = []
-        for t in (_TABLED * share).tolist():
-            both = 2.0 * _remainder(t / 2.0) / (1.0 - correlation)
-            found.append((summed_kl(correlation, t / 2.0, t / 2.0) - both) / (t * t))
-        return np.array(found)
-
-    return np.asarray(chebinterpolate(part, _DEGREE))
+    nodes = chebpts1(_DEGREE + 1)
+    found = []
+    for t in (_TABLED * nodes).tolist():
+        both = 2.0 * _remainder(t / 2.0) / (1.0 - correlation)
+        found.append((summed_kl(correlation, t / 2.0, t / 2.0) - both) / (t * t))
+    return np.asarray(chebfit(nodes, np.array(found), _DEGREE))
 
 
 def _log_bessel(z: Vector) -> Vector:
@@ -106,7 +104,7 @@ def _bessel_table() -> Callable[[Vector], Vector]:
     from scipy.special import i0e
 
     knots = np.linspace(0.0, 40.0, 8001)
-    return CubicSpline(knots, np.log(i0e(np.sinh(knots))))  # type: ignore[no-any-return]
+    return CubicSpline(knots, np.log(i0e(np.sinh(knots))))
 
 
 @lru_cache(maxsize=8)
