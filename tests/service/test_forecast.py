@@ -57,3 +57,29 @@ def test_the_interval_holds_the_end_as_often_as_it_says(status) -> None:
         end = START + timedelta(seconds=int(np.searchsorted(np.cumsum(costs), 1000)))
         held += found.early <= end and (found.late is None or end <= found.late)
     assert 266 <= held <= 299
+
+
+def test_requests_can_end_it_first_and_the_fan_leads_from_what_is_left_to_the_end(status) -> None:
+    points = [Point(at, left, i) for i, (at, left, _) in enumerate(burn(1000, [1.0] * 400))]
+    found = forecast(status._replace(requests=500), points)
+    assert found is not None
+    assert found.by == "requests"
+    assert abs((found.at - START).total_seconds() - 500) < 15
+    by_money = forecast(status, burn(1000, list(np.random.default_rng(3).exponential(1.0, 400))))
+    assert by_money is not None
+    assert by_money.by == "money"
+    assert by_money.late is not None
+    middles = [each.middle for each in by_money.fan]
+    assert middles == sorted(middles, reverse=True)
+    assert all(each.low <= each.middle <= each.high for each in by_money.fan)
+    assert by_money.fan[-1].at == round(1000 * by_money.late.timestamp())
+    assert by_money.fan[-1].low == 0.0
+
+
+def test_time_in_which_nothing_is_spent_counts(status) -> None:
+    points = burn(1000, [1.0] * 400)
+    now = points[-1].at + timedelta(seconds=200)
+    busy, idle = forecast(status, points), forecast(status, points, now)
+    assert busy is not None
+    assert idle is not None
+    assert idle.at - now > busy.at - points[-1].at
