@@ -8,7 +8,7 @@ import pytest
 import outlay
 from outlay import Campaign, Problem, arms, policies
 from outlay.arms import Empirical
-from outlay.campaign.ledger.stream import ORDER, Stream
+from outlay.campaign.ledger.choosing.stream import ORDER, Stream
 from outlay.engine.limits import Limits
 from outlay.engine.run import hard, loop
 from outlay.engine.trace import trace
@@ -169,7 +169,7 @@ def test_an_arm_that_is_none_is_named_near_the_end_too() -> None:
         x: float = 0.0
 
         def choose(self, memory: Any, now: Any, rng: Any) -> int:
-            return 0 if now.spent < 3.0 else 7
+            return 7 if 3.0 <= now.spent <= 6.0 else 0  # past what a trial of the policy spends, none
 
     with pytest.raises(BadParameter, match="the arm that choose returns of Astray must be 0 to 1; got 7"):
         outlay.simulate(STAIRS, Astray(), [6.0], mode="hard", runs=1)

@@ -1,5 +1,6 @@
 """What a problem asks of its arms and their names, each refusal in one sentence."""
 
+import copy
 import math
 import unicodedata
 from collections.abc import Iterable
@@ -25,7 +26,8 @@ def checked_arms(arms: object) -> tuple[AnyLaw, ...]:
         raise BadParameter("Problem", "arms", "a sequence of at least one law", arms)
     for cls, law in {type(law): law for law in laws}.items():
         if is_own(cls):
-            tried(law, "draw", "rng", (np.random.default_rng(0),), _PAIR)
+            # A copy: a law that counts its draws has made none yet.
+            tried(copy.deepcopy(law), "draw", "rng", (np.random.default_rng(0),), _PAIR)
     return laws
 
 
