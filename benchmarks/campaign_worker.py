@@ -46,7 +46,7 @@ def pair(campaign: Campaign) -> None:
 def warm_up(campaign: Campaign) -> None:
     """Some pairs, with compiled choices sent for at once by a version that has them, and then until they are there."""
     with suppress(ImportError):
-        from outlay.campaign.ledger import quick
+        from outlay.campaign.ledger.choosing import quick
 
         quick.WORTH = 0.0
     made = 0

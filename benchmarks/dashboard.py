@@ -18,9 +18,9 @@ from pathlib import Path
 from outlay import Campaign
 from outlay.errors import NoCampaign
 from outlay.service.desk import Desk
+from outlay.service.seen.view import seen
+from outlay.service.seen.watched import BRIEFLY, Watched
 from outlay.service.settings import Settings
-from outlay.service.view import seen
-from outlay.service.watched import BRIEFLY, Watched
 from outlay.service.wire.answers import encode
 from outlay.service.wire.views import CampaignView, ViewWanted
 

@@ -11,9 +11,9 @@ import pytest
 from outlay import Campaign, policies
 from outlay.beliefs import Moments, Opened, Pooled
 from outlay.beliefs.sums import ROOM
-from outlay.campaign.ledger import quick
-from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.stream import Stream
+from outlay.campaign.ledger.choosing import quick
+from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.compiler import ahead
 from outlay.compiler.records import shape
 from outlay.formulas.choices.imagined import PICKERS, name_arm
@@ -172,9 +172,11 @@ def test_what_fails_in_the_background_is_said_once_and_campaigns_go_on(
 
 
 def test_what_the_other_process_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    coming = ahead.order("outlay.campaign.ledger.compiled:MISSING", (policies.Thrifty(),))
+    coming = ahead.order("outlay.campaign.ledger.choosing.compiled:MISSING", (policies.Thrifty(),))
     coming.over.wait()
-    assert coming.failure == "AttributeError: module 'outlay.campaign.ledger.compiled' has no attribute 'MISSING'"
+    assert (
+        coming.failure == "AttributeError: module 'outlay.campaign.ledger.choosing.compiled' has no attribute 'MISSING'"
+    )
     monkeypatch.setattr(ahead, "_CHILD", "print('AnyError: not today'); raise SystemExit(1)")
     from outlay.compiler.dispatch import CannotCompile
 

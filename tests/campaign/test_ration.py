@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import Points
-from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.stream import Stream
+from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.formulas.choices.choose import Now, log_of
 from outlay.policies import Ration
 

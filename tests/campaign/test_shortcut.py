@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.campaign.ledger.among import Among, AmongOpened
-from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.stream import ORDER, Stream
+from outlay.campaign.ledger.choosing.among import Among, AmongOpened
+from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.choosing.stream import ORDER, Stream
 from outlay.formulas.choices import certificate
 from outlay.formulas.choices.choose import best_by_excess, best_by_score, best_of_opened, log_of
 

@@ -15,7 +15,7 @@ from outlay.beliefs import Belief
 from outlay.campaign import Verdict, verify
 from outlay.campaign.books import verification
 from outlay.campaign.ledger import commands
-from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.db import tables
 from outlay.campaign.stores.writing import book

@@ -18,9 +18,9 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.service import Settings, application
-from outlay.service.connection import Connection
+from outlay.service.front.connection import Connection
+from outlay.service.front.server import Server
 from outlay.service.keys.book import KeyBook
-from outlay.service.server import Server
 
 POLICY = "Frugal"  # plain Python: nothing is compiled
 

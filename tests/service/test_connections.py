@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from outlay import Campaign
-from outlay.service import connection
+from outlay.service.front import connection
 from tests.service.conftest import running
 
 NOTE, PULLS = 2000, 5000  # so many notes of so many letters are more than the buffers on the way hold

@@ -16,8 +16,8 @@ from outlay import Campaign
 from outlay.campaign import verify
 from outlay.cli import commands
 from outlay.errors import BadParameter, StoreError
+from outlay.service.front.server import bound, check
 from outlay.service.keys.book import KeyBook
-from outlay.service.server import bound, check
 from outlay.service.settings import Settings
 from tests.service.conftest import Served
 

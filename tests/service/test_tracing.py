@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from outlay.cli import commands
 from outlay.service import Settings, application
-from outlay.service.tracing import traced
+from outlay.service.front.tracing import traced
 
 
 def test_without_the_package_it_is_refused(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

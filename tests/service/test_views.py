@@ -12,12 +12,12 @@ from outlay import Campaign
 from outlay.beliefs import Belief
 from outlay.campaign.answers.watching import Watch
 from outlay.campaign.clock import Clock
-from outlay.service import watched as watching
-from outlay.service.forecast import forecast
-from outlay.service.learning import learning
-from outlay.service.past import Outcomes
-from outlay.service.view import MOST_ARMS, seen
-from outlay.service.watched import Watched
+from outlay.service.seen import watched as watching
+from outlay.service.seen.forecast import forecast
+from outlay.service.seen.learning import learning
+from outlay.service.seen.past import Outcomes
+from outlay.service.seen.view import MOST_ARMS, seen
+from outlay.service.seen.watched import Watched
 from outlay.service.wire.answers import encode
 from outlay.service.wire.views import CampaignView, ViewWanted
 from tests.service.conftest import POLICY

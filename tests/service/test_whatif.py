@@ -7,9 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay.policies import BY_NAME
-from outlay.service import rehearsing
-from outlay.service.rehearsing import Order, Player, play
-from outlay.service.whatif import toldless
+from outlay.service.seen import rehearsing
+from outlay.service.seen.rehearsing import Order, Player, play
+from outlay.service.seen.whatif import toldless
 from tests.service.conftest import POLICY
 
 SPRING = "/v1/campaigns/spring"

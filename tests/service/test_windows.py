@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from outlay import Client
 from outlay.campaign import verify
-from outlay.service import sheets
+from outlay.service.seen import sheets
 from tests.service.conftest import POLICY, running
 
 DAILY: dict[str, Any] = {

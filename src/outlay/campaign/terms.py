@@ -12,7 +12,7 @@ from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.refusals import in_seconds
+from outlay.campaign.ledger.rulings.refusals import in_seconds
 from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.checks import real, whole, word

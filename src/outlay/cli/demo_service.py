@@ -13,6 +13,6 @@ def demo_service(port: int, seconds: float | None, budget: float) -> None:
     Open the address that it prints: for each dollar 200 calls are to be shared out among four models of different
     prices and skill, by eight workers; four more try thirty prompts with a quarter of the money.
     """
-    from outlay.service.demo import demo
+    from outlay.service.front.demo import demo
 
     demo(port, seconds, budget, click.echo)

@@ -8,8 +8,8 @@ from outlay.campaign import Campaign, campaigns
 from outlay.campaign.answers.replies import Status
 from outlay.campaign.terms import label
 from outlay.errors import BadParameter, NoCampaign
+from outlay.service.seen.watched import Watched
 from outlay.service.settings import Settings
-from outlay.service.watched import Watched
 
 
 class Desk:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.campaign.ledger.admission import admissible, learner_of
-from outlay.campaign.ledger.scales import Scales
+from outlay.campaign.ledger.choosing.scales import Scales
+from outlay.campaign.ledger.rulings.admission import admissible, learner_of
 from outlay.campaign.ledger.state import State
 from outlay.policies.weighing import Means, Weighing, Weight, weigh
 from outlay.words import listed

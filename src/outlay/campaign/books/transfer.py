@@ -14,7 +14,7 @@ from outlay.campaign.books.ledger_file import LedgerFile, write
 from outlay.campaign.books.verification import Verdict, verify
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Opened, Record
-from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.db.adding import Addition, adding
 from outlay.campaign.stores.db.database import connect, in_plain_words, is_sqlite, where

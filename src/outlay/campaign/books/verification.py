@@ -15,7 +15,7 @@ from outlay._version import __version__
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
-from outlay.campaign.ledger.replay import Replay
+from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.stores.db.reading import reading
 from outlay.campaign.stores.db.stored import CHUNK, Line, Row, Stored

@@ -9,10 +9,10 @@ from typing import Any
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.agreement import LONGEST, check_opening
 from outlay.campaign.ledger.chain import link
-from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.choosing.stream import ORDER, Stream
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State, mean_costs
-from outlay.campaign.ledger.stream import ORDER, Stream
 from outlay.errors import StoreError
 from outlay.policies import named
 from outlay.policies.protocol import Policy

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from outlay.campaign.ledger.chain import NOTHING
+from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
-from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 
 Standing = Literal["pending", "told", "expired", "voided"]

@@ -8,12 +8,12 @@ from starlette.types import Receive, Scope, Send
 from outlay.service.call import Endpoint
 from outlay.service.dashboard import show
 from outlay.service.desk import Desk
-from outlay.service.guard import Guard
+from outlay.service.front.guard import Guard
+from outlay.service.front.paths import Paths
 from outlay.service.keys.ring import KeyRing
-from outlay.service.metrics import Metrics
 from outlay.service.openapi import document
-from outlay.service.paths import Paths
 from outlay.service.routes import ROUTES
+from outlay.service.seen.metrics import Metrics
 from outlay.service.settings import Settings
 from outlay.service.warner import Warner
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from outlay.campaign import Campaign
 from outlay.errors import OutlayError
-from outlay.service.server import serve
+from outlay.service.front.server import serve
 from outlay.service.settings import Settings
 
 CALLS = 200  # that a dollar is to serve, in the first campaign

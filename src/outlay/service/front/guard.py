@@ -9,8 +9,8 @@ from itertools import count
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlay.service.call import SAFE, Gone, respond
-from outlay.service.metrics import Metrics
 from outlay.service.problems import Refused, headers_of, problem_of
+from outlay.service.seen.metrics import Metrics
 from outlay.service.settings import Settings
 from outlay.service.wire.answers import encode
 

@@ -14,12 +14,12 @@ import uvicorn
 from outlay.campaign.stores.db.database import is_older
 from outlay.checks import real
 from outlay.errors import BadParameter, StoreError
-from outlay.service import logs
-from outlay.service.app import Application
-from outlay.service.connection import Connection
+from outlay.service.front import logs
+from outlay.service.front.app import Application
+from outlay.service.front.connection import Connection
+from outlay.service.front.tracing import traced
 from outlay.service.keys.book import KeyBook, now
 from outlay.service.settings import Settings
-from outlay.service.tracing import traced
 
 PATIENCE = 30  # seconds for requests under way, once the service is to stop
 

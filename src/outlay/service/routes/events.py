@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from outlay.campaign import Campaign, export_ledger
 from outlay.service.call import Call
 from outlay.service.routes.asking import CAMPAIGN
-from outlay.service.sheets import write_csv, write_parquet
+from outlay.service.seen.sheets import write_csv, write_parquet
 from outlay.service.stream import Stream
 from outlay.service.table import Table
 from outlay.service.wire import answers as a

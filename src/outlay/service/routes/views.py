@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from outlay.service.call import Call
 from outlay.service.routes.asking import CAMPAIGN
 from outlay.service.routes.campaigns import listed
+from outlay.service.seen.view import seen
+from outlay.service.seen.whatif import rehearsed, toldless
 from outlay.service.stream import LOOK, Stream
 from outlay.service.table import Table
-from outlay.service.view import seen
-from outlay.service.whatif import rehearsed, toldless
 from outlay.service.wire import answers as a
 from outlay.service.wire import requests as r
 from outlay.service.wire import views as v

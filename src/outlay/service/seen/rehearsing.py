@@ -1,4 +1,4 @@
-"""Rehearsals as a process of their own: `python -m outlay.service.rehearsing` plays what it reads.
+"""Rehearsals as a process of their own: `python -m outlay.service.seen.rehearsing` plays what it reads.
 
 They take a processor for seconds, and compiling stops all threads of its process: the service must not wait for that.
 """

@@ -7,8 +7,8 @@ from datetime import datetime
 from outlay.campaign import ArmReason, Reasons
 from outlay.campaign.answers.replies import ArmStatus
 from outlay.campaign.answers.watching import Interval, View
-from outlay.service.past import Known
-from outlay.service.watched import Judged, Watched
+from outlay.service.seen.past import Known
+from outlay.service.seen.watched import Judged, Watched
 from outlay.service.wire import records
 from outlay.service.wire import views as v
 

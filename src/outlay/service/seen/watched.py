@@ -12,9 +12,9 @@ from outlay.campaign import Campaign, Reasons
 from outlay.campaign.answers.history import Entry
 from outlay.campaign.answers.watching import View, Watch
 from outlay.errors import OutlayError
-from outlay.service.forecast import forecast
-from outlay.service.learning import learning
-from outlay.service.past import Known, Looks, Outcomes
+from outlay.service.seen.forecast import forecast
+from outlay.service.seen.learning import learning
+from outlay.service.seen.past import Known, Looks, Outcomes
 from outlay.service.wire.views import Forecast, Learning
 
 UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been

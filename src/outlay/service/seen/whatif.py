@@ -11,8 +11,8 @@ from outlay.campaign.answers.replies import Status
 from outlay.policies import BY_NAME, Fixed
 from outlay.policies.protocol import as_data
 from outlay.service.problems import Refused
-from outlay.service.rehearsing import REFUSED, Order, Player
-from outlay.service.watched import Watched
+from outlay.service.seen.rehearsing import REFUSED, Order, Player
+from outlay.service.seen.watched import Watched
 from outlay.service.wire.views import Rehearsal, WhatIf
 
 LONGEST = 180.0  # seconds that a rehearsal may take: compiling, the first time, takes some of them
@@ -71,7 +71,7 @@ def _expected(status: Status) -> int | None:
 
 async def _play(order: Order) -> Rehearsal:
     """Have another process play it."""
-    command = sys.executable, "-m", "outlay.service.rehearsing"
+    command = sys.executable, "-m", "outlay.service.seen.rehearsing"
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     try:

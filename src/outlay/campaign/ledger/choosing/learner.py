@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Sample
-from outlay.campaign.ledger.among import Among, AmongOpened
-from outlay.campaign.ledger.quick import Quick, UnderWay
-from outlay.campaign.ledger.scales import Scales
-from outlay.campaign.ledger.shortcut import Shortcut
-from outlay.campaign.ledger.stream import Stream
+from outlay.campaign.ledger.choosing.among import Among, AmongOpened
+from outlay.campaign.ledger.choosing.quick import Quick, UnderWay
+from outlay.campaign.ledger.choosing.scales import Scales
+from outlay.campaign.ledger.choosing.shortcut import Shortcut
+from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
 from outlay.parameters import is_record

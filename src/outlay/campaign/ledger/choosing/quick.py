@@ -25,7 +25,7 @@ UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are
 LOG = logging.getLogger("outlay.campaign")
 WORTH = 1e6  # microseconds: what loading takes, which holds up all other threads meanwhile
 CHOICE, ARM = 25, 3  # microseconds that a choice takes the interpreter, and each arm in it, about
-CODE = "outlay.campaign.ledger.compiled"
+CODE = "outlay.campaign.ledger.choosing.compiled"
 NO_PULLS: Ints = np.zeros((2, 0), np.int64)
 _spent: dict[type, int] = {}  # microseconds of the interpreter's choices in this process, for each policy
 

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from outlay.campaign.ledger.quick import UnderWay
+from outlay.campaign.ledger.choosing.quick import UnderWay
 from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choices.changes import report
 from outlay.formulas.choices.choose import Counts, best_by_excess, best_of_opened

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.choosing.quick import UnderWay
+from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.quick import UnderWay
 from outlay.campaign.ledger.state import Arm, State, unit_of
-from outlay.campaign.ledger.stream import Stream
 from outlay.errors import BadParameter, OutlayError
 
 

@@ -3,7 +3,8 @@
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import (
+from outlay.campaign.ledger.agreement import plain_key
+from outlay.campaign.ledger.rulings.admission import (
     Namer,
     admissible,
     affordable,
@@ -13,8 +14,7 @@ from outlay.campaign.ledger.admission import (
     reservation,
     reservation_outside,
 )
-from outlay.campaign.ledger.agreement import plain_key
-from outlay.campaign.ledger.refusals import in_seconds
+from outlay.campaign.ledger.rulings.refusals import in_seconds
 from outlay.campaign.ledger.state import State, said
 from outlay.errors import CampaignConflict, NothingTold, NotNow, PullOver
 

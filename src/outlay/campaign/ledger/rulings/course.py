@@ -1,7 +1,7 @@
 """What comes of a change of a campaign's course: a pause, the end, the archive."""
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.asks import Ruling
+from outlay.campaign.ledger.rulings.asks import Ruling
 from outlay.campaign.ledger.state import State
 from outlay.errors import CampaignConflict
 

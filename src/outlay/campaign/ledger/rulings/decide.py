@@ -10,15 +10,15 @@ import msgspec
 
 from outlay.campaign.calendar import bounds
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger import course, roster
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, admissible, check_some_arm_fits, choose, learner_of
 from outlay.campaign.ledger.agreement import check_opening
-from outlay.campaign.ledger.asks import Ruling, ask
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.limits import expect, set_budget, set_requests
-from outlay.campaign.ledger.refusals import check_cost, check_pending, check_reward, found
+from outlay.campaign.ledger.rulings import course, roster
+from outlay.campaign.ledger.rulings.admission import Namer, admissible, check_some_arm_fits, choose, learner_of
+from outlay.campaign.ledger.rulings.asks import Ruling, ask
+from outlay.campaign.ledger.rulings.limits import expect, set_budget, set_requests
+from outlay.campaign.ledger.rulings.refusals import check_cost, check_pending, check_reward, found
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.ledger.windows import renewal
 from outlay.errors import CampaignConflict

@@ -3,7 +3,7 @@
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.agreement import check_requests
-from outlay.campaign.ledger.asks import Ruling
+from outlay.campaign.ledger.rulings.asks import Ruling
 from outlay.campaign.ledger.state import State
 from outlay.errors import CampaignConflict
 

@@ -8,10 +8,10 @@ import msgspec
 from outlay._version import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, admissible, choose
 from outlay.campaign.ledger.agreement import check_event, check_time
-from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.rulings.admission import Namer, admissible, choose
+from outlay.campaign.ledger.rulings.decide import decide
 from outlay.campaign.ledger.state import State
 from outlay.errors import OutlayError, StoreError
 from outlay.policies.protocol import Policy

@@ -2,10 +2,10 @@
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.admission import Namer, learner_of
 from outlay.campaign.ledger.agreement import MOST_ARMS, check_arm
-from outlay.campaign.ledger.asks import Ruling
-from outlay.campaign.ledger.refusals import arm_index, check_reward
+from outlay.campaign.ledger.rulings.admission import Namer, learner_of
+from outlay.campaign.ledger.rulings.asks import Ruling
+from outlay.campaign.ledger.rulings.refusals import arm_index, check_reward
 from outlay.campaign.ledger.state import State
 from outlay.errors import CampaignConflict
 

@@ -12,9 +12,9 @@ from outlay.campaign import log
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.commands import Command, Open
-from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.rulings.decide import step
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.db import rows, snapshots
