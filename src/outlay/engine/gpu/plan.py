@@ -34,7 +34,7 @@ class Plan:
         self.code: Any = imported("outlay.engine.gpu.code")
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
         self.first = task.memory()()
-        self.lazy = lazy and task.max_pulls <= MOST_LAZY_PULLS and may_be_lazy(task.policy)
+        self.lazy = lazy and not task.hard and task.max_pulls <= MOST_LAZY_PULLS and may_be_lazy(task.policy)
         policy = coerced(task.policy)
         if any(array.size == 0 for array in arrays_in(policy)):
             raise OutlayError(refusal(task.label, "it holds an empty array"))
@@ -57,7 +57,8 @@ class Plan:
         """What a run takes of the device's memory."""
         _, budgets, arms = self.task.passages.pulls.shape
         held = sum(array.nbytes for array in arrays_in(self.first))
-        return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + budgets * (arms + 2)))
+        room = 4 * arms if self.task.hard else 0
+        return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + room + budgets * (arms + 2)))
 
     @property
     def free_bytes(self) -> int:
