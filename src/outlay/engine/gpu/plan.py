@@ -15,6 +15,7 @@ from outlay.engine.gpu.contest import group_size
 from outlay.engine.gpu.look import AT_ONCE_OF
 from outlay.engine.gpu.memory import is_like
 from outlay.engine.gpu.random import key_of
+from outlay.engine.gpu.spare import with_room
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
@@ -33,7 +34,8 @@ class Plan:
         self.cuda, self.task = cuda, task
         self.code: Any = imported("outlay.engine.gpu.code")
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
-        self.first = task.memory()()
+        first = task.memory()()
+        self.first = with_room(first) if task.hard else first
         self.lazy = lazy and not task.hard and task.max_pulls <= MOST_LAZY_PULLS and may_be_lazy(task.policy)
         policy = coerced(task.policy)
         if any(array.size == 0 for array in arrays_in(policy)):

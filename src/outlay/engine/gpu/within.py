@@ -3,6 +3,8 @@
 While every arm fits, all are asked about at each pull: nothing is remembered from pull to pull that would spare that.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import cuda, float64, uint64
 
@@ -15,7 +17,7 @@ from outlay.engine.run.hard import advance_hard
 from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Arms, Passages, Room
 from outlay.policies.protocol import Memory, MemoryTuple, Policy
 
-NO_SCRATCH = ()
+NO_SCRATCH: Any = ()
 
 
 def play_within(
