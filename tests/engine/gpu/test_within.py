@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from outlay.engine.backends import Backend
 from outlay.engine.gpu import random as device_random
 from outlay.engine.run import hard, loop
 from outlay.engine.task import Task
+from outlay.errors import OutlayError
 from outlay.policies.protocol import with_limits
 from tests.engine.gpu.examples import COINS, WITHIN, Thompson, has_gpu, needs_compiler, task_of
 from tests.engine.gpu.test_compiled import ptx as ptx
@@ -21,6 +22,18 @@ needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU: runs on the device
 CUDA: Backend = "cuda"
 THREADS: Backend = "threads"
 KINDS = {**WITHIN, "randomised": Thompson(0.5)}
+
+
+class Making(NamedTuple):
+    """A policy of a user's that makes an array where some arms fit no longer."""
+
+    x: float
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return 0
+
+    def choose_among(self, memory: Any, arms: Any, now: Any, rng: Any) -> int:
+        return int(arms[int(np.zeros(len(arms))[0])])
 
 
 def hard_task(policy: Any, budget: float, requests: int | None, runs: int = 3) -> Task:
@@ -81,6 +94,10 @@ class TestCompiled:
         code = ptx(hard_task(KINDS[policy], 20.0, 50))
         assert code.count(".visible .entry") == 1
         assert not re.search(r"\.extern\s+\.func", code)
+
+    def test_a_policy_that_makes_arrays_is_refused_in_one_sentence(self, ptx):
+        with pytest.raises(OutlayError, match=r"^Making cannot be compiled for a GPU, backend='threads' can play it: "):
+            ptx(hard_task(Making(1.0), 20.0, None))
 
 
 @needs_gpu
