@@ -126,7 +126,7 @@ def failures(runs: int | None) -> None:
         'KLRate("one", reward_bound=2)': KLRate("one", reward_bound=2.0),
     }  # fmt: skip
     found = {name: simulate(HIDDEN, one, budgets=budgets, runs=runs or 200, seed=SEED) for name, one in players.items()}
-    print("\n| policy | regret at 10⁴ | at 10⁶ | its median | most pulls of the worse arm | runs with over half of them |")
+    print("\n| policy | regret at 10⁴ | at 10⁶ | median | most pulls of the worse arm | runs with more than half |")
     print("|---|---|---|---|---|---|")
     for name, result in found.items():
         pulls = result.pulls[0, :, :, 0]
