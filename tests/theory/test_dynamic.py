@@ -204,3 +204,7 @@ def test_the_page_prints_what_it_says():
     for number in ("[2 2 1 1 1 1 0 1 1 1 0 1]", "11.025", "6.025", "4.78", "5.48", "1,008.38", "2.826", "15.08"):
         assert number in page
         assert number in shown
+
+
+def test_without_refunds_no_headroom_is_needed():
+    assert optimal_policy(WAVES, 40.0, headroom=1e9).value.tolist() == optimal_policy(WAVES, 40.0).value.tolist()
