@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from outlay.arms import AnyLaw, Problem, Uniform
+from outlay.arms import AnyLaw, Bernoulli, Problem, Uniform
 from outlay.errors import NotCovered
-from outlay.policies import UCBB1
+from outlay.policies import UCBB1, UCBB2C
 from outlay.theory import rates, upper_bound
 from outlay.theory.upper.assumptions import _residual_reach
 
@@ -65,3 +65,12 @@ def test_residuals_reach_the_corners_of_their_box():
         mean = (r_low + r_high) / 2 - slope * (x_low + x_high) / 2
         wanted.append(max(abs(r - slope * x - mean) for x, r in itertools.product((x_low, x_high), (r_low, r_high))))
     assert _residual_reach(problem) == pytest.approx(np.array(wanted))
+
+
+def test_a_slope_bound_may_be_the_slope():
+    problem = Problem([Bernoulli(0.5, 0.5, 0.3), Bernoulli(0.6, 0.4, 0.2)])
+    steepest = float(np.abs(rates(problem).slope).max())
+    policy = UCBB2C(cost_bound=1.0, reward_bound=1.0, slope_bound=steepest, min_cost=0.1)
+    assert upper_bound(problem, policy, 1e4).value > 0
+    with pytest.raises(NotCovered, match=r"^Theorem 5 needs slope_bound ≥ \|ω_k\|; it is "):
+        upper_bound(problem, policy._replace(slope_bound=steepest * (1 - 1e-6)), 1e4)

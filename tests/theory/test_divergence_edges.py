@@ -34,6 +34,7 @@ def test_means_on_a_line(reward, reward_sd, correlation, wanted):
     law = Gaussian(1.0, reward, 0.5, reward_sd, correlation)
     assert divergence(law, 1.0) == pytest.approx(wanted, rel=1e-6)
     assert divergence(law, 1.0, "unknown covariance") == pytest.approx(0.5 * math.log1p(2 * wanted), rel=1e-6)
+    assert divergence(Gaussian(4.0, reward, 2.0, reward_sd, correlation), 0.25) == pytest.approx(wanted, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,8 @@ def test_coins_with_a_worth():
     table = Discrete([0, 0, 1, 1], [0, 1, 0, 1], [0.2 + law.both, 0.3 - law.both, 0.5 - law.both, law.both])
     for rate, worth in ((0.8, 0.0), (0.8, 0.1), (0.2, 0.5)):
         assert divergence(law, rate, worth=worth) == pytest.approx(divergence(table, rate, worth=worth), rel=1e-9)
+    for p in np.arange(1, 100) / 100:  # 1 − p − q is −3e-17 for some
+        assert outcomes(Bernoulli(p, 1 - p, -1.0)).probabilities.min() >= 0
     assert divergence(Bernoulli(0.5, 0.3), 0.0, worth=0.6) == pytest.approx(
         0.3 * math.log(0.5) + 0.7 * math.log(0.7 / 0.4)
     )
@@ -90,7 +93,8 @@ def test_independent_coins_that_must_nearly_always_pay():
         (Uniform(-1.0, 2.0, 0.0, 1.1, -0.4), 1e-9),
         (Beta(0.4, 0.3, 0.2, 0.2, 0.6), 1e-6),
         (Beta(1.2, 0.6, 0.6, 0.5, -0.6, 2.0, 3.0), 1e-6),
-        (Beta(0.6, 0.3, 0.4, 0.43, -0.3), 1e-4),  # U-shaped: shapes of 0.3 and 0.04
+        (Beta(0.6, 0.3, 0.48, 0.4, -0.3), 1e-7),  # U-shaped: shapes down to 0.017
+        (Beta(0.5, 0.5, 0.45, 0.3, 0.5), 1e-7),
     ],
 )
 def test_grids_have_the_moments_of_their_laws(law, close):

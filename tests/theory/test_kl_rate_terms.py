@@ -10,6 +10,7 @@ from scipy import optimize
 
 from outlay.arms import Bernoulli, Discrete, Problem
 from outlay.policies import KLRate
+from outlay.theory import upper_bound
 from outlay.theory.upper import kl_rate_bound
 from outlay.theory.upper.kl_rate_bound import kl_rate_pulls
 
@@ -41,13 +42,14 @@ def test_sums_from_30_on() -> None:
     assert kl_rate_bound._summed(0.9999, np.ones(3970)) == math.inf
 
 
-def test_the_best_arm_where_it_has_cost_nothing() -> None:
+@pytest.mark.parametrize("largest", [3.0, 9.0])
+def test_the_best_arm_where_it_has_cost_nothing(largest: float) -> None:
     spend = times = 0.0
     for t in range(30, 4000):
-        base = max(0.3, 0.3 * (1 + RATE * LARGEST / (BOUND * math.sqrt(t))) - 0.2 * 0.5 / BOUND)
-        spend += LARGEST * math.sqrt(t) * (t + 1) * base**t
+        base = max(0.3, 0.3 * (1 + RATE * largest / (BOUND * math.sqrt(t))) - 0.2 * 0.5 / BOUND)
+        spend += largest * math.sqrt(t) * (t + 1) * base**t
         times += 0.3**t
-    found = kl_rate_bound._freely(kl_rate_bound._arm(BEST), RATE, BOUND, LARGEST)
+    found = kl_rate_bound._freely(kl_rate_bound._arm(BEST), RATE, BOUND, largest)
     assert found == pytest.approx((spend, times), rel=1e-9)
 
 
@@ -152,3 +154,17 @@ def test_the_sum_of_the_terms(schedule: Any) -> None:
 def test_no_more_than_the_budget_buys() -> None:
     problem = Problem([BEST, WORSE])
     assert kl_rate_pulls(problem, KLRate("one", "exact", BOUND), 2.0) == {1: pytest.approx(2.0 / 1.1 + 2.3 / 1.1**2)}
+
+
+def test_pulls_become_regret() -> None:
+    """Gap times mean cost times pulls; where the budget binds, the largest gap first, of B and one largest cost."""
+    problem, policy = Problem([BEST, WORSE, Discrete([1.0, 2.0], [0.0, 0.3], [0.5, 0.5])]), KLRate("one", "exact", 2.0)
+    far, pulls = upper_bound(problem, policy, 1e12), kl_rate_pulls(problem, policy, 1e12)
+    one, two = (0.91 - 0.56 / 1.1) * 1.1 * pulls[1], (0.91 - 0.1) * 1.5 * pulls[2]
+    assert far.terms == {"arm 1": pytest.approx(one), "arm 2": pytest.approx(two)}
+    assert far.value == pytest.approx(one + two)
+    near = upper_bound(problem, policy, 2.0)  # arm 2 first: 2 + E[X²]/μ of 2 + 3, and 3 − 2.5/1.5 is left
+    assert near.terms == {
+        "arm 1": pytest.approx((0.91 - 0.56 / 1.1) * (3 - 2.5 / 1.5)),
+        "arm 2": pytest.approx(0.81 * (2 + 2.5 / 1.5)),
+    }
