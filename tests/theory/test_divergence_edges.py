@@ -80,6 +80,10 @@ def test_independent_coins_that_must_nearly_always_pay():
     every = -0.5 * np.log(4 * t * (1 - t)) + 0.25 * np.log(0.25 / u) + 0.75 * np.log(0.75 / (1 - u))
     assert independent(law, 0.5, 0.9) == pytest.approx(float(every.min()), rel=1e-6)
     assert independent(law, 0.5, 1.0) == independent(law, 0.0, 1.0) == independent(law, 0.0, 1.5) == math.inf
+    t, certain = np.linspace(0, 0.25, 200_001)[1:-1], Bernoulli(1.0, 0.25)  # a certain cost, r = 2 and ν = ½
+    u = 0.5 + 2 * t
+    every = -np.log(t) + 0.25 * np.log(0.25 / u) + 0.75 * np.log(0.75 / (1 - u))
+    assert independent(certain, 2.0, 0.5) == pytest.approx(float(every.min()), rel=1e-6)
     always = Bernoulli(0.5, 1.0)
     assert independent(always, 0.0, 1.0) == 0.0
     assert independent(always, 0.5, 1.0) == math.inf

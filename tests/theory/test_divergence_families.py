@@ -84,4 +84,8 @@ def test_family_of_losing_gaussians():
     eta = np.linalg.solve(sigma, [1.0, -0.5])
     found = exponential_family(eta, lambda e: 0.5 * e @ sigma @ e, lambda e: sigma @ e, 2.0)
     assert found == pytest.approx(2.15 / 0.38, rel=1e-6)
+    free = exponential_family(
+        np.linalg.solve(sigma, [0.0, -0.5]), lambda e: 0.5 * e @ sigma @ e, lambda e: sigma @ e, 2.0
+    )
+    assert free == pytest.approx(0.5**2 / (2 * 1.4), rel=1e-6)  # a mean cost of 0 may fall
     assert found == pytest.approx(divergence(law, 2.0), rel=1e-6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from outlay.arms import Bernoulli, Discrete, Problem
+from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem
 from outlay.policies import KLRate
 from outlay.theory import upper_bound
 from outlay.theory.upper import kl_rate_bound
@@ -126,7 +126,7 @@ SLACK: dict[Any, tuple[float, float]] = {"one": (0.0, 0.0), "half": (5.0, 0.0), 
 @pytest.mark.parametrize("schedule", SLACK)
 def test_the_sum_of_the_terms(schedule: Any) -> None:
     """Theorem 2 for three arms, of which two have a gap; by hand from the terms above."""
-    laws = [Bernoulli(0.9, 0.8, 0.1), WORSE, Discrete([1.0, 2.0], [0.0, 0.3], [0.5, 0.5])]
+    laws: list[AnyLaw] = [Bernoulli(0.9, 0.8, 0.1), WORSE, Discrete([1.0, 2.0], [0.0, 0.3], [0.5, 0.5])]
     problem, policy, budget = Problem(laws), KLRate(schedule, "exact", BOUND), 1e7
     less, more = SLACK[schedule]
     arms, best = [kl_rate_bound._arm(law) for law in laws], 0.8 / 0.9

@@ -31,8 +31,8 @@ def test_the_step_is_the_greatest_common_divisor(laws, step, low, high, budget):
 
 
 def test_tables_merge_equal_costs_and_leave_out_the_impossible():
-    costs, chances = cost_table(Discrete([2.0, 1.0, 2.0, 5.0], [0.0] * 4, [0.25, 0.5, 0.25, 0.0])) or (None, None)
-    assert (costs.tolist(), chances.tolist()) == ([1.0, 2.0], [0.5, 0.5])
+    merged = Discrete([2.0, 1.0, 2.0, 5.0], [0.0] * 4, [0.25, 0.5, 0.25, 0.0])
+    assert [part.tolist() for part in cost_table(merged) or ()] == [[1.0, 2.0], [0.5, 0.5]]
     logged = Linear(Empirical([1.0, 3.0, 3.0, 3.0], [0.0] * 4), slope=2.0)
     assert [part.tolist() for part in cost_table(logged) or ()] == [[1.0, 3.0], [0.25, 0.75]]
     assert [part.tolist() for part in cost_table(Gaussian(2.0, 1.0, 0.0, 1.0)) or ()] == [[2.0], [1.0]]

@@ -11,7 +11,7 @@ from outlay.theory.optimum import renewal
 from outlay.theory.optimum.renewal import distribution, enclosed_pulls, gaussian_sums
 from outlay.theory.optimum.static import expected_pulls
 
-LAWS = [  # of mean costs that are not 1, nor those of the rewards
+LAWS: list[AnyLaw] = [  # of mean costs that are not 1, nor those of the rewards
     Uniform(0.0, 3.0, 0.0, 1.0),
     Uniform(0.3, 1.1, 0.0, 1.0),
     Beta(0.8, 0.5, 0.4, 0.2, cost_bound=2.0),

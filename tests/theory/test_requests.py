@@ -66,8 +66,8 @@ def test_gaps_that_only_rounding_parts_from_0_are_0():
     line = Problem([Constant(x, 0.1 + x / 3) for x in (0.1, 0.2, 0.3, 0.7, 1.1)])
     assert not request_gaps(line, 0.5, 1).any()
     assert vertex(line, 0.3, 1) is None  # on the line, and no bend
-    for reward in np.linspace(0.3, 1.3, 60):  # an arm that refunds and brings nothing
-        assert not request_gaps(Problem([Constant(-0.3, 0.0), Constant(0.7, reward)]), 0.1, 1).any()
+    for reward in np.linspace(0.3, 1.3, 60):  # an arm that refunds and brings hardly anything
+        assert not request_gaps(Problem([Constant(-0.3, 1e-6), Constant(0.7, reward)]), 0.1, 1).any()
     lower = Problem([*line.arms, Constant(0.5, 0.1 + 0.5 / 3 - 1e-9)])
     assert request_gaps(lower, 0.6, 1)[-1] == pytest.approx(1e-9, rel=1e-5)
 
