@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -191,6 +192,28 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), fi
 
 
 COMMAND = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()"]
+
+
+SLOW = """
+from typing import NamedTuple
+
+class Slow(NamedTuple):
+    width: float = 1.0
+
+    def score(self, belief, log_n):
+        try:
+            return belief.mean_reward
+        except ValueError:
+            return 0.0
+"""
+
+
+def test_a_warning_is_one_line_without_our_source(tmp_path):
+    (tmp_path / "slowly.py").write_text(SLOW)
+    command = [*COMMAND[:1], *COMMAND[3:], "compare", "G", *QUICK, "--policy", "slowly.py:Slow"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=_ascii())
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"outlay: Slow cannot be compiled and runs interpreted.* line \d+\)\n", done.stderr)
 
 
 def test_as_a_process(tmp_path):
