@@ -7,6 +7,8 @@ import pytest
 from outlay.advice import rehearsal
 from outlay.advice.evidence import tally
 from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE
+from outlay.advice.evidence.rates import Interval
+from outlay.advice.records import Latest
 from outlay.advice.telling.answer import answer
 from outlay.errors import BadFile
 
@@ -90,6 +92,16 @@ def test_an_arm_that_was_not_used_lately_is_said_to_be_such():
         "Too few of its rows are in the latest eighth of the log to say what it would bring at the latest rates."
         in (answer(found))
     )
+
+
+def test_a_late_rate_without_drift_may_be_chance(log):
+    """One in twenty intervals of the latest eighth is off: only with an alarm about drift is that more than chance."""
+    found = advise(log, 1000, rehearse=False)
+    off = Latest(2.0 * found.best.rate, Interval(1.9 * found.best.rate, 2.1 * found.best.rate), 50)
+    for drifts, says in ((False, "which chance alone may explain"), (True, "which chance does not explain")):
+        best = found.best._replace(latest=off, course=found.best.course._replace(drifts=drifts))
+        others = [arm for arm in found.arms if arm.name != best.name]
+        assert says in " ".join(answer(found._replace(arms=[best, *others])))
 
 
 def test_what_the_latest_rate_would_bring_is_covered_or_said():

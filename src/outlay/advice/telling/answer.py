@@ -88,7 +88,7 @@ def _lately(advice: Findings, low: float, high: float) -> list[str]:
     if lately is None or low <= lately.rate * advice.budget <= high:
         return []
     ends = [end * advice.budget for end in lately.interval]
-    by_chance = lately.interval.low <= (best.rate or 0.0) <= lately.interval.high
+    by_chance = not best.course.drifts or lately.interval.low <= (best.rate or 0.0) <= lately.interval.high
     why = "which chance alone may explain" if by_chance else "which chance does not explain: reckon with this one"
     open_end = "" if math.isinf(ends[1] - ends[0]) else f", between {number(ends[0])} and {number(ends[1])}"
     part = f"At its rate in the latest eighth of the log it would bring {number(lately.rate * advice.budget)}{open_end}"
