@@ -10,6 +10,7 @@ from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE
 from outlay.advice.evidence.rates import Interval
 from outlay.advice.records import Latest
 from outlay.advice.telling.answer import answer
+from outlay.advice.telling.page import settings
 from outlay.errors import BadFile
 
 from .reading import advise, kinds, said
@@ -61,6 +62,7 @@ def test_a_column_of_dates_is_found_by_itself(tmp_path):
         found = advise(source, 1000, rehearse=False)
         assert (found.arms, found.terms.dated) == (named.arms, column)
         assert f"by the column of times {column}, which was found by itself" in said(found, "times")
+        assert settings(found, None)["times"] == f"by the column {column}, which was found by itself"
     for other in (
         log.drop(columns="day"),
         log.assign(day=np.arange(len(log))),  # numbers may be anything
