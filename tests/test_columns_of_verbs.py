@@ -75,7 +75,7 @@ def test_campaign_status(busy: Campaign) -> None:
 def test_campaign_watch(busy: Campaign) -> None:
     view = Watch(busy).look()
     first, *rest = view.burn
-    view = view._replace(burn=[first._replace(at=first.at - timedelta(days=400)), *rest])  # so that times have dates
+    view = view._replace(burn=(first._replace(at=first.at - timedelta(days=400)), *rest))  # so that times have dates
     for width in WIDTHS[::7]:
         check_all(picture(view, width), width, 3)
     for width, height in [(80, 24), (80, 40), (150, 24), (150, 40)]:
@@ -86,7 +86,12 @@ def test_campaign_watch(busy: Campaign) -> None:
 @pytest.mark.parametrize("verb", [listings.policies, listings.problems])
 def test_listings(verb: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     made, make = list[Columns](), listings._table
-    monkeypatch.setattr(listings, "_table", lambda *given: made.append(make(*given)) or made[-1])
+
+    def noted(headings: tuple[str, ...], rows: Any) -> Columns:
+        made.append(make(headings, rows))
+        return made[-1]
+
+    monkeypatch.setattr(listings, "_table", noted)
     verb.callback(as_json=False)
     assert made[0].columns[0].cells[0] in capsys.readouterr().out
     for width in WIDTHS[::9]:
