@@ -19,6 +19,7 @@ class Desk:
         self.settings = settings
         self.stopping = asyncio.Event()
         self.streams = 0  # that are open
+        self.files = 0  # that are being made
         self._open: dict[str, Campaign] = {}
         self._opening = asyncio.Lock()
         self._watched: dict[str, Watched] = {}
