@@ -1,7 +1,9 @@
-"""What ends or is refused so that others are served: streams of keys that are no more, files beyond a few."""
+"""What ends, is refused or shared so that others are served: streams of revoked keys, files, looks at everything."""
 
+import asyncio
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -11,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay import Campaign
+from outlay.service import Settings, desk
 from outlay.service.keys import ring
 from outlay.service.keys.book import KeyBook
 from outlay.service.routes import events
@@ -99,3 +102,25 @@ def test_keys_are_looked_up_while_all_other_threads_are_taken(
         assert not answers
         go_on.set()
     assert answers == ["rows"] * (threads + 1)
+
+
+def test_all_who_look_at_once_share_a_look(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred open pages would else read every campaign a hundred times a second."""
+    looks, look = [], desk.campaigns
+
+    def slowly(*args: Any) -> Any:
+        looks.append(args)
+        time.sleep(0.05)
+        return look(*args)
+
+    async def crowd() -> None:
+        here = desk.Desk(Settings(store=store))
+        found = await asyncio.gather(*(here.all() for _ in range(50)))
+        assert {status.name for each in found for status in each} == {"spring"}
+        assert len(looks) <= 2
+        with Campaign(["a"], 1, "Frugal", store=store, name="new"):
+            assert [status.name for status in await here.all(age=60)] == ["spring"]
+            assert [status.name for status in await here.all()] == ["new", "spring"]
+
+    monkeypatch.setattr(desk, "campaigns", slowly)
+    asyncio.run(crowd())

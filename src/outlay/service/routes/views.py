@@ -49,7 +49,7 @@ async def stream_campaigns(call: Call, query: r.CampaignsWanted) -> Stream:
     async def pages() -> AsyncIterator[bytes]:
         last = b""
         while True:
-            now = a.encode(await listed(call, query))
+            now = a.encode(await listed(call, query, OFTEN))
             if now != last:
                 last = now
                 yield b"event: campaigns\ndata: " + now + b"\n\n"
