@@ -1,11 +1,11 @@
 """Server-sent events: an answer that goes on until its reader goes, reads no more or may not, or the service stops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from starlette.types import Receive, Scope, Send
 
-from outlay.service.call import Call
+from outlay.service.desk import Desk
 from outlay.service.problems import Refused
 
 LOOK = 0.25  # seconds between two looks at what there is to send
@@ -22,11 +22,10 @@ class Stream:
     after a while the connection is cut. A key that is revoked, or expires, ends its streams.
     """
 
-    def __init__(self, call: Call, pieces: AsyncIterator[bytes]) -> None:
-        desk = call.desk
+    def __init__(self, desk: Desk, pieces: AsyncIterator[bytes], allowed: Callable[[], Awaitable[bool]]) -> None:
         if desk.streams >= desk.settings.most_streams:
             raise Refused("busy", "too many streams are open", 5.0)
-        self._call, self._desk, self._pieces = call, desk, pieces
+        self._desk, self._pieces, self._allowed = desk, pieces, allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Send until there is a reason to stop."""
@@ -48,7 +47,7 @@ class Stream:
             if not piece:
                 await asyncio.wait(over, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
                 quiet += LOOK
-            if any(each.done() for each in over) or not await self._call.ring.holds(self._call.key):
+            if any(each.done() for each in over) or not await self._allowed():
                 return
             if piece or quiet >= QUIET:
                 quiet = 0.0

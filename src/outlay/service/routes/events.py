@@ -50,7 +50,7 @@ async def stream_events(call: Call, query: r.EventsWanted) -> Stream:
             if not found:
                 yield b""
 
-    return Stream(call, events())
+    return Stream(call.desk, events(), call.allowed)
 
 
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")

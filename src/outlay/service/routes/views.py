@@ -39,7 +39,7 @@ async def stream_views(call: Call, query: v.ViewWanted) -> Stream:
                 await asyncio.sleep(LOOK)
             yield b""
 
-    return Stream(call, views())
+    return Stream(call.desk, views(), call.allowed)
 
 
 @table.route("GET", "/v1/overview/stream", "read", media="text/event-stream")
@@ -56,7 +56,7 @@ async def stream_campaigns(call: Call, query: r.CampaignsWanted) -> Stream:
             await asyncio.sleep(OFTEN)
             yield b""
 
-    return Stream(call, pages())
+    return Stream(call.desk, pages(), call.allowed)
 
 
 @table.route("POST", CAMPAIGN + "/what-if", "read")
