@@ -154,3 +154,11 @@ def test_bad_input_and_numbers_beyond_floating_point():
         residual_variance_radius(10**6, 0.01, 0.25, 1.0, 1e200)
     with pytest.raises(NotCovered, match=r"^the value of median_rate_radius is too large"):
         median_rate_radius(10**6, 0.01, 1e-300, 0.0, 1e300)
+
+
+def test_one_sample_may_be_enough():
+    """63·4²·ln(1/chance) is 0.001 here; no sample never is."""
+    found = slope_radius(1, 1 - 1e-6, 0.25, 1.0, 1.0)
+    assert 0 < found < 0.01
+    with pytest.raises(BadParameter, match=r"^samples of slope_radius must be a whole number ≥ 1; got 0$"):
+        slope_radius(0, 1 - 1e-6, 0.25, 1.0, 1.0)

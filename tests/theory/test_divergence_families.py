@@ -76,3 +76,16 @@ def test_family_of_exponentials(rate):
 
     found = exponential_family([-1.0, -2.0], log_partition, lambda e: -1 / e, rate)
     assert found == pytest.approx(divergence(Exponential(1.0, 0.5), rate), rel=1e-6)
+
+
+def test_family_of_losing_gaussians():
+    """A mean reward below 0: the nearest better mean is the corner of the cone all the same."""
+    law, sigma = Gaussian(1.0, -0.5, 1.0, 1.0, 0.9), np.array([[1.0, 0.9], [0.9, 1.0]])
+    eta = np.linalg.solve(sigma, [1.0, -0.5])
+    found = exponential_family(eta, lambda e: 0.5 * e @ sigma @ e, lambda e: sigma @ e, 2.0)
+    assert found == pytest.approx(2.15 / 0.38, rel=1e-6)
+    free = exponential_family(
+        np.linalg.solve(sigma, [0.0, -0.5]), lambda e: 0.5 * e @ sigma @ e, lambda e: sigma @ e, 2.0
+    )
+    assert free == pytest.approx(0.5**2 / (2 * 1.4), rel=1e-6)  # a mean cost of 0 may fall
+    assert found == pytest.approx(divergence(law, 2.0), rel=1e-6)

@@ -143,3 +143,11 @@ def test_policies_reach_what_costs_add():
     overshoot = found.value - found.budgets
     assert overshoot[0] == pytest.approx(2.5)
     assert overshoot.max() <= gap_constant(Problem(laws)).value == 2.5
+
+
+def test_equal_costs_count_once_whatever_the_rewards():
+    wild, cheap = Lognormal(1.0, 1.0, 1.0, 1.0), Uniform(0.0, 2.0, 0.0, 1.0)
+    once = gap_constant(Problem([wild, cheap]))
+    assert gap_constant(Problem([wild, cheap, Uniform(0.0, 2.0, -1.0, 1.0)])) == once
+    more = gap_constant(Problem([wild, cheap, Uniform(0.0, 2.1, 0.0, 1.0)]))
+    assert (more.value or 0.0) > (once.value or 0.0) > 0.0

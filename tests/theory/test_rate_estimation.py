@@ -106,3 +106,9 @@ def test_figure(reward):
     (axes,) = figure.axes
     assert (axes.get_xlim(), axes.get_ylim()) == box.view
     assert {text.get_text() for text in axes.texts} >= {"(θ₁, θ₂)", "A(η, ε)"}
+
+
+def test_stable_is_strict():
+    """θ1(λ−1)/λ itself is too much: 2·½ = 1."""
+    assert not stable(2.0, 1.0, 2.0)
+    assert stable(2.0, math.nextafter(1.0, 0.0), 2.0)

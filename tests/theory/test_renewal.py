@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from outlay.arms import AnyLaw, Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
-from outlay.theory.optimum.renewal import distribution, enclosed_pulls
+from outlay.theory.optimum import renewal
+from outlay.theory.optimum.renewal import distribution, enclosed_pulls, gaussian_sums
 from outlay.theory.optimum.static import expected_pulls
 
-LAWS = [  # of mean costs that are not 1, nor those of the rewards
+LAWS: list[AnyLaw] = [  # of mean costs that are not 1, nor those of the rewards
     Uniform(0.0, 3.0, 0.0, 1.0),
     Uniform(0.3, 1.1, 0.0, 1.0),
     Beta(0.8, 0.5, 0.4, 0.2, cost_bound=2.0),
@@ -97,3 +99,44 @@ def test_where_there_is_none():
     assert enclosed_pulls(Uniform(0.0, 1e-3, 0.0, 1.0), 0.03) is not None
     assert enclosed_pulls(Uniform(0.0, 1e-3, 0.0, 1.0), 0.033) is None  # 66 mean costs
     assert enclosed_pulls(Uniform(0.0, 10.0, 0.0, 1.0), 300.0) is not None
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_the_sums_on_a_coarse_grid(law, monkeypatch):
+    """Eight steps up to B: m(j) = 1 + Σ P(X in step)·m(left), costs rounded up, then down."""
+    monkeypatch.setattr(renewal, "_STEPS", 8)
+    budget = 2.5
+    reached = distribution(law, budget / 8 * np.arange(10.0))
+    assert reached is not None
+    ends = []
+    for up in (1, 0):
+        chances = [0.0] * up + np.diff(reached).tolist()
+        pulls: list[float] = []
+        for j in range(9):
+            later = sum(chances[x] * pulls[j - x] for x in range(1, j + 1))
+            pulls.append((1.0 + later) / (1.0 - chances[0]))
+        ends.append(pulls[-1])
+    wanted = ends[0] * (1 - 1e-9), ends[1] * (1 + 1e-9)
+    assert enclosed_pulls(law, budget) == pytest.approx(wanted, rel=1e-13)
+
+
+def test_ends_leave_room_for_rounding():
+    """Costs above 0.3 and a budget of 0.1: one pull for certain, and a billionth on both sides."""
+    assert enclosed_pulls(LAWS[1], 0.1) == pytest.approx((1 - 1e-9, 1 + 1e-9), rel=1e-12)
+    assert enclosed_pulls(Uniform(0.0, 2.0, 0.0, 1.0), 64.0) is not None
+    assert enclosed_pulls(Uniform(0.0, 0.5, 0.0, 1.0), 1e-300) is not None
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(1.0, 2.0), (0.5, 0.3), (3.0, 30.0)])
+def test_spitzers_sums_term_by_term(mean, sd):
+    """Σ E[S_n⁻]/n and exp Σ P(S_n ≤ 0)/n with the normal's own functions, over more terms than matter."""
+    n = np.arange(1.0, math.ceil(200 * (sd / mean) ** 2) + 50)
+    walk = stats.norm(n * mean, sd * np.sqrt(n))
+    z = mean * np.sqrt(n) / sd
+    refunds = float(((sd * np.sqrt(n) * stats.norm.pdf(z) - n * mean * stats.norm.cdf(-z)) / n).sum())
+    wanted = refunds, math.exp(float((walk.cdf(0.0) / n).sum()))
+    law = Gaussian(mean, 1.0, sd, 1.0)
+    assert gaussian_sums(law, 10**6) == pytest.approx(wanted, rel=1e-9)
+    terms = math.ceil(100 * (sd / mean) ** 2)
+    assert gaussian_sums(law, terms) is not None
+    assert gaussian_sums(law, terms - 1) is None

@@ -9,7 +9,7 @@ from tests.theory.requests_exact import Outcomes, optimum, played, problem_of
 from outlay.arms import Bernoulli, Constant, Gaussian, Pareto, Problem
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import fluid, fluid_loss, fluid_regret, request_gaps
-from outlay.theory.requests.hull import bend, vertex
+from outlay.theory.requests.hull import bend, right_prices, vertex
 
 THREE = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)])
 FREE = Problem([Constant(0.0, 0.2), Constant(0.5, 0.8), Constant(-0.2, 0.1)])
@@ -66,6 +66,8 @@ def test_gaps_that_only_rounding_parts_from_0_are_0():
     line = Problem([Constant(x, 0.1 + x / 3) for x in (0.1, 0.2, 0.3, 0.7, 1.1)])
     assert not request_gaps(line, 0.5, 1).any()
     assert vertex(line, 0.3, 1) is None  # on the line, and no bend
+    for reward in np.linspace(0.3, 1.3, 60):  # an arm that refunds and brings hardly anything
+        assert not request_gaps(Problem([Constant(-0.3, 1e-6), Constant(0.7, reward)]), 0.1, 1).any()
     lower = Problem([*line.arms, Constant(0.5, 0.1 + 0.5 / 3 - 1e-9)])
     assert request_gaps(lower, 0.6, 1)[-1] == pytest.approx(1e-9, rel=1e-5)
 
@@ -218,3 +220,32 @@ def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(BadParameter) as refused:
         call()
     assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e15])
+def test_units_change_nothing(unit):
+    """Rounding is told from a difference by their sizes relative to the problem's, whatever the currencies."""
+    scaled = Problem([Constant(unit * x, r / unit) for x, r in ((0.1, 0.3), (0.4, 0.6), (1.0, 0.9), (0.3, 0.2))])
+    for c, at in ((0.05, None), (0.25, None), (0.4, 1), (0.7, None), (1.0, 2)):
+        assert vertex(scaled, unit * c, 1) == at
+        found, plain = fluid(scaled, unit * c, 1), fluid(THREE, c, 1)
+        assert found.value * unit == pytest.approx(plain.value)
+        assert found.price * unit * unit == pytest.approx(plain.price)
+        assert found[3:5] == plain[3:5]
+        gaps = request_gaps(scaled, unit * c, 1) * unit
+        assert gaps[:3] == pytest.approx(request_gaps(THREE, c, 1), rel=1e-9, abs=0.0)
+        assert gaps[3] == pytest.approx(plain.worth + plain.price * 0.3 - 0.2)
+
+
+def test_the_price_of_less_money_and_that_of_more():
+    """At a vertex: the lines along the edges on both sides; the last has nothing to buy with more."""
+    assert right_prices(THREE, 0.25, 1) == [pytest.approx((1.0, 0.2))]
+    wanted = {0.1: [(3.0, 0.0), (1.0, 0.2)], 0.4: [(1.0, 0.2), (0.5, 0.4)], 1.0: [(0.5, 0.4), (0.0, 0.9)]}
+    for c, pairs in wanted.items():
+        assert right_prices(THREE, c, 1) == [pytest.approx(pair) for pair in pairs]
+    assert right_prices(THREE, 0.1, 1)[0].worth == 0.0  # not what rounding leaves of 0.3 − 3·0.1
+
+
+def test_one_cost_that_is_no_number_is_refused():
+    with pytest.raises(BadParameter, match=r"^cost of fluid_regret must be finite numbers, one for each row of pulls"):
+        fluid_regret(THREE, 1, 9, [[1, 2, 3], [1, 1, 1]], [1.0, math.nan])

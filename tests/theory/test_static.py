@@ -28,9 +28,10 @@ from outlay.arms import (
 )
 from outlay.checks import Vector
 from outlay.errors import BadParameter
+from outlay.theory.optimum import static
 from outlay.theory.optimum.lattice import decay, find_lattice
 from outlay.theory.optimum.overshoot import overshoot_bound
-from outlay.theory.optimum.static import expected_pulls, expected_reward, lattice_pulls
+from outlay.theory.optimum.static import expected_pulls, expected_reward, lattice_pulls, solvable
 
 LAWS = [
     Discrete([1.0, 2.0, 5.0], [1.0, 0.0, 2.0], [0.5, 0.3, 0.2]),
@@ -216,3 +217,49 @@ def test_what_is_missing_is_named():
         expected_pulls(Uniform(-2.0, 1.0, 0.0, 1.0), 10.0)
     with pytest.raises(BadParameter, match=r"^budget of expected_pulls must be > 0; got 0"):
         expected_pulls(Constant(1.0, 1.0), 0)
+
+
+def test_small_numbers_by_hand():
+    """Costs 1 and 3 with ½ each: m(0) = 1, m(1) = 1.5, m(2) = 1.75, m(3) = 1 + (m(2) + m(0))/2."""
+    found = [expected_pulls(Discrete([1.0, 3.0], [1.0, 1.0], [0.5, 0.5]), b).value for b in (0.5, 1.0, 2.0, 3.0)]
+    assert found == pytest.approx([1.0, 1.5, 1.75, 2.375], rel=1e-14)
+
+
+def test_refunds_on_a_short_grid():
+    """The equations with m(j) = (j + (1 + M)/2)/μ above the grid, solved densely; and the error that is stated."""
+    law, budget, above = Discrete([-2.0, 1.0, 3.0], [1.0] * 3, [0.3, 0.3, 0.4]), 6, 4
+    lattice = find_lattice([law], budget)
+    assert lattice is not None
+    states, mean = budget + 1 + above, 0.9
+    matrix, known = np.eye(states), np.ones(states)
+    for j in range(states):
+        for x, p in ((-2, 0.3), (1, 0.3), (3, 0.4)):
+            if 0 <= j - x < states:
+                matrix[j, j - x] -= p
+            elif j - x >= states:
+                known[j] += p * (j - x + 2) / mean
+    pulls, error = lattice_pulls(lattice, 0, above)
+    assert pulls == pytest.approx(np.linalg.solve(matrix, known)[: budget + 1], rel=1e-12)
+    assert error == pytest.approx((3 - 1) / (2 * mean) * math.exp(-decay(lattice) * (above + 1)), rel=1e-12)
+    found = expected_pulls(law, budget)
+    exact, close = lattice_pulls(lattice, 0)
+    assert found == (exact[-1], exact[-1] - close, exact[-1] + close, "exact")
+    assert 0 < close < 1e-11
+
+
+def test_what_is_too_much_to_solve(monkeypatch):
+    """States times the widest cost, once more with refunds: n = 21 and 4 here, or 25 + headroom and 5."""
+    plain = find_lattice([Discrete([1.0, 4.0], [1.0, 1.0], [0.5, 0.5])], 20.0)
+    refunds = find_lattice([Discrete([-1.0, 4.0], [1.0, 1.0], [0.5, 0.5])], 20.0)
+    assert plain is not None
+    assert refunds is not None
+    for grid, above, work in ((plain, 0, 21 * 4), (refunds, 4, 25 * 5 * 5)):
+        monkeypatch.setattr(static, "MOST_WORK", work)
+        assert solvable(grid, above)
+        monkeypatch.setattr(static, "MOST_WORK", work - 1)
+        assert not solvable(grid, above)
+    monkeypatch.setattr(static, "MOST_WORK", 10**9)
+    monkeypatch.setattr(static, "MOST_STATES", 25)
+    assert solvable(refunds, 4)
+    assert not solvable(refunds, 5)
+    assert static.safe_headroom(refunds) == math.ceil(12 * math.log(10) / decay(refunds))

@@ -83,3 +83,11 @@ def test_where_it_is_zero_or_there_is_none():
         worst_case_bound(Problem([Pareto(1.0, 1.0, 3.0, 1.5)] * 2), 1e4)
     with pytest.raises(BadParameter, match=r"^budget of worst_case_bound must be > 0; got -1$"):
         worst_case_bound(catalogue.load("G"), -1)
+
+
+def test_gaps_far_beyond_the_first_guess():
+    """Many arms, few pulls and an unknown variance: D = ½ ln(1 + ε²) grows so slowly that a large ε is best."""
+    problem, n = Problem([Gaussian(1.0, 10.0, 0.0, 1.0)] * 50), 42
+    every = [by_hand(50, n, gap, 1.0, 0.0, 0.5 * math.log1p(gap * gap)) for gap in np.linspace(0, 10, 10_001).tolist()]
+    assert worst_case_bound(problem, 43.0, model="unknown covariance") == pytest.approx(max(every), rel=1e-5)
+    assert every.index(max(every)) > 2800  # ε; the first guess is 2.1

@@ -57,6 +57,19 @@ def best_weight(shortfall: float, variance: float, bound: float) -> float:
     return shortfall / ((shortfall + variance / (bound + shortfall)) * bound)
 
 
+def _at_weight(pairs: Vector, pulls: int, rate: float, bound: float, weight: float) -> tuple[float, float, float]:
+    """The sum of ln(1 − λ·min(Z_i, M)) at one λ, its slope and its curvature."""
+    value, slope, curvature = 0.0, 0.0, 0.0
+    for i in range(pulls):
+        z = min(float(pairs[i, 1]) - rate * float(pairs[i, 0]), bound)
+        rest = 1.0 - weight * z
+        value += math.log(rest)
+        share = z / rest
+        slope -= share
+        curvature -= share * share
+    return value, slope, curvature
+
+
 def sample_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start: float, enough: float) -> float:
     """The most evidence of the samples themselves: the largest mean of ln(1 − λ·min(Z_i, M)) over λ in [0, 1/M).
 
@@ -71,14 +84,7 @@ def sample_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start:
     weight = min(max(start, 0.0), highest)
     best = 0.0
     for _ in range(STEPS + 1):
-        value, slope, curvature = 0.0, 0.0, 0.0
-        for i in range(pulls):
-            z = min(float(pairs[i, 1]) - rate * float(pairs[i, 0]), bound)
-            rest = 1.0 - weight * z
-            value += math.log(rest)
-            share = z / rest
-            slope -= share
-            curvature -= share * share
+        value, slope, curvature = _at_weight(pairs, pulls, rate, bound, weight)
         best = max(best, value / pulls)
         if best > enough or not curvature < 0.0:
             break
@@ -101,14 +107,7 @@ def exact_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start: 
     weight, untried = min(max(start, low), high), True
     best = 0.0
     for _ in range(HALVINGS):
-        value, slope, curvature = 0.0, 0.0, 0.0
-        for i in range(pulls):
-            z = min(float(pairs[i, 1]) - rate * float(pairs[i, 0]), bound)
-            rest = 1.0 - weight * z
-            value += math.log(rest)
-            share = z / rest
-            slope -= share
-            curvature -= share * share
+        value, slope, curvature = _at_weight(pairs, pulls, rate, bound, weight)
         best = max(best, value / pulls)
         left = slope * (high - weight) if slope > 0.0 else slope * (low - weight)
         if best > enough or left <= NEAR:

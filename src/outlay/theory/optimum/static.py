@@ -66,8 +66,8 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
     if isinstance(cost, Exponential):
         return _exact(1.0 + limit / mean)
     lattice = find_lattice([cost], limit)
-    if lattice is not None and lattice.low == 0 and np.count_nonzero(lattice.chances[0, 1:]) == 1:
-        return _exact((lattice.budget // lattice.high + 1) / float(lattice.chances[0, -1]))
+    if lattice is not None and (lattice.low, lattice.high) == (0, 1):  # nothing or one step
+        return _exact((lattice.budget + 1) / float(lattice.chances[0, 1]))
     if lattice is not None and solvable(lattice):
         pulls, error = lattice_pulls(lattice, 0)
         return _exact(float(pulls[-1]), error)

@@ -75,8 +75,8 @@ export function burnDown({ burn, forecast, campaign }, width) {
 export function ending(forecast) {
   if (!forecast) return "There is a forecast while a campaign is open and has some pulls.";
   const away = Date.parse(forecast.at) - Date.now(), within = Math.abs(away) > 7200e3 ? 7200e3 : 0;
-  if (forecast.by === "window") return `At the pace of late, the budget lasts until this window is over, at ${clock(forecast.at, within)}.`;
+  if (forecast.by === "window") return `At the recent pace, the budget lasts until this window is over, at ${clock(forecast.at, within)}.`;
   const what = forecast.by === "money" ? "the budget is spent" : "all requests are served";
   const late = forecast.late ? clock(forecast.late, within) : "never";
-  return `At the pace of late, ${what} by ${clock(forecast.at, within)}; 95 % of rehearsals end between ${clock(forecast.early, within)} and ${late}.`;
+  return `At the recent pace, ${what} by ${clock(forecast.at, within)}; 95 % of rehearsals end between ${clock(forecast.early, within)} and ${late}.`;
 }

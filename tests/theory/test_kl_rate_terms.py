@@ -1,0 +1,170 @@
+"""The terms of Theorem 2 of docs/kl-rate-regret.md, one by one, against the same formulas written out in loops."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem
+from outlay.policies import KLRate
+from outlay.theory import upper_bound
+from outlay.theory.upper import kl_rate_bound
+from outlay.theory.upper.kl_rate_bound import kl_rate_pulls
+
+BEST = Discrete([0.0, 0.0, 1.0, 2.0], [0.5, 0.0, 1.5, 0.7], [0.2, 0.1, 0.4, 0.3])  # mean cost 1, mean reward 0.91
+WORSE = Discrete([0.0, 1.0, 3.0], [0.1, 0.9, 0.4], [0.3, 0.5, 0.2])
+ROWS = [(0.0, 0.5, 0.2), (0.0, 0.0, 0.1), (1.0, 1.5, 0.4), (2.0, 0.7, 0.3)]
+RATE, BOUND, LARGEST = 0.6, 2.0, 3.0
+
+
+@pytest.fixture
+def few_kept(monkeypatch: pytest.MonkeyPatch) -> int:
+    """So few samples kept that what is past them counts."""
+    monkeypatch.setattr(kl_rate_bound, "KEPT_EXACTLY", 60)
+    return 60
+
+
+def test_what_is_read_of_an_arm() -> None:
+    arm = kl_rate_bound._arm(BEST)
+    assert arm[1:] == pytest.approx((1.0, 1.6, 0.3))  # E[X²] = 0.4 + 4·0.3
+    assert arm.most(50.0) == pytest.approx(51.6)
+
+
+def test_sums_from_30_on() -> None:
+    """A base of 0.999 leaves a rest after 4000 terms, bounded by a geometric series."""
+    assert kl_rate_bound._summed(0.5, kl_rate_bound._FREE) == pytest.approx(31 * 0.5**29, rel=1e-12)
+    terms, ratio = [0.999**t for t in range(30, 4000)], 0.999 * (1 + 1 / 3999) ** 2
+    wanted = math.fsum(terms) + terms[-1] * ratio / (1 - ratio)
+    assert kl_rate_bound._summed(0.999, np.ones(3970)) == pytest.approx(wanted, rel=1e-9)
+    assert kl_rate_bound._summed(0.9999, np.ones(3970)) == math.inf
+
+
+@pytest.mark.parametrize("largest", [3.0, 9.0])
+def test_the_best_arm_where_it_has_cost_nothing(largest: float) -> None:
+    spend = times = 0.0
+    for t in range(30, 4000):
+        base = max(0.3, 0.3 * (1 + RATE * largest / (BOUND * math.sqrt(t))) - 0.2 * 0.5 / BOUND)
+        spend += largest * math.sqrt(t) * (t + 1) * base**t
+        times += 0.3**t
+    found = kl_rate_bound._freely(kl_rate_bound._arm(BEST), RATE, BOUND, largest)
+    assert found == pytest.approx((spend, times), rel=1e-9)
+
+
+def tilted(theta: float, u: float, *, by_cost: bool) -> float:
+    """γ(u), or ξ(u), at θ."""
+    total = 0.0
+    for x, r, p in ROWS:
+        z = r - RATE * x
+        total += p * (x if by_cost else 1.0) * (1 - u * z / BOUND) * math.exp(-theta * z)
+    return total
+
+
+def tilts() -> list[float]:
+    z = [(r - RATE * x, p) for x, r, p in ROWS]
+    return [t * sum(p * v for v, p in z) / sum(p * v * v for v, p in z) for t in kl_rate_bound._TILTS.tolist()]
+
+
+def late(n: int) -> float:
+    """The least over θ of what is added past n samples."""
+    found = []
+    for theta in tilts():
+        first, last = (tilted(theta, u, by_cost=False) for u in (0.0, 1.0))
+        xi = max(tilted(theta, u, by_cost=True) for u in (0.0, 1.0))
+        if max(first, last) < 1:
+            times = (n + 1) / (1 - first) + first / (1 - first) ** 2
+            found.append((n + 1) * xi * max(first, last) ** (n - 1) * times)
+    return min(found)
+
+
+def test_what_mistakes_about_the_best_arm_cost(few_kept: int) -> None:
+    """Lemma 3: ∫ 2ξ/(1−γ)³ du by the worse end of each cell at its best θ, and the least γ(0)/(1 − γ(0))."""
+    cells, total = kl_rate_bound._CELLS.tolist(), 0.0
+    for low, high in itertools.pairwise(cells):
+        each = []
+        for theta in tilts():
+            gamma = max(tilted(theta, u, by_cost=False) for u in (low, high))
+            xi = max(tilted(theta, u, by_cost=True) for u in (low, high))
+            if gamma < 1:
+                each.append(2 * xi / (1 - gamma) ** 3)
+        total += min(each) * (high - low)
+    least = min(tilted(theta, 0.0, by_cost=False) for theta in tilts())
+    found = kl_rate_bound._lost(kl_rate_bound._arm(BEST).points, RATE, BOUND)
+    assert found.times == pytest.approx(least / (1 - least), rel=1e-12)
+    assert late(few_kept) > 0.01 * total
+    assert found.spend == pytest.approx(total + late(few_kept), rel=1e-9)
+
+
+@pytest.mark.parametrize("budget", [1e-9, 300.0])
+def test_what_it_takes_to_judge_an_arm(few_kept: int, budget: float) -> None:
+    """Lemma 2: θ·level/−ln φ(θ) + 1/(1 − φ(θ)) and what is past the kept samples, at the best θ; a tiny level is 0."""
+    more = 0.25
+    rows = [(0.0, 0.1, 0.3), (1.0, 0.9, 0.5), (3.0, 0.4, 0.2)]  # WORSE: mean cost 1.1, E[X²] = 2.3
+    w = [(min((r - RATE * x) / BOUND, 1.0), p) for x, r, p in rows]
+    least = optimize.minimize_scalar(
+        lambda u: -sum(p * math.log(1 - u * v) for v, p in w), bounds=(0, 1 - 1e-9), method="bounded"
+    )
+    square = 2.3 / 1.1**2
+    level, cheap = math.log(2 * budget / 1.1) + more + 2e-5, 1 / (8 * square)
+    found = []
+    for theta in kl_rate_bound._POWERS.tolist():
+        phi = sum(p * math.exp(-theta * math.log(1 - least.x * v)) for v, p in w)
+        past = min(1.0, math.exp(theta * (level - math.log(few_kept))) * phi**few_kept) + math.exp(-few_kept * cheap)
+        if phi < 1:
+            once = theta * max(level, 0.0) / -math.log(phi) + 1 / (1 - phi)
+            found.append(once + (budget / 1.1 + square) * past)
+    wanted = min(found) + 1 / math.expm1(cheap) + 1 / 0.7
+    arm = kl_rate_bound._arm(WORSE)
+    assert kl_rate_bound._judged(arm, RATE, BOUND, budget, more) == pytest.approx(wanted, rel=1e-6)
+
+
+SLACK: dict[Any, tuple[float, float]] = {"one": (0.0, 0.0), "half": (5.0, 0.0), "plus": (math.log(3), math.log(4 / 3))}
+
+
+@pytest.mark.parametrize("schedule", SLACK)
+def test_the_sum_of_the_terms(schedule: Any) -> None:
+    """Theorem 2 for three arms, of which two have a gap; by hand from the terms above."""
+    laws: list[AnyLaw] = [Bernoulli(0.9, 0.8, 0.1), WORSE, Discrete([1.0, 2.0], [0.0, 0.3], [0.5, 0.5])]
+    problem, policy, budget = Problem(laws), KLRate(schedule, "exact", BOUND), 1e7
+    less, more = SLACK[schedule]
+    arms, best = [kl_rate_bound._arm(law) for law in laws], 0.8 / 0.9
+    found = kl_rate_pulls(problem, policy, budget)
+    assert set(found) == {1, 2}
+    for k in found:
+        arm, own = arms[k], (0.56 / 1.1, 0.1)[k - 1]
+        freely = 0.0
+        for other in (j for j in range(3) if j != k):
+            for t in range(30, 4000):
+                paid = math.exp(more) * LARGEST * math.sqrt(t) / arm.mean + arm.square
+                freely += arms[other].free ** t * paid
+        bounds = [arm.most(budget)]
+        for share in kl_rate_bound._SHARES.tolist():
+            rate = best - share * (best - own)
+            lost = kl_rate_bound._lost(arms[0].points, rate, BOUND)
+            free = kl_rate_bound._freely(arms[0], rate, BOUND, LARGEST)
+            missed = math.exp(less + more) * (lost.spend + free.spend) / arm.mean
+            missed += (lost.times + free.times) * (arm.square - 1)
+            bounds.append(freely + missed + kl_rate_bound._judged(arm, rate, BOUND, budget, more))
+        assert found[k] == pytest.approx(min(bounds), rel=1e-9)
+        assert found[k] < bounds[0]
+
+
+def test_no_more_than_the_budget_buys() -> None:
+    problem = Problem([BEST, WORSE])
+    assert kl_rate_pulls(problem, KLRate("one", "exact", BOUND), 2.0) == {1: pytest.approx(2.0 / 1.1 + 2.3 / 1.1**2)}
+
+
+def test_pulls_become_regret() -> None:
+    """Gap times mean cost times pulls; where the budget binds, the largest gap first, of B and one largest cost."""
+    problem, policy = Problem([BEST, WORSE, Discrete([1.0, 2.0], [0.0, 0.3], [0.5, 0.5])]), KLRate("one", "exact", 2.0)
+    far, pulls = upper_bound(problem, policy, 1e12), kl_rate_pulls(problem, policy, 1e12)
+    one, two = (0.91 - 0.56 / 1.1) * 1.1 * pulls[1], (0.91 - 0.1) * 1.5 * pulls[2]
+    assert far.terms == {"arm 1": pytest.approx(one), "arm 2": pytest.approx(two)}
+    assert far.value == pytest.approx(one + two)
+    near = upper_bound(problem, policy, 2.0)  # arm 2 first: 2 + E[X²]/μ of 2 + 3, and 3 − 2.5/1.5 is left
+    assert near.terms == {
+        "arm 1": pytest.approx((0.91 - 0.56 / 1.1) * (3 - 2.5 / 1.5)),
+        "arm 2": pytest.approx(0.81 * (2 + 2.5 / 1.5)),
+    }
