@@ -8,13 +8,13 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import verify
-from outlay.campaign.ledger import snapshot
+from outlay.campaign.ledger import fold, snapshot
 from outlay.campaign.stores.writing import book
 
 
 def test_a_ledger_that_is_only_read_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book, "EVERY", 25)
-    store, folded, apply = f"sqlite:///{tmp_path}/old.db", [], book.apply
+    store, folded, apply = f"sqlite:///{tmp_path}/old.db", [], fold.apply
     now = snapshot.WRITER
     monkeypatch.setattr(snapshot, "WRITER", "0.1.0")
     with Campaign({"a": 1, "b": 1}, 100, "Frugal", store) as campaign:

@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay import Campaign
+from outlay.campaign import campaigns
 from outlay.service import Settings, desk
 from outlay.service.keys import ring
 from outlay.service.keys.book import KeyBook
@@ -108,12 +109,12 @@ def test_keys_are_looked_up_while_all_other_threads_are_taken(
 
 def test_all_who_look_at_once_share_a_look(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred open pages would else read every campaign a hundred times a second."""
-    looks, look = [], desk.campaigns
+    looks = []
 
     def slowly(*args: Any) -> Any:
         looks.append(args)
         time.sleep(0.05)
-        return look(*args)
+        return campaigns(*args)
 
     async def crowd() -> None:
         here = desk.Desk(Settings(store=store))

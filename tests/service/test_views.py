@@ -116,7 +116,12 @@ def test_tags_are_those_of_all_events_at_once(client: TestClient, monkeypatch: p
     for i in range(5):
         client.post("/v1/campaigns/spring/ask", json={"tags": [f"tag {i}"]})
     copies = []
-    monkeypatch.setattr(Watched, "tags", property(lambda watched: copies.append(1) or dict(watched._watch.tagged)))
+
+    def copied(watched: Watched) -> dict[str, int]:
+        copies.append(dict(watched._watch.tagged))
+        return copies[-1]
+
+    monkeypatch.setattr(Watched, "tags", property(copied))
     assert len(client.get("/v1/campaigns/spring/tags").json()["items"]) == 5
     assert len(copies) == 1  # they may be many: one copy for the page, not one for each of its lines
 
