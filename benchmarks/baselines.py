@@ -86,14 +86,16 @@ def published(seed: int) -> tuple[Problem, float]:
     return Problem(laws), 150_000 * float(costs.min())
 
 
-def suite() -> None:
-    """The published suite: twenty problems, one run each."""
+def suite(only: str) -> None:
+    """The published suite: twenty problems, one run each, of the policies with `only` in their names."""
     print("| policy | regret ± s.e. | median | worst |\n|---|---|---|---|")
     players: dict[str, Any] = {
         "OmegaUCB, rho=1/4": b.OmegaUCB(), "BTS": b.BTS(), "KLUCBSC, loglog=0": b.KLUCBSC(loglog=0.0),
         "KLUCBSC": b.KLUCBSC(), "UCBSCPlus": b.UCBSCPlus(), "Thrifty": Thrifty(),
     }  # fmt: skip
     for name, policy in players.items():
+        if only not in name:
+            continue
         regret = np.zeros(20)
         for seed in range(20):
             problem, budget = published(seed)
@@ -111,7 +113,7 @@ def main() -> None:
     parser.add_argument("--suite", action="store_true", help="the twenty problems of ω-UCB's authors instead")
     options = parser.parse_args()
     if options.suite:
-        suite()
+        suite(options.only)
         return
     problem = catalogue.load("H")
     print("| policy | regret ± s.e. | median | q90 | worst | runs | M pulls/s |\n|---|---|---|---|---|---|---|")

@@ -159,8 +159,6 @@ def test_what_hard_mode_cannot_do_is_said_in_one_sentence() -> None:
         outlay.simulate(unbounded, policies.Fixed(0), [5.0], mode="hard")
     with pytest.raises(BadParameter, match=r"^mode of simulate must be one of until_exceeded, hard; got 'soft'"):
         outlay.simulate(STAIRS, policies.Fixed(0), [5.0], mode=cast("Any", "soft"))
-    with pytest.raises(BadParameter, match=r"^backend of simulate must be threads or a cluster where mode is 'hard'"):
-        outlay.simulate(STAIRS, policies.Fixed(0), [5.0], mode="hard", backend="cuda")
 
 
 @pytest.mark.interpreted

@@ -120,7 +120,8 @@ def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | N
         return math.inf
     g = enough_per_unit(slope, usual, budget) * ahead
     m = r * at.prices[arm] - mean_reward(at.arms[arm])
-    if m <= 0:
+    never_cost = all(cost == 0 for cost, _ in at.arms[arm])
+    if m <= 0 or (never_cost and mean_reward(at.arms[arm]) > 0):
         return -g
     M = max(0.0, largest_seen(at, r, None))
     v = float(np.var([reward - r * cost for cost, reward in at.arms[arm]]))

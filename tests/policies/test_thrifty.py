@@ -163,6 +163,7 @@ def test_the_excess_of_a_box_is_a_lower_bound() -> None:
         pairs = np.where(rng.random() < 0.3, 1.0, rng.normal(size=(count, 2))) * rng.uniform(0, 1, 2)
         pairs += rng.uniform((-0.2, -1), (2, 1))
         pairs[:, 1] *= rng.random() < 0.7  # else it has paid nothing
+        pairs[:, 0] *= n % 7 != 0  # else it has cost nothing
         policy = Thrifty(rng.uniform(0.01, 1.0), budget=rng.exponential(300.0) if n % 2 else None)
         tight += bounded(rng, policy, pairs, *random_box(rng))
     assert tight.min() > 500  # a bound of −∞ would not do

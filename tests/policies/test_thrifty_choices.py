@@ -91,6 +91,17 @@ def test_a_free_arm_is_not_pulled_for_ever(free: tuple[float, float]) -> None:
     assert 30 <= pulls[1] < 200
 
 
+@pytest.mark.parametrize("policy", [Thrifty(), Wary(budget=1e3), Thrifty(budget=1e3)], ids=repr)
+def test_an_arm_that_pays_and_has_cost_nothing_for_long_is_not_given_up(policy: Any) -> None:
+    """It pays 1 in four pulls and costs 1 in eighty, the last of them: at 20 to 5 the better arm, seen after 80."""
+    law: Law = lambda arm, k: (float(k % 80 == 79), float(k % 4 == 0)) if arm else (float(k % 5 == 0), 1.0)  # noqa: E731
+    run = Run(policy, law, 2, 2000)
+    assert run.memory.lead(1).rate > run.memory.lead(0).rate
+    assert run.pulls[1] > 1000
+    worthless = Run(policy, lambda arm, k: (0.0, 0.0) if arm else law(0, k), 2, 2000)
+    assert worthless.pulls[1] < 100  # a call that fails costs nothing, too
+
+
 def taped(seed: int, arms: int) -> list[Pairs]:
     rng = np.random.default_rng(seed)
     return [[gaussian(rng, arm % 4) for _ in range(150)] for arm in range(arms)]

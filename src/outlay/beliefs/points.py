@@ -94,6 +94,17 @@ class Points(NamedTuple):
         self.arms.revise(arm, place, old, new)
         place_points(self, arm, before)
 
+    def room_for(self, count: int) -> "Points":
+        """Room for some of the arms, whatever is in it: made here; where a GPU plays, every run has its own."""
+        narrow = Opened(
+            np.zeros((count + 1, COLUMNS)), np.zeros(3), np.zeros(2), np.zeros(count, np.int64),
+            np.zeros(count, np.int64), np.zeros(2, np.int64),
+        )  # fmt: skip
+        return Points(
+            narrow, np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((2, count)),
+            np.zeros(1, np.int64),
+        )  # fmt: skip
+
     def know_cost(self, arm: int, cost: float) -> None:
         """Take it for the arm's mean cost, whatever its samples say."""
         self.told[arm] = self.costs[arm] = cost
@@ -139,7 +150,7 @@ def place_point(memory: Points, arm: int) -> None:
 
 
 def points_among(memory: Points, arms: NDArray[np.int64]) -> Points:
-    """A copy with these arms only, numbered anew; all pulls together and their extremes stay.
+    """A copy with these arms only, which are in order, numbered anew; all pulls together and their extremes stay.
 
     >>> memory = Points.empty(3)
     >>> memory.observe(2, cost=2.0, reward=1.0)
@@ -147,29 +158,46 @@ def points_among(memory: Points, arms: NDArray[np.int64]) -> Points:
     >>> some.pulls.tolist(), some.rewards.tolist(), some.unopened()
     ([0, 1], [-inf, 1.0], 0)
     """
-    before, count = memory.arms, len(arms)
-    number = np.full(len(memory.pulls), count)  # of an arm among these
-    stats, usual = np.zeros((count + 1, COLUMNS)), np.zeros(2)
-    pulls, costs, rewards = np.zeros(count, np.int64), np.zeros(count), np.zeros(count)
-    told, opened = np.zeros(count), 0
+    before, count, some = memory.arms, len(arms), memory.room_for(len(arms))
+    narrow = some.arms
+    narrow.usual[COST] = narrow.usual[REWARD] = 0.0
+    opened = 0
     for place in range(count):
         arm = arms[place]
-        number[arm] = place
-        stats[place] = before.stats[arm]
-        pulls[place], costs[place], rewards[place] = memory.pulls[arm], memory.costs[arm], memory.rewards[arm]
-        told[place] = memory.told[arm]
-        if pulls[place] > 0:
-            belief = belief_of(stats, place)
+        copy_numbers(before.stats[arm], narrow.stats[place])
+        some.pulls[place], some.costs[place] = memory.pulls[arm], memory.costs[arm]
+        some.rewards[place], some.told[place] = memory.rewards[arm], memory.told[arm]
+        if memory.pulls[arm] > 0:
+            belief = belief_of(narrow.stats, place)
             opened += 1
-            usual[COST] += belief.mean_cost
-            usual[REWARD] += belief.mean_reward
-    stats[count] = before.stats[len(memory.pulls)]
-    order, place_of, next_place = np.zeros(count, np.int64), np.zeros(count, np.int64), 0
-    for arm in before.order:
-        if number[arm] < count:
-            order[next_place], place_of[number[arm]] = number[arm], next_place
+            narrow.usual[COST] += belief.mean_cost
+            narrow.usual[REWARD] += belief.mean_reward
+    copy_numbers(before.stats[len(memory.pulls)], narrow.stats[count])
+    copy_numbers(before.extremes, narrow.extremes)
+    next_place = 0
+    for i in range(len(before.order)):
+        place = place_in(arms, before.order[i])
+        if place < count:
+            narrow.order[next_place], narrow.place[place] = place, next_place
             next_place += 1
-    marks = before.marks.copy()
-    marks[OPENED] = opened
-    narrow = Opened(stats, before.extremes.copy(), usual, order, place_of, marks)
-    return Points(narrow, pulls, costs, rewards, told, np.zeros((2, count)), memory.free_after.copy())
+    narrow.marks[OPENED], narrow.marks[ORDERED] = opened, before.marks[ORDERED]
+    some.free_after[0] = memory.free_after[0]
+    return some
+
+
+def place_in(arms: NDArray[np.int64], arm: int) -> int:
+    """The place of an arm among some that are in order, or their number."""
+    low, high = 0, len(arms)
+    while low < high:
+        middle = (low + high) // 2
+        if arms[middle] < arm:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(arms) and arms[low] == arm else len(arms)
+
+
+def copy_numbers(source: Vector, target: Vector) -> None:
+    """Copy a row of numbers; a GPU has no other way to."""
+    for i in range(len(target)):
+        target[i] = source[i]

@@ -37,6 +37,7 @@ PROTOCOL = {
     "keep": 3,
     "restore": 3,
     "pick": 4,
+    "room_for": 1,
 }
 
 # Modules whose functions numba brings its own versions of; their versions are part of the cache's name.

@@ -94,8 +94,6 @@ def simulate(
     max_pulls = whole("simulate", "max_pulls", max_pulls, at_least=1, at_most=2**62)
     if str(backend) not in BACKENDS:
         raise BadParameter("simulate", "backend", '"threads", "dask", "ray" or "cuda"', backend)
-    if hard and backend == "cuda":
-        raise BadParameter("simulate", "backend", "threads or a cluster where mode is 'hard'", backend)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise BadParameter("simulate", "progress", "True, False, None or a function", progress)
     if not isinstance(partial, bool):

@@ -43,6 +43,9 @@ def to_open(costly: float, price: float, opened: float) -> float:
 def excess_within(budget: float, slope: float, steady: float, belief: Belief, low: Lead, high: Lead) -> float:
     """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between.
 
+    Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
+    grows and it is not pulled for ever.
+
     An arm that varies less than `steady` times as much as usual is not taken to look Gaussian: where rewards are
     skewed, that is how a good arm looks which has not had its large ones yet. For two leads that differ it must be 0.
     """
@@ -57,7 +60,7 @@ def excess_within(budget: float, slope: float, steady: float, belief: Belief, lo
     horizon = budget if budget < math.inf else high.spent
     enough = slope_at(slope, horizon, low, GROWTH) * math.log(ratio)
     shortfall = low.rate * price - belief.mean_reward
-    if not shortfall > 0.0:
+    if not shortfall > 0.0 or pays_for_nothing(belief):
         return -enough
     bound = largest_seen(low.reward_max, low, high)
     if not bound > 0.0 and not are_one(low, high):
@@ -75,6 +78,15 @@ def excess_within(budget: float, slope: float, steady: float, belief: Belief, lo
         least_bound, _ = seen_between(low.reward_max, low, high)
         least = least_own_spread(belief, low, high) + doubt(belief, high, low, least_bound) / pulls
     return shrunken(pulls * evidence, pulls * price * price, least, variance, low, high) - enough
+
+
+def pays_for_nothing(belief: Belief) -> bool:
+    """Whether the arm has paid and never cost anything: its price then is a stand-in, which is not evidence.
+
+    >>> pays_for_nothing(Belief(0, 30, 0.0, 0.5, var_cost=0.0, var_reward=0.25, cov=0.0))
+    True
+    """
+    return belief.mean_cost == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
 
 
 def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:

@@ -38,9 +38,11 @@ class KLRate(Parameters):
 
     Guarantee with `reward_bound` given, where M = reward_bound + r̂·(−X_min)⁺, and costs ≥ 0: for an arm whose rate is
     at least r ≥ 0, P(T·D ≥ u + ln(T + 1) at some T) ≤ e^(−u), D being the evidence against r; for all such r at once.
-    No bound on costs and no moments are needed. With "exact" and "one" regret is at most `theory.upper_bound`, and its
-    coefficient of ln B is the least possible (docs/kl-rate-regret.md). With M learnt from the samples there is no
-    guarantee. Scaling all costs changes no choice, nor does scaling all rewards together with `reward_bound`.
+    No bound on costs and no moments are needed. If the best rate r* is above 0 and all laws are bounded, then with
+    "exact" regret is at most `theory.upper_bound`. Its coefficient of ln B would be the least possible if all samples
+    were kept; as 10 000 are, in the limit it is at most that of "closed" (docs/kl-rate-regret.md). With M learnt from
+    the samples there is no guarantee. Scaling all costs changes no choice, nor does scaling all rewards together with
+    `reward_bound`.
 
     Args:
         schedule: "plus", "half" or "one"; "one" explores most and has the fewest runs that go wrong.

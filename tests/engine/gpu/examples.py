@@ -153,6 +153,16 @@ MIXED = outlay.Problem(
 )
 
 
+COINS = outlay.Problem([arms.Bernoulli(0.3, 0.5), arms.Uniform(0.1, 0.4, 0.0, 0.4), arms.Constant(1.5, 1.9)])
+WITHIN: dict[str, Any] = {
+    "RoundRobin": policies.RoundRobin(),
+    "UCBB1": policies.UCBB1(0.01, 0.01, 0.0),
+    "Frugal": policies.Frugal(),
+    "Thrifty": policies.Thrifty(),
+    "Ration": policies.Ration(),
+}  # in hard mode
+
+
 BUILT_IN = {
     "UCBB1": policies.UCBB1(0.01, 0.01, 0.0),
     "UCBM1": policies.UCBM1(0.01, 0.01, 0.0),

@@ -20,6 +20,7 @@ from outlay.engine.gpu import memory as held
 from outlay.engine.gpu.decide import DECIDE
 from outlay.engine.gpu.plan import Plan, compares, each
 from outlay.engine.gpu.toolkit import imported
+from outlay.engine.run import hard
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 from outlay.policies.protocol import way_of
@@ -40,6 +41,10 @@ def part_of(memories: Any, run: int) -> Any:
     return each(lambda array: array[..., run], memories)
 
 
+def decide_plainly(policy: Any, *rest: Any) -> int:
+    return DECIDE[way_of(type(policy)).name](policy, *rest)
+
+
 def of_hand(memory: Any, mine: hand.Hand, leader: int) -> Any:
     """A memory of the leader alone, as the compiler makes it."""
     if isinstance(memory, Opened):
@@ -56,6 +61,7 @@ class Warp:
         imported("outlay.engine.gpu.code")  # what it tells numba about is not to be what stands in below
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
         self.compare: Any = imported("outlay.engine.gpu.compare")
+        self.within: Any = imported("outlay.engine.gpu.within")
         self.local, self.lock = threading.local(), threading.Lock()
         self.barrier, self.votes = threading.Barrier(self.LANES, timeout=20), [False] * self.LANES
         self.monkeypatch = monkeypatch
@@ -72,10 +78,12 @@ class Warp:
             atomic=SimpleNamespace(add=self.add),
         )
         for module, name, value in (
-            *((module, "cuda", stub) for module in (self.kernel, self.compare)),
-            *((module, "uint64", np.uint64) for module in (self.kernel, self.compare)),
-            *((module, "of_run", part_of) for module in (self.kernel, self.compare)),
-            (self.kernel, "decide", lambda policy, *rest: DECIDE[way_of(type(policy)).name](policy, *rest)),
+            *((module, "cuda", stub) for module in (self.kernel, self.compare, self.within)),
+            *((module, "uint64", np.uint64) for module in (self.kernel, self.compare, self.within)),
+            *((module, "of_run", part_of) for module in (self.kernel, self.compare, self.within)),
+            *((module, "decide", decide_plainly) for module in (self.kernel, self.within)),
+            (hard, "decide", self.within.decide_anew),
+            (hard, "forget", self.within.forget_nothing),
             (looks, "at_once", lambda policy, *rest: looks.AT_ONCE_OF[way_of(type(policy)).name](policy, *rest)),
             (hand, "of_hand", of_hand),
             (held, "of_row", lambda memory, row: type(memory)(row)),
@@ -123,7 +131,8 @@ class Warp:
                 patch.setattr(hand, "put_back_usual", hand.nothing_usual)
                 patch.setattr(looks, "excess_of_fresh", looks.none_is_fresh)
             lazily = self.compare.play_comparing if compares(task.policy) else self.kernel.play_lazily
-            kernel = lazily if lazy else self.kernel.play_plainly
+            plainly = self.within.play_within if task.hard else self.kernel.play_plainly
+            kernel = lazily if lazy else plainly
             chunk.plan.world = Laws(tuple(task.problem.arms))
             chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
             chunk.play(lambda share: None)

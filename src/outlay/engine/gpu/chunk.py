@@ -12,7 +12,7 @@ import numpy as np
 
 from outlay.engine.gpu.plan import Plan, each, refusal
 from outlay.engine.progress import Report
-from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages
+from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages, Room
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import Grows, MemoryTuple
@@ -43,12 +43,21 @@ class Chunk:
             zeros(2, lanes),
             zeros(plan.bounds, lanes, dtype=np.float32),
             zeros(plan.bounds, lanes, dtype=np.int32),
+            self._room(arms if task.hard else 1),
         )
         self.passages: Any = Passages(
             zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)
         )
         self.memories = self._spread([plan.first])
         self._kernel: Any = None
+
+    def _room(self, arms: int) -> Room:
+        """What hard mode needs; hardly anything where the budget may be passed."""
+        plan, task = self.plan, self.task
+        lanes = self.lanes if task.hard else 1
+        dearest = plan.cuda.to_device(task.dearest if task.hard else np.zeros(1))
+        counts = (plan.zeros(arms, lanes, dtype=np.int64) for _ in range(2))
+        return Room(dearest, plan.zeros(arms, 2, lanes), *counts)
 
     def play(self, report: Report) -> None:
         """Play all runs to their end and write what came of them into the task's passages."""
@@ -93,7 +102,7 @@ class Chunk:
         """The loop, compiled for these arguments."""
         code = self.plan.code
         try:
-            return code.kernel_for(arguments, self.plan.lazy)
+            return code.kernel_for(arguments, self.plan.lazy, self.task.hard)
         except code.CannotCompile as error:
             raise OutlayError(refusal(self.task.label, str(error))) from error
 

@@ -25,8 +25,9 @@ from outlay.compiler.reasons import reason_of
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import compare, decide, hand, kernel, look, memory
+from outlay.engine.gpu import compare, decide, hand, kernel, look, memory, within
 from outlay.engine.gpu.random import VERBS, Philox, turn
+from outlay.engine.run import among, loop
 from outlay.parameters import is_record
 from outlay.policies.protocol import way_of
 
@@ -40,7 +41,7 @@ _kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
 _learnt: set[Function] = {law_at}
 
 
-def kernel_for(arguments: tuple[object, ...], lazy: bool) -> Kernel:
+def kernel_for(arguments: tuple[object, ...], lazy: bool, hard: bool = False) -> Kernel:
     """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
@@ -48,9 +49,9 @@ def kernel_for(arguments: tuple[object, ...], lazy: bool) -> Kernel:
     with _lock:
         try:
             reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
-            key = (signature(arguments, lambda cls: cls), reach.digest, lazy)
+            key = (signature(arguments, lambda cls: cls), reach.digest, lazy, hard)
             if key not in _kernels:
-                _kernels[key] = _made_for(arguments, lazy, reach), reach
+                _kernels[key] = _made_for(arguments, lazy, hard, reach), reach
         except CannotCompile:
             raise
         except Exception as error:  # numba fails in many ways on what it does not know
@@ -58,11 +59,11 @@ def kernel_for(arguments: tuple[object, ...], lazy: bool) -> Kernel:
         return _kernels[key][0]
 
 
-def _made_for(arguments: tuple[object, ...], lazy: bool, reach: Reach) -> Kernel:
+def _made_for(arguments: tuple[object, ...], lazy: bool, hard: bool, reach: Reach) -> Kernel:
     copies = StandIns(reach)
     for function in copies.functions:
         learn(function)
-    play: Function = kernel.play_plainly
+    play: Function = within.play_within if hard else kernel.play_plainly
     if lazy:
         play = compare.play_comparing if way_of(type(arguments[1])).name in look.AT_ONCE_OF else kernel.play_lazily
     registers = REGISTERS if lazy and memory.is_like(type(arguments[2]), Moments, Pooled, Opened) else None
@@ -157,6 +158,24 @@ def _decide(
     return decide.DECIDE[way_of(policy.instance_class).name]
 
 
+def _decide_anew(
+    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType,  # noqa: ARG001
+    scratch: NumbaType, rng: NumbaType,  # noqa: ARG001
+) -> Found:  # fmt: skip
+    return within.decide_anew
+
+
+def _decide_among(
+    policy: NumbaType, memory: NumbaType, arms: NumbaType, pulls: NumbaType, totals: NumbaType,  # noqa: ARG001
+    spent: NumbaType, n: NumbaType, rng: NumbaType,  # noqa: ARG001
+) -> Found:  # fmt: skip
+    return among.way_to_decide_among(policy.instance_class)
+
+
+def _forget(scratch: NumbaType) -> Found:  # noqa: ARG001
+    return within.forget_nothing
+
+
 def _made(expression: str, arguments: str) -> Function:
     space: dict[str, Any] = {"rebuilt": _rebuilt}
     exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
@@ -238,6 +257,9 @@ for _name, _arity in PROTOCOL.items():
 for _name in VERBS:
     _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
 overload(decide.decide, strict=False, jit_options=OPTIONS)(_decide)
+overload(loop.decide, strict=False, jit_options=OPTIONS)(_decide_anew)
+overload(loop.forget, strict=False, jit_options=OPTIONS)(_forget)
+overload(among.decide_among, strict=False, jit_options=OPTIONS)(_decide_among)
 overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
 overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
 overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
@@ -258,9 +280,10 @@ for _held, _there, _ours in (
     overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, _ours))
     _learnt.add(_held)
 _learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn}
+_learnt |= {loop.decide, loop.forget, among.decide_among}
 _learnt |= {look.at_once, look.excess_of_fresh, look.next_to_open}
 for _function in Reach(
-    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, *decide.DECIDE.values(),
-    *look.AT_ONCE_OF.values(), Philox.standard_normal, Philox.random,
+    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, within.play_within, *decide.DECIDE.values(),
+    *among.DECIDE_AMONG.values(), *look.AT_ONCE_OF.values(), Philox.standard_normal, Philox.random,
 ).functions:  # fmt: skip
     learn(_function)

@@ -35,6 +35,7 @@ from outlay.engine.run.loop import (
     STRAY,
     Arms,
     Passages,
+    Room,
 )  # fmt: skip
 from outlay.policies.protocol import MemoryTuple, Policy
 
@@ -56,6 +57,7 @@ class Standings(NamedTuple):
     normals: NDArray[np.float64]  # [2, run]
     bounds: NDArray[np.float32]  # [arm, then group if many, run]: upper bounds of scores, the leader's aside
     dues: NDArray[np.int32]  # likewise: the pull at which a bound runs out
+    room: Room  # for hard mode: of each run, but for what pulls can cost
 
 
 def play_plainly(

@@ -15,6 +15,7 @@ from outlay.engine.gpu.contest import group_size
 from outlay.engine.gpu.look import AT_ONCE_OF
 from outlay.engine.gpu.memory import is_like
 from outlay.engine.gpu.random import key_of
+from outlay.engine.gpu.spare import with_room
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
@@ -33,8 +34,9 @@ class Plan:
         self.cuda, self.task = cuda, task
         self.code: Any = imported("outlay.engine.gpu.code")
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
-        self.first = task.memory()()
-        self.lazy = lazy and task.max_pulls <= MOST_LAZY_PULLS and may_be_lazy(task.policy)
+        first = task.memory()()
+        self.first = with_room(first) if task.hard else first
+        self.lazy = lazy and not task.hard and task.max_pulls <= MOST_LAZY_PULLS and may_be_lazy(task.policy)
         policy = coerced(task.policy)
         if any(array.size == 0 for array in arrays_in(policy)):
             raise OutlayError(refusal(task.label, "it holds an empty array"))
@@ -57,7 +59,8 @@ class Plan:
         """What a run takes of the device's memory."""
         _, budgets, arms = self.task.passages.pulls.shape
         held = sum(array.nbytes for array in arrays_in(self.first))
-        return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + budgets * (arms + 2)))
+        room = 4 * arms if self.task.hard else 0
+        return int(held + 8 * (arms + self.bounds + 4 + 4 + 5 + room + budgets * (arms + 2)))
 
     @property
     def free_bytes(self) -> int:

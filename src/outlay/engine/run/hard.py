@@ -19,6 +19,7 @@ from outlay.engine.run.loop import (
     SPENT_LOW,
     STRAY,
     Arms,
+    Drawing,
     Floats,
     Passages,
     Rng,
@@ -69,7 +70,7 @@ def fit_in(room: Room, pulls: Counts, spent: float, spent_low: float, budget: fl
 
 
 def advance_hard(
-    rng: Rng, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    rng: Drawing, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
     scratch: Scratch, room: Room, budget: float, requests: int, out_pulls: Counts, out_cost: Floats,
     out_reward: Floats, stop: int,
 ) -> None:  # fmt: skip

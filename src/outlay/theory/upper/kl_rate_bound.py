@@ -2,7 +2,9 @@
 
 An arm k that is not best is pulled until its own samples speak against the rate r* − ε (`_judged`), and while those of
 the best arm do by mistake (`_lost`). Arms that have cost nothing for 30 pulls are compared at a substitute price, which
-adds `_freely`. Every ε between 0 and the gap gives a bound; the least is taken.
+adds `_freely`. Every ε between 0 and the gap gives a bound; the least is taken. Expectations are sums over the outcomes
+of a law: exact for a table, up to rounding, and a quadrature for Beta and Uniform, whose bounds are therefore
+approximate and not certified.
 """
 
 import math
@@ -26,7 +28,7 @@ _SHARES = np.concatenate([np.geomspace(0.02, 0.4, 5), np.linspace(0.5, 0.95, 5)]
 _POWERS = np.geomspace(1e-3, 1.0, 60)  # for θ, where the arm itself is judged
 _TILTS = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 40)])  # for θ of the best arm, in units of E[Z]/E[Z²]
 _CELLS = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 120)])  # the ends of intervals of u
-_FREE = np.arange(PATIENCE, 4000.0)  # pulls of an arm that have all cost nothing
+_FREE = np.arange(PATIENCE, KEPT_EXACTLY + 2.0)  # pulls of an arm that have all cost nothing
 
 
 class _Arm(NamedTuple):
@@ -162,12 +164,16 @@ def _linear(weights: Vector, w: Vector) -> Vector:
 
 
 def _freely(best: _Arm, rate: float, bound: float, largest: float) -> _Lost:
-    """`_lost` where all pulls of the best arm, 30 or more, have cost nothing: its price is the largest cost over √t."""
+    """`_lost` where all pulls of the best arm, 30 or more, have cost nothing: its price is the largest cost over √t.
+
+    Past the samples that are kept its evidence is the larger of two, each with the same bound: hence twice.
+    """
     x, r, p = best.points
     paid = float((p * r)[x == 0].sum()) / bound
     price = rate * largest / (bound * np.sqrt(_FREE))
     base = np.maximum(best.free, best.free * (1.0 + price) - paid)
-    return _Lost(_summed(base, largest * np.sqrt(_FREE) * (_FREE + 1.0)), _summed(best.free, np.ones(len(_FREE))))
+    factor = largest * np.sqrt(_FREE) * (_FREE + 1.0) * np.where(_FREE > KEPT_EXACTLY, 2.0, 1.0)
+    return _Lost(_summed(base, factor), _summed(best.free, np.ones(len(_FREE))))
 
 
 def _summed(base: float | Vector, factor: Vector) -> float:

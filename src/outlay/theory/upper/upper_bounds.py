@@ -42,7 +42,8 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     other value.
 
     For `KLRate` with evidence="exact" and a reward_bound, whatever `constants` says, it is Theorem 2 of
-    docs/kl-rate-regret.md: Σ Δ_kμ_k·E[T_k(N(B))] with all constants, proved, for bounded laws: a table, Beta, Uniform.
+    docs/kl-rate-regret.md: Σ Δ_kμ_k·E[T_k(N(B))] with all constants, proved, for bounded laws. For tables it is found
+    from their outcomes; for Beta and Uniform from a quadrature grid, so that the value is approximate, not certified.
 
     Args:
         problem: the arms.
