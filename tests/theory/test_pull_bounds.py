@@ -168,3 +168,16 @@ def test_numbers_beyond_floating_point():
         pull_bound(COINS, UCBB2(1e100, 1.0), 1, 1000)
     assert late_passage(10**6, 1.0, 400.0, 1e-100) < 1  # the factors are too large, their product is not
     assert late_passage(100, 1.0, 4.0, 0.0) == 0.0
+
+
+def test_the_moment_that_need_not_be_given():
+    """Var(X)·width^(p − 2) of bounded costs, wherever they lie, and 3σ⁴ of Gaussian ones; the largest of the arms'."""
+    narrow, wide = Uniform(2.0, 3.0, 0.0, 1.0), Uniform(1.0, 3.0, 0.0, 0.5)
+    for problem, moment in (
+        (Problem([narrow, wide]), 4.0 / 12.0 * 2.0**2),
+        (Problem([narrow, Gaussian(2.0, 0.1, 0.7, 0.1)]), 3.0 * 0.7**4),
+        (Problem([narrow, Constant(2.0, 0.1)]), 1.0 / 12.0),
+    ):
+        given = regret_from_pulls(problem, [3.0, 4.0], 100.0, 4.0, moment, 1.0)
+        assert regret_from_pulls(problem, [3.0, 4.0], 100.0, 4.0, optimality_gap=1.0) == pytest.approx(given)
+        assert regret_from_pulls(problem, [3.0, 4.0], 100.0, 4.0, 2 * moment, 1.0).value > given.value
