@@ -35,22 +35,29 @@ def test_what_is_read_of_an_arm() -> None:
 
 
 def test_sums_from_30_on() -> None:
-    """A base of 0.999 leaves a rest after 4000 terms, bounded by a geometric series."""
-    assert kl_rate_bound._summed(0.5, kl_rate_bound._FREE) == pytest.approx(31 * 0.5**29, rel=1e-12)
-    terms, ratio = [0.999**t for t in range(30, 4000)], 0.999 * (1 + 1 / 3999) ** 2
-    wanted = math.fsum(terms) + terms[-1] * ratio / (1 - ratio)
-    assert kl_rate_bound._summed(0.999, np.ones(3970)) == pytest.approx(wanted, rel=1e-9)
-    assert kl_rate_bound._summed(0.9999, np.ones(3970)) == math.inf
+    """A base of 0.999 leaves a rest after ten thousand terms, bounded by a geometric series."""
+    free = kl_rate_bound._FREE
+    assert kl_rate_bound._summed(0.5, free) == pytest.approx(31 * 0.5**29, rel=1e-12)
+    last = int(free[-1])
+    terms, ratio = [0.999**t for t in range(30, last + 1)], 0.999 * (1 + 1 / last) ** 2
+    rest = terms[-1] * ratio / (1 - ratio)
+    assert rest > 1e-6 * math.fsum(terms)
+    assert kl_rate_bound._summed(0.999, np.ones(len(free))) == pytest.approx(math.fsum(terms) + rest, rel=1e-9)
+    assert kl_rate_bound._summed(0.9999, np.ones(len(free))) == math.inf
 
 
 @pytest.mark.parametrize("largest", [3.0, 9.0])
-def test_the_best_arm_where_it_has_cost_nothing(largest: float) -> None:
+@pytest.mark.parametrize(("law", "free", "paid"), [(BEST, 0.3, 0.2 * 0.5), (OFTEN_FREE, 0.86, 0.86 * 0.02)])
+def test_the_best_arm_where_it_has_cost_nothing(
+    few_kept: int, law: Discrete, free: float, paid: float, largest: float
+) -> None:
+    """Twice past the samples that are kept."""
     spend = times = 0.0
     for t in range(30, 4000):
-        base = max(0.3, 0.3 * (1 + RATE * largest / (BOUND * math.sqrt(t))) - 0.2 * 0.5 / BOUND)
-        spend += largest * math.sqrt(t) * (t + 1) * base**t
-        times += 0.3**t
-    found = kl_rate_bound._freely(kl_rate_bound._arm(BEST), RATE, BOUND, largest)
+        base = max(free, free * (1 + RATE * largest / (BOUND * math.sqrt(t))) - paid / BOUND)
+        spend += largest * math.sqrt(t) * (t + 1) * base**t * (2 if t > few_kept else 1)
+        times += free**t
+    found = kl_rate_bound._freely(kl_rate_bound._arm(law), RATE, BOUND, largest)
     assert found == pytest.approx((spend, times), rel=1e-9)
 
 
