@@ -1,4 +1,4 @@
-"""Formulas between dollar signs as MathML, which browsers draw themselves: no script, no font, no request."""
+"""Formulas between dollar signs as MathML, which browsers draw themselves: no script, and a font of the site's own."""
 
 import html
 import re
@@ -13,6 +13,8 @@ from mkdocs.structure.toc import AnchorLink
 # What pymdownx.arithmatex leaves of $…$ and $$…$$; in the table of contents only the inner part is left of it.
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.S)
 INNER = re.compile(r"\\\((.*?)\\\)")
+TAG = re.compile(r"<[^>]*>")
+LONG = 30  # signs: more do not fit a line of a phone
 CONVERTER = LatexToMathML()
 
 
@@ -25,7 +27,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 def typeset(found: re.Match[str]) -> str:
     """One formula of a page."""
     element, latex = found.groups()
-    return f'<{element} class="formula">{mathml(latex, display=element == "div")}</{element}>'
+    drawn = mathml(latex, display=element == "div")
+    kind = "formula long" if element == "span" and len(html.unescape(TAG.sub("", drawn))) > LONG else "formula"
+    return f'<{element} class="{kind}">{drawn}</{element}>'
 
 
 def typeset_titles(links: Iterable[AnchorLink]) -> None:
@@ -41,5 +45,4 @@ def mathml(latex: str, display: bool) -> str:
     >>> mathml(r"x &gt; \frac12", display=False)
     '<math><mi>x</mi><mo>&gt;</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></math>'
     """
-    converted = CONVERTER.convert_with_local_state(html.unescape(latex).strip(), displaystyle=display)
-    return converted.replace(' accent="true"', "")  # without a font for mathematics, accents would be drawn inside
+    return CONVERTER.convert_with_local_state(html.unescape(latex).strip(), displaystyle=display)

@@ -20,13 +20,21 @@ NAMES = 12  # characters that names are given at least
 
 
 class Column(NamedTuple):
-    """A column of a table; those of a high `rank` go first where there is no room, and those of rank 0 stay."""
+    """A column of a table; those of a high `rank` go first where there is no room, and those of rank 0 stay.
+
+    A heading may be folded at its spaces, unless they are no-break ones.
+    """
 
     heading: str
     cells: Sequence[str]
     rank: int = 0
     right: bool = False  # whether its cells are to the right
     name: bool = False  # whether its cells may be folded
+
+    @property
+    def title(self) -> str:
+        """The heading as it is printed."""
+        return self.heading.replace("\u00a0", " ")
 
     @property
     def width(self) -> int:
@@ -85,7 +93,7 @@ class Columns:
         else:
             yield from self._lists(options.max_width)
         if left:
-            yield Text(f"no room for {listed([column.heading for column in left], None)}", "dim")
+            yield Text(f"no room for {listed([column.title for column in left], None)}", "dim")
         if self.more:
             yield Text(self.more, "dim")
         yield Text()
@@ -105,7 +113,7 @@ class Columns:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_edge=False)
         for each, wide in zip(shown, _widths(shown, width), strict=True):
             side: JustifyMethod = "right" if each.right else "left"
-            table.add_column(Text(each.heading), justify=side, width=wide, overflow="fold")
+            table.add_column(Text(each.title), justify=side, width=wide, overflow="fold")
         for row in range(self.rows):
             ends = self.total and row == self.rows - 2
             table.add_row(*(Text(each.cells[row]) for each in shown), end_section=ends, style=self.style(row))
@@ -124,9 +132,9 @@ class Columns:
             for each in others:
                 cell = each.cells[row] or "–"
                 if wide + cell_len(cell) + 4 <= width:
-                    yield Text(f"  {each.heading:<{wide}}  {cell}")
+                    yield Text(f"  {each.title:<{wide}}  {cell}")
                 else:
-                    yield Padding(Text(each.heading), (0, 0, 0, 2))
+                    yield Padding(Text(each.title), (0, 0, 0, 2))
                     yield Padding(Text(cell, overflow="fold"), (0, 0, 0, 4))
 
 

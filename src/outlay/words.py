@@ -85,3 +85,12 @@ def key_of(name: str) -> str:
     True
     """
     return name.casefold().replace("-", "").replace("_", "")
+
+
+def harmless(cell: object) -> object:
+    """A cell of a CSV file that no spreadsheet takes for a formula.
+
+    >>> harmless("=1+1"), harmless("small"), harmless(-1)
+    ("'=1+1", 'small', -1)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

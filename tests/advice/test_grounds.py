@@ -7,7 +7,10 @@ import pytest
 from outlay.advice import rehearsal
 from outlay.advice.evidence import tally
 from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE
+from outlay.advice.evidence.rates import Interval
+from outlay.advice.records import Latest
 from outlay.advice.telling.answer import answer
+from outlay.advice.telling.page import settings
 from outlay.errors import BadFile
 
 from .reading import advise, kinds, said
@@ -28,8 +31,7 @@ def two_years(seed: int = 0, rows: int = 6000) -> pd.DataFrame:
 def test_arms_logged_at_different_times(time):
     """What time explains rules nobody out; each answer is said to be what it is, by order and by a column of dates."""
     log = two_years()
-    if time:
-        log = log.sample(frac=1.0, random_state=0)
+    log = log.sample(frac=1.0, random_state=0) if time else log.drop(columns="day")
     found = advise(log, 1000, time=time, rehearse=False)
     assert (found.terms.basis, found.terms.timed) == (TIMES, time is not None)
     assert {arm.verdict for arm in found.arms} <= {"best so far", "open"}
@@ -39,10 +41,37 @@ def test_arms_logged_at_different_times(time):
     assert "it cannot be told apart from" in first
     assert readings.startswith("Over the whole log ")
     assert "in its latest eighth" in readings
-    if time:  # the order of rows is none, and says so
-        shuffled = advise(log, 1000, rehearse=False)
-        assert shuffled.terms.basis == WHOLE
-        assert shuffled.arms[0].verdict == "ruled out"
+
+
+def test_rows_sorted_by_arm_that_drift_rule_nobody_out():
+    """When arms were used is not known, and some changed on the way: time may explain what sets them apart."""
+    log = two_years(rows=3000).drop(columns="day").sort_values("arm", kind="stable")
+    steady = log.sample(frac=1.0, random_state=0).sort_values("arm", kind="stable")
+    log = pd.concat([steady[steady["arm"] != "even"], log[log["arm"] == "even"]])  # two arms show no change
+    assert [advise(rows, 1000, rehearse=False).arms[0].verdict for rows in (steady, log)] == ["ruled out", "behind"]
+    assert all(arm.latest is None for arm in advise(log, 1000, rehearse=False).arms)
+
+
+def test_a_column_of_dates_is_found_by_itself(tmp_path):
+    """Rows in no order, with dates that nobody named: they count, and are said to. Without them nothing can be told."""
+    log = two_years().sample(frac=1.0, random_state=0)
+    named = advise(log, 1000, time="day", rehearse=False)
+    log.rename(columns={"day": "createdAt"}).to_csv(tmp_path / "log.csv", index=False)
+    for source, column in ((log, "day"), (log.assign(day=pd.to_datetime(log["day"])), "day"),
+                           (tmp_path / "log.csv", "createdAt")):  # fmt: skip
+        found = advise(source, 1000, rehearse=False)
+        assert (found.arms, found.terms.dated) == (named.arms, column)
+        assert f"by the column of times {column}, which was found by itself" in said(found, "times")
+        assert settings(found, None)["times"] == f"by the column {column}, which was found by itself"
+    for other in (
+        log.drop(columns="day"),
+        log.assign(day=np.arange(len(log))),  # numbers may be anything
+        log.rename(columns={"day": "release_date"}),
+        log.assign(day=log["arm"].map({"late": "2024-05-01", "even": "2024-06-01", "early": "2024-01-01"})),
+        log.assign(day=np.where(np.arange(len(log)) == 5000, "soon", log["day"])),
+    ):
+        found = advise(other, 1000, rehearse=False)
+        assert (found.terms.basis, found.terms.dated, found.arms[0].verdict) == (WHOLE, None, "ruled out")
 
 
 def test_a_worse_arm_is_ruled_out_at_equal_times():
@@ -53,6 +82,28 @@ def test_a_worse_arm_is_ruled_out_at_equal_times():
     even = next(arm for arm in found.arms if arm.name == "even")
     assert even.versus.high < 0.0
     assert even.versus.chance < 0.01
+
+
+def test_an_arm_that_was_not_used_lately_is_said_to_be_such():
+    log = two_years()
+    log.loc[log["arm"] == "early", "reward"] = 1.0
+    log = log[(log["arm"] != "early") | (np.arange(len(log)) < 4000)]
+    found = advise(log, 1000, rehearse=False)
+    assert found.best.name == "early"
+    assert (
+        "Too few of its rows are in the latest eighth of the log to say what it would bring at the latest rates."
+        in (answer(found))
+    )
+
+
+def test_a_late_rate_without_drift_may_be_chance(log):
+    """One in twenty intervals of the latest eighth is off: only with an alarm about drift is that more than chance."""
+    found = advise(log, 1000, rehearse=False)
+    off = Latest(2.0 * found.best.rate, Interval(1.9 * found.best.rate, 2.1 * found.best.rate), 50)
+    for drifts, says in ((False, "which chance alone may explain"), (True, "which chance does not explain")):
+        best = found.best._replace(latest=off, course=found.best.course._replace(drifts=drifts))
+        others = [arm for arm in found.arms if arm.name != best.name]
+        assert says in " ".join(answer(found._replace(arms=[best, *others])))
 
 
 def test_what_the_latest_rate_would_bring_is_covered_or_said():

@@ -30,6 +30,11 @@ def test_in_a_notebook(found):
     assert "outlay.Campaign(" in html
 
 
+def test_at_a_prompt(found):
+    assert repr(found) == "<Advice on the frame: 'good' best so far, 1 of 3 arms left, to be run with Thrifty()>"
+    assert str(found).splitlines() == found.answer
+
+
 @pytest.mark.parametrize("width", [60, 120])
 def test_on_a_terminal(found, width):
     console = Console(width=width)

@@ -86,7 +86,10 @@ BROKEN = [
     ("format = 1\narms = 3", "a problem has one `[[arms]]` table per arm; this one has none"),
     ("format = 1\nx = 1\ny = 1", "a problem has `format` and `[[arms]]` tables only; this one also has x, y"),
     (HEAD + "cost = 1", "arm 0 ('arm 0') has no `law`" + KNOWN),
-    (HEAD + 'name = "a"\nlaw = "Gauss"', "arm 0 ('a') has the unknown law 'Gauss'" + KNOWN),
+    (
+        HEAD + 'name = "a"\nlaw = "Gauss"',
+        "arm 0 ('a') has the unknown law 'Gauss'" + KNOWN + " (did you mean Gaussian?)",
+    ),
     (HEAD + "law = [1]", "arm 0 ('arm 0') has the unknown law [1]" + KNOWN),
     (HEAD + 'law = "Constant"\nreward = 1', "arm 0 ('arm 0'): Constant lacks its argument cost"),
     (HEAD + CONSTANT + "price = 1", "arm 0 ('arm 0'): Constant has no argument price; it has cost, reward"),

@@ -162,6 +162,17 @@ def test_requests_and_what_is_expected_begin_anew(ledger: Opener, hands: Hands) 
     assert "requests is under way" in refused(store).reason
 
 
+def test_a_void_pull_of_an_earlier_window_that_is_told_is_flagged(ledger: Opener, hands: Hands) -> None:
+    """Its request may be one more than that window had, and nobody knows any more."""
+    store = ledger({"a": 0}, 100, requests=1, mode="hard", **BERLIN)
+    void = ask(store)
+    store.transact([c.Void(void.decision)])
+    tell(store, ask(store), 0)
+    hands.at += 2 * MINUTE
+    assert tell(store, void, 0).overrun
+    assert store.status().used == 0
+
+
 def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
     store = ledger({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
     store.transact([c.DisableArm("free")])  # it serves as the fallback alone

@@ -90,8 +90,8 @@ def failed(result: Result, code: int) -> str:
 
 def test_errors_are_one_line(ask):
     assert "must be a TOML file or a name from the catalogue" in failed(ask("nosuch"), 2)
-    assert "budget of problem_bounds must be" in failed(ask("--budget", "-1"), 2)
-    assert "budget of problem_bounds must be" in failed(ask("--budget", "nan"), 2)
+    assert "outlay: --budget must be" in failed(ask("--budget", "-1"), 2)
+    assert "outlay: --budget must be" in failed(ask("--budget", "nan"), 2)
     Path("one.toml").write_text(Problem([Constant(1, 1)]).to_toml())
     assert ask("one.toml").exit_code == 0
     assert "no bound to draw: all of them are 0" in failed(ask("one.toml", "--out", "x"), 1)

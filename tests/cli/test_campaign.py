@@ -152,7 +152,7 @@ def test_the_small_verbs(outlay: Run) -> None:
 
 
 def test_history_as_a_table(outlay: Run) -> None:
-    outlay("new", "--arm", "a,b", "--budget", "5")
+    outlay("new", "--arm", "+a,b", "--budget", "5")
     outlay("ask")
     outlay("tell", "2", "--cost", "0.5", "--reward", "1")
     result = outlay("history", "--format", "csv")
@@ -161,8 +161,8 @@ def test_history_as_a_table(outlay: Run) -> None:
     assert json.loads(opened["more"])["terms"]["ttl"] == 3600.0
     assert list(rows[0]) == ["seq", "at", "kind", "decision", "arm", "cost", "reward", "more"]
     assert [(row["kind"], row["decision"], row["arm"], row["cost"]) for row in rows] == [
-        ("asked", "2", "a,b", ""),
-        ("told", "2", "a,b", "0.5"),
+        ("asked", "2", "'+a,b", ""),  # no formula to a spreadsheet
+        ("told", "2", "'+a,b", "0.5"),
     ]
     assert json.loads(rows[0]["more"])["reserved"] == 0.0
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,25 +14,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 import outlay
-import outlay.knowledge as knowledge
-from outlay import policies
 from outlay.arms import (
-    Bernoulli,
-    Constant,
-    Exponential,
     Gamma,
     Gaussian,
-    Linear,
-    Pareto,
     Problem,
-    StudentT,
-    Uniform,
     catalogue,
 )
 from outlay.cli import commands
-from outlay.errors import NotCovered
 from outlay.experiments import comparison
-from outlay.policies import BY_NAME
 
 QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
 
@@ -193,6 +183,28 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), fi
 COMMAND = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()"]
 
 
+SLOW = """
+from typing import NamedTuple
+
+class Slow(NamedTuple):
+    width: float = 1.0
+
+    def score(self, belief, log_n):
+        try:
+            return belief.mean_reward
+        except ValueError:
+            return 0.0
+"""
+
+
+def test_a_warning_is_one_line_without_our_source(tmp_path):
+    (tmp_path / "slowly.py").write_text(SLOW)
+    command = [*COMMAND[:1], *COMMAND[3:], "compare", "G", *QUICK, "--policy", "slowly.py:Slow"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=_ascii())
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"outlay: Slow cannot be compiled and runs interpreted.* line \d+\)\n", done.stderr)
+
+
 def test_as_a_process(tmp_path):
     command = [*COMMAND, "compare", "G", *QUICK, "--policy", "RoundRobin"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=_ascii())
@@ -233,67 +245,7 @@ def _ascii() -> dict[str, str]:
     return {**os.environ, "PYTHONIOENCODING": "ascii"}
 
 
-def test_paper_policies_know_what_they_may():
-    bounded = knowledge.paper_policies(catalogue.load("H"))
-    assert list(bounded) == ["UCBB1", "UCBM1", "UCBB2", "UCBB2C"]
-    assert bounded["UCBB1"].chosen_factor == 2.0
-    assert bounded["UCBB2"].cost_bound == 1.0
-    assert bounded["UCBB2"].min_cost == pytest.approx(0.125)
-    assert bounded["UCBB2C"].slope_bound == 0.0
-    gaussian = knowledge.paper_policies(catalogue.load("G"))
-    assert list(gaussian) == ["UCBB1", "UCBM1"]
-    assert gaussian["UCBB1"].chosen_factor == 0.5
-    wild = Problem([Pareto(1.0, 1.0, 1.5, 1.5), Gaussian(1.0, 0.5, 0.1, 0.1)])
-    assert knowledge.paper_policies(wild) == {}
-    assert knowledge.usual_policies(wild) == {"Thrifty": policies.default(), "RoundRobin": policies.RoundRobin()}
-
-
-def test_bounded_policies_are_for_what_is_never_negative():
-    negative = Problem([Uniform(-0.5, 1.5, 0.0, 1.0), Bernoulli(0.5, 0.5)], names=["dips", "b"])
-    assert list(knowledge.paper_policies(negative)) == ["UCBB1", "UCBM1"]
-    for name in ("UCBB2", "UCBB2C"):
-        with pytest.raises(NotCovered) as refused:
-            knowledge.named_policies(negative, [name])
-        assert str(refused.value) == f"{name} needs costs and rewards ≥ 0, and those of arm 'dips' can be negative"
-
-
-LIGHT = [
-    [Gaussian(1.0, 1.0, 0.5, 0.5), Constant(1.0, 0.5)],
-    [Linear(Gaussian(1.0, 1.0, 0.5, 0.5), 2.0, 0.0, 1.0), Linear(Linear(Constant(1.0, 1.0), 1.0), 1.0, 0.0, 1.0)],
-    [Uniform(-0.5, 1.5, 0.0, 1.0), Bernoulli(0.5, 0.5)],
-]
-HEAVY = [
-    [Gaussian(1.0, 1.0, 0.5, 0.5), Exponential(1.0, 0.5)],
-    [Gaussian(1.0, 1.0, 0.5, 0.5), Bernoulli(0.5, 0.5)],
-    [Linear(StudentT(1.0, 1.0, 0.5, 0.5), 1.0)],
-]
-
-
-@pytest.mark.parametrize(("arms", "light"), [*((arms, True) for arms in LIGHT), *((arms, False) for arms in HEAVY)])
-def test_ucb_b1_is_for_light_tails_and_says_so(arms, light):
-    problem = Problem(arms)
-    assert ("UCBB1" in knowledge.paper_policies(problem)) == light
-    asked = knowledge.named_policies(problem, ["UCBB1", "UCBM1"])
-    assert len(knowledge.notes(problem, asked)) == (0 if light else 1)
-    assert knowledge.notes(problem, ["UCBM1"]) == []
-
-
 def test_the_note_is_printed(ask, stand_in):
     note = "UCBB1 has guarantees for arms that are all Gaussian or all bounded; on this problem it has none\n"
     assert note in ask("compare", "heavy-tails", *QUICK, "--policy", "UCBB1").stdout
     assert note not in ask("compare", "heavy-tails", *QUICK).stdout
-
-
-def test_policies_that_cannot_be_made_are_left_out():
-    worthless = Problem([Constant(1.0, 0.0), Uniform(0.5, 1.0, 0.0, 0.0)])
-    assert list(knowledge.paper_policies(worthless)) == ["UCBB1", "UCBM1"]
-    with pytest.raises(NotCovered, match=r"^UCBB2 cannot play this problem: reward_bound of UCBB2 must be > 0; got 0"):
-        knowledge.named_policies(worthless, ["UCBB2"])
-
-
-def test_every_policy_can_be_named():
-    chosen = knowledge.named_policies(catalogue.load("bounded"), BY_NAME)
-    assert {name: type(policy) for name, policy in chosen.items()} == BY_NAME
-    assert chosen["Fixed"].arm == catalogue.load("bounded").best
-    correlated = Problem([Gaussian(1.0, 1.0, 0.5, 0.5, 0.5)])
-    assert list(knowledge.named_policies(correlated, ["ucb_m1", "UCBM1"])) == ["UCBM1"]

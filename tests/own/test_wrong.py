@@ -148,3 +148,15 @@ def test_a_mistake_that_shows_late_is_told_where_it_is() -> None:
     line = 2 + next(i for i, text in enumerate(Path(__file__).read_text().splitlines()) if "pulls == 9:" in text)
     expected = f"Late.score (test_wrong.py, line {line}) failed with RuntimeError: nine are enough"
     assert told == f"a run of Late failed: {expected}"
+
+
+class Scoer(NamedTuple):
+    width: float = 1.0
+
+    def scoer(self, belief: Any, log_n: float) -> float:
+        return self.width
+
+
+def test_a_misspelt_method_is_named() -> None:
+    with pytest.raises(BadParameter, match=r"and choose \(did you mean score, not scoer\?\); got Scoer"):
+        outlay.simulate(catalogue.load("G"), Scoer(), [10.0], runs=1)  # type: ignore[arg-type]

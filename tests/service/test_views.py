@@ -115,7 +115,15 @@ def test_tags_are_those_of_all_events_at_once(client: TestClient, monkeypatch: p
     client.get("/v1/campaigns/spring/view")
     for i in range(5):
         client.post("/v1/campaigns/spring/ask", json={"tags": [f"tag {i}"]})
+    copies = []
+
+    def copied(watched: Watched) -> dict[str, int]:
+        copies.append(dict(watched._watch.tagged))
+        return copies[-1]
+
+    monkeypatch.setattr(Watched, "tags", property(copied))
     assert len(client.get("/v1/campaigns/spring/tags").json()["items"]) == 5
+    assert len(copies) == 1  # they may be many: one copy for the page, not one for each of its lines
 
 
 def test_learning_costs_what_the_best_arm_would_have_earned_more() -> None:

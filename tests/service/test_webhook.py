@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from outlay import Campaign
+from outlay.service import webhook
 from outlay.service.warner import warning_id
 from outlay.service.webhook import NotReceived, is_public, post
 
 PRIVATE = [
     "127.0.0.1", "127.255.0.3", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0",
     "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1", "::ffff:10.0.0.1",
-    "2002:0a00:0001::1", "64:ff9b::7f00:1",
+    "2002:0a00:0001::1", "64:ff9b::7f00:1", "fec0::1",
 ]  # fmt: skip
 
 
@@ -109,3 +110,27 @@ def test_a_warning_has_one_id_per_window() -> None:
     tomorrow = status._replace(window=status.window._replace(start=datetime(2030, 1, 1, tzinfo=UTC)))
     assert warning_id(status, 0.8) == warning_id(status._replace(spent=9.0), 0.8)
     assert len({warning_id(each, level) for each in (status, tomorrow) for level in (0.8, 0.9)}) == 4
+
+
+def test_who_answers_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte would be in time: other warnings, and the end of the service, would wait for the last."""
+    monkeypatch.setattr(webhook, "TIMEOUT", 0.2)
+    over = threading.Event()
+
+    def drip() -> None:
+        with server.accept()[0] as caller:
+            for byte in b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20 + b"\r\n":
+                with suppress(OSError):
+                    caller.send(bytes([byte]))
+                if over.wait(0.05):
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            with pytest.raises(OSError, match="the receiver speaks no HTTP"):
+                post(f"http://127.0.0.1:{server.getsockname()[1]}/", "s", "w", b"{}", private=True)
+        finally:
+            over.set()
+            thread.join()

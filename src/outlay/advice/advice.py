@@ -64,8 +64,9 @@ def advise(
         reward: the column with the rewards.
         requests: how many requests the budget has to serve, one pull each; None for as many as it buys. With it the
             answer is a mix of arms (docs/requests.md), and arms that cost nothing on average are left out.
-        time: the column that says when a row was logged, in numbers or ISO dates; else rows count as in order of time,
-            unless they are sorted by arm.
+        time: the column that says when a row was logged, in numbers or ISO dates; one called timestamp, created_at or
+            the like, with a date in every row, is found by itself; else rows count as in order of time, unless they are
+            sorted by arm.
         instance: the column that says what the arm was tried on (a task, a question), where all arms were tried on the
             same; one whose every value occurs once with nearly every arm is found by itself.
         cost_bound: the largest possible |cost|, if known; otherwise the largest seen is used.

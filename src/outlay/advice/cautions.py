@@ -38,7 +38,8 @@ def cautions(
 
 def _times(arms: Sequence[ArmAdvice], terms: Terms) -> Iterator[Caution]:
     """Arms that were used at different times, and what cannot be compared for it."""
-    when = "by the column of times" if terms.timed else "if the file is in order of time"
+    named = f" {terms.dated}, which was found by itself" * (terms.dated is not None)
+    when = f"by the column of times{named}" if terms.timed else "if the file is in order of time"
     if terms.apart:
         found = f"Arms were used at different times ({when}; chance of a false alarm {TIMING_ALARM:.0%})"
         found += ": what changed over time may look like an arm's doing"

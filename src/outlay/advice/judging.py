@@ -51,6 +51,10 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     courses = [course_of(*given) for given in zip(drifts, [own[:TIME] for own in samples], parts, strict=True)]
     priced = [arm for arm, belief in enumerate(beliefs) if belief.mean_cost > 0.0]
     ground = _ground(tallies, [names[arm] for arm in priced], [samples[arm] for arm in priced], seed)
+    ordered = tallies.timed or not (tallies.by_arm or ground.basis == PAIRS)
+    if not ordered:  # in the order of instances nothing drifts; in that of arms, time may explain all if any arm does
+        some = ground.basis != PAIRS and any(drifts)
+        courses = [course._replace(drifts=some) for course in courses]
     scale = _Scale(
         confidence, len(found), float(min(own.low[1] for own in found)), float(max(own.high[1] for own in found))
     )
@@ -59,11 +63,9 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     arms = []
     for arm, (name, tally, belief) in enumerate(zip(names, found, beliefs, strict=True)):
         cost, reward = changes[arm]
-        latest = _latest(samples[arm][:TIME, parts[arm] == PARTS - 1], scale)
+        latest = _latest(samples[arm][:TIME, parts[arm] == PARTS - 1], scale) if ordered else None
         looked_at = _looked_at(name, tally, belief, scale)
         arms.append(looked_at._replace(cost_change=cost, reward_change=reward, course=courses[arm], latest=latest))
-    if ground.basis == PAIRS and not tallies.timed:  # the order is that of instances, the same for all arms
-        courses = [course._replace(drifts=False) for course in courses]
     heavy = [arm.tail.unsettled for arm in arms]
     for arm, standing in _standing(compared, priced, names, heavy, courses).items():
         arms[arm] = arms[arm]._replace(**standing)
@@ -196,6 +198,7 @@ def _terms(tallies: Tallies, ground: _Ground, compared: Comparison, parts: Seque
         apart=apart,
         apart_chance=None if timing is None else timing.chance,
         timed=tallies.timed,
+        dated=tallies.dated,
         by_arm=tallies.by_arm,
         bins=ground.bins,
         never_together=compared.unseen,

@@ -33,7 +33,9 @@ class ArmAdvice(NamedTuple):
     cost_change: Change | None  # along the file; None for few rows
     reward_change: Change | None
     course: Course  # of its rate over time, and whether one of these changes raises an alarm
-    latest: Latest | None  # its rate in the last eighth of the log; None where it has few rows there
+    latest: (
+        Latest | None
+    )  # its rate in the last eighth of the log; None where it has few rows there, or time is not known
     versus: Versus | None  # the difference to the best arm on equal terms; None for that one, and where none is known
     below: list[str]  # the arms that it is below beyond chance
     verdict: str  # best so far, open, ruled out, behind, free
@@ -62,6 +64,7 @@ class Terms(NamedTuple):
     apart: bool  # whether arms were used at different times
     apart_chance: float | None  # of so uneven a use by accident; None where it was not tested
     timed: bool  # whether times come from a column; else they are the order of the rows
+    dated: str | None  # that column, where nobody named it and its cells are dates
     by_arm: bool  # whether the rows are sorted by arm, so that their order says nothing about time
     bins: int  # into which time was cut, where arms are compared at equal times
     never_together: int  # pairs of arms that were never used at the same time

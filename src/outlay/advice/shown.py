@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlay.advice.records import Findings
+from outlay.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +18,7 @@ class Advice(Findings):
     """What a log says about each arm and about policies rehearsed on it, what to run, and what to watch out for.
 
     `policy` is for a campaign with the arms in `remaining`; `code` is Python that opens it. In a notebook and with
-    `rich.print` it shows its tables; `save` writes a page.
+    `rich.print` it shows its tables; `print` says its answer; `save` writes a page.
     """
 
     __slots__ = ()
@@ -60,6 +61,17 @@ class Advice(Findings):
         if self.serving is None:
             raise BadParameter("hull_figure", "advice", "one with requests", "one without")
         return hull_figure(self, self.serving, width)
+
+    def __repr__(self) -> str:
+        """In a line: the log, the best arm, how many are left, and the policy."""
+        from outlay.advice.telling.code import call
+
+        left = f"{self.best.name!r} best so far, {len(self.remaining)} of {counted(len(self.arms), 'arm')} left"
+        return f"<Advice on {Path(self.log).name}: {left}, to be run with {call(self.policy, brief=True)}>"
+
+    def __str__(self) -> str:
+        """The answer, a sentence to a line."""
+        return "\n".join(self.answer)
 
     def _repr_html_(self) -> str:
         from outlay.advice.telling.notebook import html_of

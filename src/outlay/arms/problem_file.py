@@ -37,6 +37,7 @@ from outlay.errors import BadCode, BadFile, BadParameter, OutlayError
 from outlay.own.places import what_failed
 from outlay.own.references import YOURS, is_reference, reference_of, short
 from outlay.parameters import Parameters, signature_of
+from outlay.words import meant
 
 Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 
@@ -116,7 +117,7 @@ def _law(table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
         return _own(name, table, where, resolve)
     if not isinstance(name, str) or name not in LAWS:
         said = "has no `law`" if name is None else f"has the unknown law {name!r}"
-        raise BadFile(f"{where} {said}; the known laws are {_listed((*LAWS, YOURS))}")
+        raise BadFile(f"{where} {said}; the known laws are {_listed((*LAWS, YOURS))}{meant(name, LAWS)}")
     return _made(LAWS[name], name, table, where, resolve)
 
 

@@ -13,6 +13,7 @@ from outlay.errors import BadParameter
 
 MICROS = 1_000_000
 DAY = timedelta(days=1)
+NOT_EVERYWHERE = ("localtime", "posixrules")  # names of this machine's own zone, which is another on the next
 
 
 def zone_of(owner: str, name: object) -> tzinfo:
@@ -24,7 +25,7 @@ def zone_of(owner: str, name: object) -> tzinfo:
     if name == "UTC":
         return UTC  # also where no time zones are installed
     try:
-        if isinstance(name, str):
+        if isinstance(name, str) and name not in NOT_EVERYWHERE:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass  # it is no name of one, or has no business to be

@@ -6,7 +6,8 @@ interrupted. Verbs import the library when they run, so that `outlay --help` is 
 
 import io
 import sys
-from typing import IO
+import warnings
+from typing import IO, TextIO
 
 import click
 
@@ -21,7 +22,7 @@ from outlay.cli.listings import policies, problems
 from outlay.cli.report import report
 from outlay.cli.serve import migrate, serve
 from outlay.cli.shared import Summaries, in_options
-from outlay.errors import BadParameter, OutlayError
+from outlay.errors import BadParameter, InterpretedWarning, OutlayError
 from outlay.extras import needed
 
 
@@ -86,9 +87,25 @@ commands.add_command(migrate)
 commands.add_command(demo_service)
 
 
+def warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of ours as one line, like an error; one of others as Python shows it."""
+    if issubclass(category, InterpretedWarning):
+        click.echo(f"outlay: {' '.join(str(message).split())}", err=True)
+    else:
+        (file or sys.stderr).write(warnings.formatwarning(message, category, filename, lineno, line))
+
+
 def main() -> None:
     """Run the `outlay` command; a terminal that cannot show a character gets a question mark."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    warnings.showwarning = warned
     commands(prog_name="outlay")

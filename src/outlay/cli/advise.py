@@ -26,7 +26,7 @@ Examples:
 @click.option("--arm", default="arm", show_default=True, metavar="COLUMN", help="Column with the arm's name.")
 @click.option("--cost", default="cost", show_default=True, metavar="COLUMN", help="Column with the cost.")
 @click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Column with the reward.")
-@click.option("--time", metavar="COLUMN", help="Column that says when (numbers, ISO dates); else the order of rows.")
+@click.option("--time", metavar="COLUMN", help="Column that says when (numbers, ISO dates); else found, or the order.")
 @click.option("--instance", metavar="COLUMN", help="Column that says on what, where all arms were tried on the same.")
 @click.option("--cost-bound", type=float, help="The largest possible |cost|, if known.")
 @click.option("--reward-bound", type=float, help="The largest possible |reward|, if known.")

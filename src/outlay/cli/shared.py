@@ -8,7 +8,8 @@ import click
 from outlay.errors import BadParameter
 from outlay.words import counted
 
-_CALLED = ("simulate", "compare", "advise", "bounds", "report", "Campaign")  # in whose names verbs are refused
+# In whose names verbs are refused.
+_CALLED = ("simulate", "compare", "advise", "bounds", "problem_bounds", "report", "Campaign")
 
 
 class Summaries(click.Group):

@@ -1,5 +1,6 @@
 """Which columns of a log are the arm, the cost and the reward, and where wanted the time and the instance."""
 
+import re
 from typing import NamedTuple
 
 from outlay.errors import BadFile, BadParameter
@@ -7,6 +8,7 @@ from outlay.errors import BadFile, BadParameter
 _MOST_LISTED = 20
 OTHER = "other "  # before the name of a column that nobody asked for
 MOST_OTHERS = 4
+_TIMES = ("time", "timestamp", "ts", "date", "datetime", "day", "when", "created", "logged", "started")
 _INSTANCES = ("instance", "task", "question", "problem", "query", "prompt", "issue", "item", "case", "request", "id")
 
 
@@ -47,7 +49,7 @@ class More(NamedTuple):
 
     time: str | None = None
     instance: str | None = None
-    others: bool = False  # whether further columns, which may turn out to be the instance, are read as well
+    others: bool = False  # whether further columns, which may turn out to be one of these, are read as well
 
     def found(self, taken: Columns, present: list[str], where: str, owner: str) -> dict[str, str]:
         """What to call each further column, and how the log spells it.
@@ -65,8 +67,19 @@ class More(NamedTuple):
             rest = [name for name in dict.fromkeys(present) if name not in taken and name not in found.values()]
             rest = [name for name in rest if present.count(name) == 1]
             likely = sorted(rest, key=lambda name: not any(word in name.lower() for word in _INSTANCES))
-            found |= {f"{OTHER}{name}": name for name in likely[:MOST_OTHERS]}
+            timely = [name for name in likely if self.time is None and sounds_like_time(name)][:1]
+            found |= {f"{OTHER}{name}": name for name in dict.fromkeys(likely[:MOST_OTHERS] + timely)}
         return found
+
+
+def sounds_like_time(name: str) -> bool:
+    """Whether a column of this name may say when a row was logged, if its cells are dates.
+
+    >>> [name for name in ("created_at", "requestTime", "Date", "release_date", "format") if sounds_like_time(name)]
+    ['created_at', 'requestTime', 'Date']
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", name.strip()).lower()
+    return words in _TIMES or words.endswith(("_at", "_time", "_timestamp"))
 
 
 def _present(asked: dict[str, str], present: list[str], where: str, owner: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from outlay.errors import BadFile, BadParameter
 from outlay.extras import require
 from outlay.files import checked_path, reading
 from outlay.logs.cells import marks, names, numbers
-from outlay.logs.columns import OTHER, Columns, More
+from outlay.logs.columns import OTHER, Columns, More, sounds_like_time
 from outlay.logs.json_lines import json_batches, looks_like_json
 from outlay.logs.sources import (
     BLOCK,
@@ -24,7 +24,7 @@ from outlay.logs.sources import (
     frame_batches,
     parquet_batches,
 )
-from outlay.logs.times import times
+from outlay.logs.times import dates, times
 
 _PARQUET = b"PAR1"
 _NO_MORE: Mapping[str, NDArray[np.float64]] = {}
@@ -41,6 +41,7 @@ class Stretch(NamedTuple):
     left_out: NDArray[np.int64]  # the numbers of the rows that have an empty cell; a header is row 1
     done: float = 1.0  # the part of the log that has been read so far
     times: NDArray[np.float64] | None = None  # where a column of times is wanted
+    dates: Mapping[str, NDArray[np.float64]] = _NO_MORE  # of columns that nobody asked for; nan where a cell is no date
     marks: Mapping[str, NDArray[np.float64]] = _NO_MORE  # equal where cells are equal, nan where empty; by column
 
 
@@ -108,11 +109,17 @@ def _converted(batches: Batches, columns: Columns, where: str, first: int) -> It
             for name in batch.schema.names
             if name == "instance" or (name.startswith(OTHER) and first < MOST_MARKED)
         }
+        timely = [] if when is not None else filter(_timely, batch.schema.names)
+        maybe = {name.removeprefix(OTHER): dates(batch.column(name))[good] for name in timely}
         left_out = first + np.flatnonzero(~good)
-        yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, found)
+        yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, maybe, found)
         first, empty = first + len(good), empty and not len(good)
     if empty:
         raise BadFile(f"{where} has no rows")
+
+
+def _timely(name: str) -> bool:
+    return name.startswith(OTHER) and sounds_like_time(name.removeprefix(OTHER))
 
 
 @contextmanager

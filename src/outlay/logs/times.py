@@ -1,6 +1,7 @@
 """When rows were logged: numbers, or dates as ISO 8601 writes them, as seconds."""
 
 import math
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from outlay.errors import BadFile
 from outlay.logs.cells import EMPTY
 
 ArrowColumn = Any  # pyarrow has no types to name
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(\D|$)")
 
 
 def times(column: ArrowColumn, what: str, first: int) -> NDArray[np.float64]:
@@ -39,6 +41,37 @@ def times(column: ArrowColumn, what: str, first: int) -> NDArray[np.float64]:
     return np.where(np.isinf(values), np.nan, values)
 
 
+def dates(column: ArrowColumn) -> NDArray[np.float64]:
+    """The cells that are dates, as seconds since 1970; nan for all others, so also for numbers.
+
+    >>> import pyarrow as pa
+    >>> dates(pa.array(["1970-01-02", "3600", "soon", None]))
+    array([86400.,    nan,    nan,    nan])
+    """
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return times(column, "", 0)
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    found: NDArray[np.float64] = np.array([*map(_date, encoded.dictionary.to_pylist()), math.nan])[codes]
+    return found
+
+
+def _date(cell: object) -> float:
+    """A cell with a date in it, such as 2026-01-31T12:00Z."""
+    text = str(cell).strip()
+    return _stamp(text) if _DATE.match(text) else math.nan
+
+
+def _stamp(text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return math.nan
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
 def _seconds(cell: object, what: str, row: int) -> float:
     """One cell, read with patience."""
     text = "" if cell is None else str(cell).strip()
@@ -48,10 +81,8 @@ def _seconds(cell: object, what: str, row: int) -> float:
         return float(text)
     except ValueError:
         pass
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        said = repr(text if len(text) <= 40 else text[:39] + "…")
-        wanted = f"a number or a date like {date(2026, 1, 31)}"
-        raise BadFile(f"the {what} must be {wanted} in every row; row {row:,} has {said}") from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    if not math.isnan(found := _stamp(text)):
+        return found
+    said = repr(text if len(text) <= 40 else text[:39] + "…")
+    wanted = f"a number or a date like {date(2026, 1, 31)}"
+    raise BadFile(f"the {what} must be {wanted} in every row; row {row:,} has {said}")

@@ -84,10 +84,13 @@ def _is_arm(value: Any, arms: int) -> bool:
 
 
 def _perhaps(policy: object) -> str:
-    """What was probably meant: a policy by its name, or a class that is no NamedTuple."""
+    """What was probably meant: a policy by its name, a method of another name, or a class that is no NamedTuple."""
     if isinstance(policy, str):
         from outlay.policies import BY_NAME  # which imports all policies
 
         return f"{meant(policy, BY_NAME)[:-2]}(…)?)" if meant(policy, BY_NAME) else ""
     methods = sum(callable(getattr(policy, kind, None)) for kind in KINDS)
+    if methods == 0 and is_own(type(policy)):
+        own = [name for name, value in vars(type(policy)).items() if callable(value) and not name.startswith("_")]
+        return next((f"{question[:-2]}, not {name}?)" for name in own if (question := meant(name, KINDS))), "")
     return f" (did you mean `class {type(policy).__name__}(NamedTuple)`?)" if methods == 1 else ""

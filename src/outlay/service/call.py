@@ -59,6 +59,10 @@ class Call:
         if not self.key.allows(route.scope):
             raise Refused("forbidden", f"this needs a key with the scope {route.scope!r}")
 
+    async def allowed(self) -> bool:
+        """Whether the caller's key is still one."""
+        return await self.ring.holds(self.key)
+
     async def read(self) -> bytes:
         """The body; Refused where it is too large, or no JSON."""
         kind = self.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()

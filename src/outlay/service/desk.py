@@ -1,6 +1,7 @@
 """The campaigns that the service has open: each is opened when it is first asked for, and stays open."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,9 +20,12 @@ class Desk:
         self.settings = settings
         self.stopping = asyncio.Event()
         self.streams = 0  # that are open
+        self.files = 0  # that are being made
         self._open: dict[str, Campaign] = {}
         self._opening = asyncio.Lock()
         self._watched: dict[str, Watched] = {}
+        self._looking = asyncio.Lock()
+        self._seen: dict[bool, tuple[float, list[Status]]] = {}  # all campaigns, archived or not, and since when
 
     async def campaign(self, name: str) -> Campaign:
         """The campaign of this name; NoCampaign where there is none."""
@@ -54,12 +58,21 @@ class Desk:
         campaign = await self.campaign(name)
         return self._watched.setdefault(name, Watched(campaign))
 
-    async def all(self, archived: bool = False) -> list[Status]:
-        """How all campaigns of the store stand that were archived, or were not."""
-        try:
-            return await asyncio.to_thread(campaigns, self.settings.store, archived)
-        except NoCampaign:
-            return []
+    async def all(self, archived: bool = False, age: float = 0.0) -> list[Status]:
+        """How all campaigns of the store stand that were archived, or were not; or stood, so many seconds ago at most.
+
+        Those who come while others look share the next look: however many they are, one reads at a time.
+        """
+        since = time.monotonic() - age
+        async with self._looking:
+            if archived not in self._seen or self._seen[archived][0] < since:
+                began = time.monotonic()
+                try:
+                    found = await asyncio.to_thread(campaigns, self.settings.store, archived)
+                except NoCampaign:
+                    found = []
+                self._seen[archived] = began, found
+            return self._seen[archived][1]
 
     async def close(self) -> None:
         """Write what waits, and let all go."""

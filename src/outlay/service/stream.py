@@ -1,7 +1,7 @@
-"""Server-sent events: an answer that goes on until its reader goes, reads no more, or the service stops."""
+"""Server-sent events: an answer that goes on until its reader goes, reads no more or may not, or the service stops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from starlette.types import Receive, Scope, Send
 
@@ -19,13 +19,13 @@ class Stream:
     """A stream of pieces; an empty one says that there is nothing at the moment.
 
     Whoever does not read stops his own stream only: nothing is looked up while the last piece waits to be sent, and
-    after a while the connection is cut.
+    after a while the connection is cut. A key that is revoked, or expires, ends its streams.
     """
 
-    def __init__(self, desk: Desk, pieces: AsyncIterator[bytes]) -> None:
+    def __init__(self, desk: Desk, pieces: AsyncIterator[bytes], allowed: Callable[[], Awaitable[bool]]) -> None:
         if desk.streams >= desk.settings.most_streams:
             raise Refused("busy", "too many streams are open", 5.0)
-        self._desk, self._pieces = desk, pieces
+        self._desk, self._pieces, self._allowed = desk, pieces, allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Send until there is a reason to stop."""
@@ -47,7 +47,7 @@ class Stream:
             if not piece:
                 await asyncio.wait(over, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
                 quiet += LOOK
-            if any(each.done() for each in over):
+            if any(each.done() for each in over) or not await self._allowed():
                 return
             if piece or quiet >= QUIET:
                 quiet = 0.0

@@ -11,7 +11,9 @@ import http.client
 import ipaddress
 import socket
 import ssl
+import threading
 import time
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 TIMEOUT = 10.0  # seconds for the receiver to answer
@@ -44,6 +46,8 @@ def is_public(address: str) -> bool:
             return is_public(str(inner))
         if found in _NAT64:
             return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
+        if found.is_site_local:  # which `is_global` does not know of
+            return False
     return found.is_global and not found.is_multicast and not found.is_reserved
 
 
@@ -74,6 +78,8 @@ def post(url: str, secret: str, name: str, body: bytes, *, private: bool = False
     }
     connection = (_Secure if secure else _Plain)(host, port, timeout=TIMEOUT)
     connection.address = address
+    patience = threading.Timer(TIMEOUT, connection.hang_up)  # who answers a byte at a time would be in time for ever
+    patience.start()
     try:
         connection.request("POST", f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}", body, headers)
         answer = connection.getresponse()
@@ -81,6 +87,7 @@ def post(url: str, secret: str, name: str, body: bytes, *, private: bool = False
     except http.client.HTTPException as error:
         raise NotReceived(f"the receiver speaks no HTTP: {type(error).__name__}") from error
     finally:
+        patience.cancel()
         connection.close()
     if not 200 <= answer.status < 300:
         raise NotReceived(f"the receiver answered {answer.status}")
@@ -90,9 +97,16 @@ class _Plain(http.client.HTTPConnection):
     """A connection to the address that was checked, in the name of the host."""
 
     address = ""
+    _socket: socket.socket | None = None
 
     def connect(self) -> None:
-        self.sock = socket.create_connection((self.address, self.port), self.timeout)
+        self.sock = self._socket = socket.create_connection((self.address, self.port), self.timeout)
+
+    def hang_up(self) -> None:
+        """Listen no more, from any thread."""
+        if self._socket is not None:
+            with suppress(OSError):  # it is over already
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class _Secure(_Plain):
@@ -102,4 +116,5 @@ class _Secure(_Plain):
 
     def connect(self) -> None:
         super().connect()
-        self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+        self._socket = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+        self.sock = self._socket

@@ -42,6 +42,11 @@ class Kept:
         keys, rows = self._parts[0]
         return rows[:, np.argsort(keys, kind="stable")]
 
+    def replace(self, column: int, by: int) -> None:
+        """Put one column of all rows in place of another."""
+        for _, rows in self._parts:
+            rows[column] = rows[by]
+
     def _cut(self) -> None:
         keys = np.concatenate([part for part, _ in self._parts])
         rows = np.concatenate([part for _, part in self._parts], axis=1)

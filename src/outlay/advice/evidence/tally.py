@@ -1,6 +1,6 @@
 """What is kept of each arm while a log is read: bounded memory, however many rows there are."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +64,7 @@ class Tallies(NamedTuple):
     rows: int
     left_out: int
     timed: bool = False  # whether times come from a column; else they are the order of the rows
+    dated: str | None = None  # that column, where nobody named it
     by_arm: bool = False  # whether all rows of an arm stand together, so that their order is not that of time
     marks: tuple[str, ...] = ()  # what the samples have beside the time: columns that may name instances
 
@@ -74,17 +75,22 @@ def tally(
     """Read a log to its end; `report` is called with the part that is done, from 0 to 1.
 
     The sample depends on the rows and the seed, not on how the log was cut into stretches. Where a column names the
-    instances, an instance is kept of every arm or of none.
+    instances, an instance is kept of every arm or of none. A column that sounds like times, and has a date in every
+    row, takes the place of their order.
     """
     rng = np.random.default_rng(seed)
     arms: dict[str, Tally] = {}
     rows = left_out = changes = 0
     marks: tuple[str, ...] | None = None
+    dates = dict[str, bool]()  # columns that may say when, and whether they have a date in every row so far
     timed, before = False, ""
     for stretch in stretches:
-        marks = tuple(stretch.marks) if marks is None else marks
+        if marks is None:
+            marks, dates = tuple(stretch.marks), dict.fromkeys(stretch.dates, True)
         timed = timed or stretch.times is not None
-        found = _rows(stretch, marks, rows)
+        found = _rows(stretch, marks, [*dates], rows)
+        for place, name in enumerate(dates, MARK + len(marks)):
+            dates[name] = dates[name] and not bool(np.isnan(found[place]).any())
         rows, left_out = rows + len(stretch.codes) + len(stretch.left_out), left_out + len(stretch.left_out)
         keys = rng.random(len(stretch.codes))
         if marks == ("instance",):
@@ -106,19 +112,35 @@ def tally(
             report(stretch.done)
     if not arms:
         raise BadFile(f"no row of {where} has an arm, a cost and a reward")
+    dated = _dated(arms, dates, MARK + len(marks or ()))
+    timed = timed or dated is not None
     by_arm = not timed and changes == len(arms)
-    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, by_arm, marks or ())
+    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, dated, by_arm, marks or ())
 
 
 _GOLDEN = 0.6180339887498949  # spreads the seeds over (0, 1)
 
 
-def _rows(stretch: Stretch, marks: tuple[str, ...], before: int) -> Floats:
-    """What is kept of each row: cost, reward, time (its place in the file where there is no other), marks."""
+def _dated(arms: dict[str, Tally], dates: dict[str, bool], first: int) -> str | None:
+    """Take times from the first column of dates, if any; one that never changes within an arm is about arms."""
+    for place, (name, whole) in enumerate(dates.items(), first):
+        if whole and any(float(np.ptp(own.sample.rows()[place])) > 0.0 for own in arms.values()):
+            for own in arms.values():
+                own.sample.replace(TIME, place)
+            return name
+    return None
+
+
+def _rows(stretch: Stretch, marks: tuple[str, ...], dates: Sequence[str], before: int) -> Floats:
+    """What is kept of each row: cost, reward, time (its place in the file where there is no other), marks, dates."""
     count = len(stretch.codes)
     times = before + np.arange(count, dtype=np.float64) if stretch.times is None else stretch.times
     missing = np.full(count, np.nan)
-    return np.stack([stretch.costs, stretch.rewards, times, *(stretch.marks.get(name, missing) for name in marks)])
+    more = [
+        *(stretch.marks.get(name, missing) for name in marks),
+        *(stretch.dates.get(name, missing) for name in dates),
+    ]
+    return np.stack([stretch.costs, stretch.rewards, times, *more])
 
 
 def _make_room(arms: dict[str, Tally], where: str) -> int:

@@ -80,12 +80,15 @@ def _brings(advice: Findings) -> list[str]:
 
 
 def _lately(advice: Findings, low: float, high: float) -> list[str]:
-    """What the latest rate would bring, where the interval does not cover it."""
-    best, lately, terms = advice.best, advice.best.latest, advice.terms
-    if lately is None or terms.by_arm or low <= lately.rate * advice.budget <= high:
+    """What the latest rate would bring, where the interval does not cover it, or that this is not known."""
+    best, lately = advice.best, advice.best.latest
+    if lately is None and advice.terms.apart:
+        few = "Too few of its rows are in the latest eighth of the log"
+        return [f"{few} to say what it would bring at the latest rates."]
+    if lately is None or low <= lately.rate * advice.budget <= high:
         return []
     ends = [end * advice.budget for end in lately.interval]
-    by_chance = lately.interval.low <= (best.rate or 0.0) <= lately.interval.high
+    by_chance = not best.course.drifts or lately.interval.low <= (best.rate or 0.0) <= lately.interval.high
     why = "which chance alone may explain" if by_chance else "which chance does not explain: reckon with this one"
     open_end = "" if math.isinf(ends[1] - ends[0]) else f", between {number(ends[0])} and {number(ends[1])}"
     part = f"At its rate in the latest eighth of the log it would bring {number(lately.rate * advice.budget)}{open_end}"

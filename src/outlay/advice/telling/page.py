@@ -110,6 +110,8 @@ def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:
         "tail": "Hill's estimate from the tenth of the rows with the largest costs, 10,000 at most",
         "drift": "summed ranks of block means against a Brownian bridge, for each arm's cost and reward (Bonferroni)",
     }
+    if advice.terms.dated is not None:
+        made["times"] = f"by the column {advice.terms.dated}, which was found by itself"
     if played is not None:
         made["rehearsal"] = f"{counted(played.runs, 'run')}, seed {played.seed}: the same seed gives the same numbers"
     return made | {"outlay": __version__}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from outlay.advice.records import ArmAdvice, Findings
+from outlay.advice.records import ArmAdvice, Caution, Findings
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.serving import Serving
 from outlay.advice.telling import serving
@@ -16,9 +16,9 @@ from outlay.words import counted, listed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 MOST_ROWS = 24
+_NARROW = 60  # columns, below which cautions have one column
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
 _FOLDED, _TEXT = ("arm", "policy", "mix"), ("arm", "policy", "verdict", "on the hull", "mix")
@@ -121,7 +121,7 @@ def advice_tables(advice: Findings, width: int) -> "RenderableType":
         parts.append(_table(heading(advice), ARMS, arm_rows(advice), arm_notes(advice), width))
     if (played := advice.rehearsal) is not None:
         parts.append(_table(rehearsal_caption(played), POLICIES, policy_rows(played), policy_notes(played), width))
-    return Group(*parts, Text("What to watch out for", "bold"), _two_columns(advice.cautions))
+    return Group(*parts, Text("What to watch out for", "bold"), _noted(advice.cautions, width))
 
 
 def _serving_tables(found: Serving, width: int) -> list[Columns]:
@@ -151,15 +151,19 @@ def _table(
     return Columns(columns, title, more="; ".join(note for name, note in notes.items() if name not in left_out))
 
 
-def _two_columns(rows: Sequence[Sequence[str]]) -> "Table":
+def _noted(cautions: Sequence[Caution], width: int) -> "RenderableType":
+    """What kind each caution is, beside its sentence; before it in few columns, so that no number breaks."""
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
+    if width < _NARROW:
+        return Group(*(Text.assemble((caution.kind, "bold"), f": {caution.sentence}") for caution in cautions))
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for row in rows:
-        grid.add_row(*map(Text, row))
+    for caution in cautions:
+        grid.add_row(*map(Text, caution))
     return grid
 
 

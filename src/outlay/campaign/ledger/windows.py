@@ -11,11 +11,16 @@ from outlay.campaign.ledger.state import State
 
 
 def renewal(state: State, now: int) -> Renewed | None:
-    """What is to be recorded where the window is over, or there is none yet."""
-    window = state.terms.window
-    if window is None or (state.window_end is not None and now < state.window_end):
+    """What is to be recorded where the window is over, or there is none yet.
+
+    Windows never overlap, also where the time zone's rules are others than those that the last was computed by: a
+    pull would else be in two.
+    """
+    window, last = state.terms.window, state.window_end
+    if window is None or (last is not None and now < last):
         return None
-    return Renewed(*bounds(window, state.terms.timezone, now))
+    start, end = bounds(window, state.terms.timezone, now)
+    return Renewed(start if last is None else max(start, last), end)
 
 
 def as_of(state: State, now: int) -> State:

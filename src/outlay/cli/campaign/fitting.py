@@ -1,37 +1,31 @@
-"""Text that fits a terminal: tables that leave out what matters least, and facts in as many lines as they need."""
+"""Text that fits a terminal: long names cut in their middle, and facts in as many lines as they need."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from rich import box
 from rich.cells import cell_len
-from rich.table import Table
-from rich.text import Text
 
-from outlay.columns import GAP, NAMES, Column
+from outlay.columns import GAP, NAMES, Column, Columns
 from outlay.words import cut
 
 
-def fitted(columns: Sequence[Column], width: int, style: Callable[[int], str] = lambda _: "", more: str = "") -> Table:
-    """A table of those columns for which there is room; `style` is that of a row, and `more` a last line.
+def fitted(
+    columns: Sequence[Column], width: int, style: Callable[[int], str] = lambda _: "", more: str = ""
+) -> Columns:
+    """A table whose names take one line each; `style` is that of a row, and `more` a last line.
 
-    >>> [column.header for column in fitted([Column("arm", ["a"]), Column("rate", ["0.5"], 1)], 8).columns]
-    ['arm']
+    >>> table = fitted([Column("arm", ["a rather long name, 12"], name=True), Column("rate", ["0.5"])], 18)
+    >>> table.columns[0].cells
+    ['a rathe…, 12']
     """
-    shown = list(columns)
-    while _least(shown) + 1 > width and any(column.rank for column in shown):
-        shown.remove(max(shown, key=lambda column: column.rank))
-    room = width - 1 - sum(_whole(column) for column in shown if not column.name) - GAP * (len(shown) - 1)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold", show_edge=False)
-    cut: list[Sequence[str]] = []
-    for column in shown:
-        side = "right" if column.right else "left"
-        table.add_column(column.heading, justify=side, no_wrap=True)  # type: ignore[arg-type]
-        cut.append([within(cell, max(NAMES, room)) for cell in column.cells] if column.name else column.cells)
-    for row, cells in enumerate(zip(*cut, strict=True)):
-        table.add_row(*map(Text, cells), style=style(row))
-    if more:
-        table.caption, table.caption_justify, table.caption_style = more, "left", "dim"
-    return table
+    table = Columns(
+        [each._replace(heading=each.heading.replace(" ", "\u00a0")) for each in columns], more=more, style=style
+    )
+    shown, _ = table.within(width)
+    room = width - sum(each.width for each in shown if not each.name) - GAP * (len(shown) - 1)
+    most = max(NAMES, room) if shown else width - 4
+    names = [each._replace(cells=[within(cell, most) for cell in each.cells]) for each in table.columns if each.name]
+    return replace(table, columns=[names.pop(0) if each.name else each for each in table.columns])
 
 
 def within(name: str, width: int) -> str:
@@ -60,14 +54,3 @@ def flowed(facts: Sequence[str], width: int) -> Iterator[str]:
         line = f"{line}   {fact}" if line else fact
     if line:
         yield line
-
-
-def _whole(column: Column) -> int:
-    """What it takes to show a column with its heading in one line."""
-    return max(cell_len(column.heading), column.width)
-
-
-def _least(columns: Sequence[Column]) -> int:
-    """What the columns take at least."""
-    wholes = (min(NAMES, _whole(each)) if each.name else _whole(each) for each in columns)
-    return sum(wholes) + GAP * (len(columns) - 1)

@@ -1,11 +1,14 @@
 """A campaign in a terminal: how it stands, the money left over time, pulls under way, the last events."""
 
+import io
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
+from rich.table import Column as Side
 from rich.table import Table
 from rich.text import Text
 
@@ -15,49 +18,64 @@ from outlay.campaign.answers.replies import Status
 from outlay.campaign.answers.watching import Point, View
 from outlay.cli.campaign.fitting import fitted
 from outlay.cli.campaign.standing import arms, bar, facts, title
-from outlay.columns import Column
+from outlay.columns import Column, Columns
 
 HEIGHT = 6  # lines of the chart
-HEADS = 3  # lines of a table beside its rows
-ENOUGH = 20  # lines for the chart, pulls and events, from which the chart is as high as it may be
+ENOUGH = 36  # lines, from which the chart is as high as it may be
+LEAST = 12  # columns of what is in the frame
 WIDE = 130  # columns, from which two tables stand side by side
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def picture(view: View, width: int, height: int | None = None) -> RenderableType:
     """The whole frame, in so many columns; in so many lines, what matters least is left out."""
-    status, inner = view.status, max(20, width - 4)
+    shown = _room(height, len(view.under_way), len(view.last))
+    frame = _frame(view, width, shown)
+    while height is not None and any(shown[1:]) and _lines(frame, width) > height:
+        more = shown.events >= shown.pulls
+        shown = shown._replace(events=shown.events - more, pulls=shown.pulls - (not more))
+        frame = _frame(view, width, shown)
+    return frame
+
+
+class _Room(NamedTuple):
+    """Lines of the chart, pulls and events that are shown."""
+
+    chart: int
+    pulls: int
+    events: int
+
+
+def _frame(view: View, width: int, shown: _Room) -> RenderableType:
+    """The frame with so much in it."""
+    status, inner = view.status, max(LEAST, width - 4)
     subtitle = Text(f"{status.policy}, {status.mode}", style="dim")
     figures = [*facts(status, inner), bar(status, inner), Text()]
-    table = arms(status, width, view.intervals)
-    above = 2 + len(figures) + HEADS + table.row_count + bool(table.caption)
-    chart, pulls, events = _room(None if height is None else height - above, len(view.under_way), len(view.last))
-    body = Group(*figures, *_chart(view.burn, inner, chart))
+    body = Group(*figures, *_chart(view.burn, inner, shown.chart))
     frame = Panel(
         body, title=title(status), subtitle=subtitle, box=box.ROUNDED, title_align="left", subtitle_align="right"
     )  # fmt: skip
     left, right = (width, width) if width < WIDE else ((width - 4) * 11 // 20, (width - 4) * 9 // 20)
-    below = [_under_way(view.under_way[:pulls], status, left)] if pulls or not view.under_way else []
-    if events:
-        below.append(_events(view.last[-events:], right))
+    below = []
+    if shown.pulls or not view.under_way:
+        below.append(_under_way(view.under_way[: shown.pulls], status, left))
+    if shown.events:
+        below.append(_events(view.last[-shown.events :], right))
     if width >= WIDE:
-        beside = Table.grid(padding=(0, 4))
+        beside = Table.grid(Side(width=left), Side(width=right), padding=(0, 4))
         beside.add_row(*below)
         below = [beside] if below else []
-    spaced = [part for table in (table, *below) for part in (Text(), table)]
-    return Group(frame, *spaced)
+    return Group(frame, Text(), arms(status, width, view.intervals), *below)
 
 
-def _room(lines: int | None, pulls: int, events: int) -> tuple[int, int, int]:
-    """Lines of the chart, pulls and events for which there is room."""
-    if lines is None:
-        return HEIGHT, pulls, events
-    chart = HEIGHT if lines >= ENOUGH else HEIGHT // 2
-    lines -= chart + 1  # for the times below it
-    shown = max(0, min(pulls, (lines - 2 * HEADS - 1) // 2))
-    if shown or not pulls:
-        lines -= HEADS + shown + 1
-    return chart, shown, max(0, min(events, lines - HEADS))
+def _lines(frame: RenderableType, width: int) -> int:
+    return len(Console(width=width, file=io.StringIO()).render_lines(frame, pad=False))
+
+
+def _room(height: int | None, pulls: int, events: int) -> _Room:
+    """All that there is; in few lines, a lower chart."""
+    low = height is not None and height < ENOUGH
+    return _Room(HEIGHT // 2 if low else HEIGHT, pulls, events)
 
 
 def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
@@ -75,7 +93,7 @@ def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
         yield Text.assemble((f"{label:>{margin - 2}} ┤", "dim"), (cells, "cyan"))
     start, end = (point.at.astimezone() for point in (burn[0], burn[-1]))
     both = _clock(start, end), _clock(end, start)
-    yield Text(f"{'':{margin}}{both[0]}{both[1]:>{width - margin - len(both[0])}}", style="dim")
+    yield Text(f"{'':{margin}}{both[0]}{both[1]:>{max(0, width - margin - len(both[0]))}}", style="dim")
 
 
 def left_over_time(burn: Sequence[Point], columns: int) -> list[float]:
@@ -98,7 +116,7 @@ def left_over_time(burn: Sequence[Point], columns: int) -> list[float]:
 
 def _under_way(pulls: Sequence[PullStatus], status: Status, width: int) -> RenderableType:
     if not pulls:
-        return Text("nothing under way", style="dim")
+        return Text("nothing under way\n", style="dim")
     asked, expires = (
         [_time(each) for each in times] for times in zip(*((p.asked, p.expires) for p in pulls), strict=True)
     )
@@ -114,7 +132,7 @@ def _under_way(pulls: Sequence[PullStatus], status: Status, width: int) -> Rende
     return fitted(columns, width, more=f"… and {more:,} more" if more > 0 else "")
 
 
-def _events(entries: Sequence[Entry], width: int) -> Table:
+def _events(entries: Sequence[Entry], width: int) -> Columns:
     latest = entries[::-1]
     numbers = [["" if n is None else f"{n:,.6g}" for n in (entry.cost, entry.reward)] for entry in latest]
     columns = [

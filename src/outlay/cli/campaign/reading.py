@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from outlay.cli.campaign.shared import example, in_store, on_campaign, opened, plain, show
+from outlay.words import harmless
 
 
 def on_terminal() -> bool:
@@ -55,7 +56,7 @@ def history(store: str, name: str, after: int, kind: str) -> None:
         for entry in campaign.history(after):
             if kind == "csv":
                 row = plain(entry)
-                table.writerow([*list(row.values())[:-1], json.dumps(row["more"], ensure_ascii=False)])
+                table.writerow([*map(harmless, list(row.values())[:-1]), json.dumps(row["more"], ensure_ascii=False)])
             else:
                 show(entry)
 

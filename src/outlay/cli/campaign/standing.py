@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from outlay.campaign.answers.outlook import Outlook
@@ -12,7 +11,7 @@ from outlay.campaign.answers.replies import ArmStatus, Status
 from outlay.campaign.answers.watching import Interval
 from outlay.campaign.calendar import zone_of
 from outlay.cli.campaign.fitting import fitted, flowed
-from outlay.columns import Column
+from outlay.columns import Column, Columns
 from outlay.markup import aligned
 from outlay.words import counted, cut
 
@@ -72,7 +71,7 @@ def bar(status: Status, width: int) -> Text:
     return Text.assemble(("█" * spent, "cyan"), ("▒" * reserved, "yellow"), ("░" * (width - spent - reserved), "dim"))
 
 
-def arms(status: Status, width: int, intervals: Sequence[Interval] | None = None) -> Table:
+def arms(status: Status, width: int, intervals: Sequence[Interval] | None = None) -> Columns:
     """The arms, the best rates first; with the intervals of their rates, where these are known."""
     order = sorted(range(len(status.arms)), key=lambda i: -_rate(status.arms[i]))[:MOST_ARMS]
     shown = [status.arms[i] for i in order]
@@ -84,10 +83,13 @@ def arms(status: Status, width: int, intervals: Sequence[Interval] | None = None
         Column("reward", aligned([arm.reward for arm in shown], 6), rank=1, right=True),
         Column("rate", ["–" if arm.rate is None else f"{arm.rate:.4g}" for arm in shown], right=True),
     ]
+    more = f"… and {counted(len(status.arms) - MOST_ARMS, 'more arm')}" if len(status.arms) > MOST_ARMS else ""
     if intervals is not None:
         columns += _rates(shown, [intervals[i] for i in order])
-    more = f"… and {counted(len(status.arms) - MOST_ARMS, 'more arm')}" if len(status.arms) > MOST_ARMS else ""
-    return fitted(columns, width, lambda row: "" if shown[row].enabled else "dim", more)
+    table = fitted(columns, width, lambda row: "" if shown[row].enabled else "dim", more)
+    if intervals is not None and len(table.within(width)[0]) < len(columns):  # the drawing says nothing new: it goes
+        return fitted(columns[:-1], width, table.style, more)
+    return table
 
 
 def whisker(interval: Interval, rate: float | None, low: float, high: float) -> str:

@@ -8,12 +8,16 @@ import hmac
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from outlay.errors import StoreError
 from outlay.service.keys.book import Act, KeyBook, now
 from outlay.service.keys.key import MICROS, SCOPES, Key, digest_of
 from outlay.service.problems import Refused
 
+T = TypeVar("T")
 FRESH = 1.0  # seconds for which the keys are taken to be as they were read
 USED = 60 * MICROS  # how far apart two notes of a key's use are
 MOST_FAILURES, WINDOW = 20, 60.0  # that one address may have, in so many seconds
@@ -33,6 +37,7 @@ class KeyRing:
         self._used: dict[str, int] = {}
         self._read = -FRESH
         self._lock = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "outlay-keys")  # its own: whatever others wait for, keys are looked up
         self._failures: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     async def holder(self, token: str | None, address: str) -> Key:
@@ -47,8 +52,15 @@ class KeyRing:
             raise self._failed(address)
         if at - self._used.get(key.id, key.used or 0) > USED:
             self._used[key.id] = at
-            await asyncio.to_thread(self._note_use, key.id, at)
+            await self._off_the_loop(lambda: self._note_use(key.id, at))
         return key
+
+    async def holds(self, key: Key) -> bool:
+        """Whether a key that was let in would be let in still."""
+        if time.monotonic() - self._read > FRESH:
+            await self.refresh()
+        found = self._keys.get(key.digest)
+        return not self._keys if found is None else found.valid(now())
 
     @property
     def needed(self) -> bool:
@@ -59,7 +71,7 @@ class KeyRing:
         """Read the keys; one reads for all who come meanwhile."""
         async with self._lock:
             if time.monotonic() - self._read > FRESH:
-                self._keys = {key.digest: key for key in await asyncio.to_thread(self._book.all)}
+                self._keys = {key.digest: key for key in await self._off_the_loop(self._book.all)}
                 self._read = time.monotonic()
 
     async def note_act(self, act: Act) -> None:
@@ -67,17 +79,21 @@ class KeyRing:
         _log.info("audit", extra={"said": {name: value for name, value in act._asdict().items() if name != "at"}})
         if self._keys:
             try:
-                await asyncio.to_thread(self._book.note_act, act)
+                await self._off_the_loop(lambda: self._book.note_act(act))
             except StoreError as error:
                 _log.error("the audit log cannot be written: %s", error)
 
     async def acts(self, key: Key, limit: int, before: int | None) -> list[Act]:
         """What admins did last, as far as this key may see the campaigns that it was done to."""
-        return await asyncio.to_thread(self._book.acts, limit, before, key.campaigns)
+        return await self._off_the_loop(lambda: self._book.acts(limit, before, key.campaigns))
 
     def close(self) -> None:
         """Let the database go."""
+        self._thread.shutdown()
         self._book.close()
+
+    async def _off_the_loop(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _note_use(self, key: str, at: int) -> None:
         try:

@@ -19,9 +19,9 @@ async def list_campaigns(call: Call, query: r.CampaignsWanted) -> a.Campaigns:
     return await listed(call, query)
 
 
-async def listed(call: Call, query: r.CampaignsWanted) -> a.Campaigns:
-    """A page of the campaigns that the key may see."""
-    found = await call.desk.all(query.archived)
+async def listed(call: Call, query: r.CampaignsWanted, age: float = 0.0) -> a.Campaigns:
+    """A page of the campaigns that the key may see, as they were so many seconds ago at most."""
+    found = await call.desk.all(query.archived, age)
     seen = [status for status in found if call.key.sees(status.name) and status.name > query.after]
     page = sorted(seen, key=lambda status: status.name)[: query.limit]
     more = len(seen) > len(page)

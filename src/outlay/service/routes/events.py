@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 
 from outlay.campaign import Campaign, export_ledger
 from outlay.service.call import Call
+from outlay.service.problems import Refused
 from outlay.service.routes.asking import CAMPAIGN
 from outlay.service.seen.sheets import write_csv, write_parquet
 from outlay.service.stream import Stream
@@ -21,6 +22,7 @@ from outlay.service.wire import requests as r
 table = Table()
 SOME = 500  # events at a time
 PIECE = 1 << 16  # bytes
+MOST_FILES = 2  # that are made at a time: each takes a thread for as long as the ledger is
 
 
 @table.route("GET", CAMPAIGN + "/events", "read", media="application/x-ndjson")
@@ -48,17 +50,20 @@ async def stream_events(call: Call, query: r.EventsWanted) -> Stream:
             if not found:
                 yield b""
 
-    return Stream(call.desk, events())
+    return Stream(call.desk, events(), call.allowed)
 
 
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")
 async def export(call: Call, query: r.ExportWanted) -> StreamingResponse:
-    """The whole ledger, or a table of all pulls, as a file."""
-    campaign, store = await call.campaign(), call.desk.settings.store
+    """The whole ledger, or a table of all pulls, as a file; `busy` while others are being made."""
+    campaign, desk = await call.campaign(), call.desk
+    if desk.files >= MOST_FILES:
+        raise Refused("busy", "other files are being made", 5.0)
     file: Any = TemporaryFile()  # noqa: SIM115 (closed when it was sent)
+    desk.files += 1
     try:
         if query.format == "ndjson":
-            await asyncio.to_thread(export_ledger, store, file, campaign.name)
+            await asyncio.to_thread(export_ledger, desk.settings.store, file, campaign.name)
         elif query.format == "csv":
             await asyncio.to_thread(write_csv, campaign, file)
         else:
@@ -67,6 +72,8 @@ async def export(call: Call, query: r.ExportWanted) -> StreamingResponse:
     except BaseException:
         file.close()
         raise
+    finally:
+        desk.files -= 1
     headers = {"content-disposition": f'attachment; filename="campaign.{query.format}"'}
     return StreamingResponse(_pieces(file), media_type="application/octet-stream", headers=headers)
 

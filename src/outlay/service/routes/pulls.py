@@ -68,9 +68,10 @@ async def list_tags(call: Call, query: r.Page) -> a.Tags:
     """The tags that pulls were asked for with, by name, and how many have each."""
     watched = await call.desk.watched(call.name)
     await watched.catch_up()
-    later = await asyncio.to_thread(lambda: sorted(tag for tag in watched.tags if tag > query.after))
+    tags = watched.tags
+    later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > query.after))
     page = later[: query.limit]
-    items = [a.Tag(tag, watched.tags[tag]) for tag in page]
+    items = [a.Tag(tag, tags[tag]) for tag in page]
     return a.Tags(items, page[-1] if len(later) > len(page) else None)
 
 

@@ -39,7 +39,7 @@ async def stream_views(call: Call, query: v.ViewWanted) -> Stream:
                 await asyncio.sleep(LOOK)
             yield b""
 
-    return Stream(call.desk, views())
+    return Stream(call.desk, views(), call.allowed)
 
 
 @table.route("GET", "/v1/overview/stream", "read", media="text/event-stream")
@@ -49,14 +49,14 @@ async def stream_campaigns(call: Call, query: r.CampaignsWanted) -> Stream:
     async def pages() -> AsyncIterator[bytes]:
         last = b""
         while True:
-            now = a.encode(await listed(call, query))
+            now = a.encode(await listed(call, query, OFTEN))
             if now != last:
                 last = now
                 yield b"event: campaigns\ndata: " + now + b"\n\n"
             await asyncio.sleep(OFTEN)
             yield b""
 
-    return Stream(call.desk, pages())
+    return Stream(call.desk, pages(), call.allowed)
 
 
 @table.route("POST", CAMPAIGN + "/what-if", "read")

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from outlay.campaign import Campaign, PullStatus
 from outlay.extras import needed
 from outlay.service.wire import answers as a
+from outlay.words import harmless
 
 SOME = 5000  # pulls at a time
 FIELDS = ("pull", *PullStatus._fields[1:])
@@ -21,14 +22,9 @@ def write_csv(campaign: Campaign, file: BinaryIO) -> None:
     fields = [name for name in PullStatus._fields if name not in ("tags", "metadata")]
     table.writerow(["pull", *fields[1:]])
     for pull in campaign.pulls():
-        table.writerow([_harmless(getattr(pull, name)) for name in fields])
+        table.writerow([harmless(getattr(pull, name)) for name in fields])
     text.flush()
     text.detach()
-
-
-def _harmless(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def write_parquet(campaign: Campaign, file: BinaryIO) -> None:

@@ -2,33 +2,31 @@
 
 A pull that is under way counts as made, with its arm's mean cost and reward (before an arm's first sample, those of
 all arms together; before any sample, cost 1 and reward 0; a policy that weighs costs against the budget imagines a
-thousandth of that): so asking a hundred times at once spreads the asks as a
-hundred pulls would be spread. Nothing of that is learned: the next choice imagines it anew.
+thousandth of that): so asking a hundred times at once spreads the asks as a hundred pulls would be spread. Nothing of
+that is learned: the next choice imagines it anew.
 """
 
 import sys
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from math import fsum
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Sample
 from outlay.campaign.ledger.choosing.among import Among, AmongOpened
+from outlay.campaign.ledger.choosing.copies import copied, observed
 from outlay.campaign.ledger.choosing.quick import Quick, UnderWay
 from outlay.campaign.ledger.choosing.scales import Scales
 from outlay.campaign.ledger.choosing.shortcut import Shortcut
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
-from outlay.parameters import is_record
 from outlay.policies.protocol import (
     Chooser,
     ChooserAmong,
     Deals,
-    Grows,
     Imagines,
     KnowsCosts,
     Memory,
@@ -82,7 +80,7 @@ class Learner:
     def observe(self, arm: int, cost: float, reward: float, stream: Stream) -> None:
         """Learn one sample."""
         if not self._quick.learn(self.memory, arm, cost, reward):
-            self.memory = _observed(self.memory, arm, cost, reward)
+            self.memory = observed(self.memory, arm, cost, reward)
         if self._settles:
             cast("Settles", self.policy).settle(self.memory, cast("np.random.Generator", stream))
         self.pulls[arm] += 1
@@ -116,7 +114,7 @@ class Learner:
 
     def kept(self) -> Kept:
         """What it knows, to go back to."""
-        return _copy(self.memory), self.pulls.copy(), self.totals.copy()
+        return copied(self.memory), self.pulls.copy(), self.totals.copy()
 
     def restore(self, kept: Kept) -> None:
         """Know what it knew then."""
@@ -181,7 +179,7 @@ class Learner:
         memory, pulls = self._with(under_way)
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            return self._chosen(open_arms, _copy(memory), pulls, now, stream)
+            return self._chosen(open_arms, copied(memory), pulls, now, stream)
         view, pulls = self._among(open_arms, memory, pulls)
         if self._kind == "excess":
             place = self._shortcut.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
@@ -194,7 +192,7 @@ class Learner:
     def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> Scales:
         """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
         memory, pulls = self._with(under_way)
-        memory, pulls = (memory, pulls) if under_way else (_copy(memory), pulls.copy())
+        memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
             return Scales(self.policy, memory, pulls, now, range(len(pulls)))
@@ -237,7 +235,7 @@ class Learner:
         """Memory and pulls with those under way."""
         if not under_way:
             return self.memory, self.pulls
-        memory, pulls, everywhere = _copy(self.memory), self.pulls.copy(), self._everywhere()
+        memory, pulls, everywhere = copied(self.memory), self.pulls.copy(), self._everywhere()
         for arm in sorted(under_way):
             expected = self._expected(arm) if self.pulls[arm] else everywhere
             memory = self._imagined(memory, arm, under_way[arm], expected)
@@ -257,7 +255,7 @@ class Learner:
             cast("Imagines", memory).imagine(arm, count, *expected)
             return memory
         for _ in range(count):
-            memory = _observed(memory, arm, *expected)
+            memory = observed(memory, arm, *expected)
         return memory
 
     def _expected(self, arm: int) -> Sample:
@@ -280,26 +278,3 @@ class Learner:
     def _rate(self, arm: int) -> float:
         cost, reward = self.totals[arm]
         return float(reward / cost) if cost > 0.0 else np.inf
-
-
-def _observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
-    """The memory with one sample more."""
-    memory.observe(arm, cost, reward)
-    return cast("Grows", memory).grown() if memory.full() else memory
-
-
-def _copy(memory: Memory) -> Memory:
-    """A memory that can be changed by itself."""
-    return cast("Memory", _copied(cast("tuple[object, ...]", memory)))
-
-
-def _copied(record: tuple[object, ...]) -> tuple[object, ...]:
-    fields = (
-        field.copy() if isinstance(field, np.ndarray) else _copied(field) if _nested(field) else deepcopy(field)
-        for field in record
-    )
-    return tuple.__new__(type(record), fields)
-
-
-def _nested(field: object) -> TypeGuard[tuple[object, ...]]:
-    return is_record(field)

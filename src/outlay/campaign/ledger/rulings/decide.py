@@ -255,9 +255,13 @@ def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> boo
 
 
 def _beyond(state: State, decision: Decision) -> bool:
-    """Whether a pull that was voided and is told after all takes a request more than there are."""
-    beyond = state.requests is not None and state.used_now >= state.requests
-    return decision.standing == "voided" and beyond and not state.is_earlier(decision)
+    """Whether a pull that was voided and is told after all takes a request more than there are.
+
+    Of an earlier window nobody knows any more how many were left of it: there, any may.
+    """
+    if decision.standing != "voided" or state.requests is None:
+        return False
+    return state.is_earlier(decision) or state.used_now >= state.requests
 
 
 def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:

@@ -17,8 +17,12 @@ def newest_first(connection: Connection, campaign: int) -> Iterator[tuple[int, b
 
 
 def keep(connection: Connection, campaign: int, seq: int, body: bytes, last: int) -> None:
-    """Write a snapshot, and drop those before the `last` one, which stays in case this one cannot be read."""
-    connection.execute(sa.delete(_TABLE).where(_TABLE.c.campaign == campaign, _TABLE.c.seq < last))
+    """Write a snapshot, and drop those before the `last` one, which stays in case this one cannot be read.
+
+    One after the same event, which another version took, makes room.
+    """
+    old = sa.or_(_TABLE.c.seq < last, _TABLE.c.seq == seq)
+    connection.execute(sa.delete(_TABLE).where(_TABLE.c.campaign == campaign, old))
     connection.execute(sa.insert(_TABLE), {"campaign": campaign, "seq": seq, "body": body})
 
 

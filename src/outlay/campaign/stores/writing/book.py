@@ -77,6 +77,8 @@ class Book:
         if self.state is None:
             self._recover(connection)
             self._fold(rows.events(connection, self.number, self.seq or 0))
+            if self.state is not None and self.state.seq == found.seq:
+                self.keep_snapshot(connection)  # also where nobody writes any more: it is folded once
         elif self.shared:
             self._news += found.records
             self._fold(found.records)
