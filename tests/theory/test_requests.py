@@ -235,6 +235,8 @@ def test_units_change_nothing(unit):
         gaps = request_gaps(scaled, unit * c, 1) * unit
         assert gaps[:3] == pytest.approx(request_gaps(THREE, c, 1), rel=1e-9, abs=0.0)
         assert gaps[3] == pytest.approx(plain.worth + plain.price * 0.3 - 0.2)
+    worths = [[price.worth * unit for price in right_prices(scaled, unit * c, 1)] for c in (0.1, 0.4)]
+    assert worths == [[0.0, pytest.approx(0.2)], [pytest.approx(0.2), pytest.approx(0.4)]]
 
 
 def test_the_price_of_less_money_and_that_of_more():

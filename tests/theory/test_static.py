@@ -263,3 +263,13 @@ def test_what_is_too_much_to_solve(monkeypatch):
     assert solvable(refunds, 4)
     assert not solvable(refunds, 5)
     assert static.safe_headroom(refunds) == math.ceil(12 * math.log(10) / decay(refunds))
+
+
+def test_units_of_cost_change_nothing():
+    """Half the costs and half the budget, on a lattice too long to solve; and 1e301 mean costs of 1e-10."""
+    whole = expected_pulls(Discrete([1.0, 2.0, 5.0], [1.0] * 3, [0.5, 0.3, 0.2]), 9_000_000.0)
+    half = expected_pulls(Discrete([0.5, 1.0, 2.5], [1.0] * 3, [0.5, 0.3, 0.2]), 4_500_000.0)
+    assert half.method == whole.method == "expansion"
+    assert half.value == pytest.approx(whole.value, rel=1e-14)
+    with pytest.raises(BadParameter, match=r"^budget of expected_pulls must be ≤ 1e\+300 mean costs; got 1e\+291$"):
+        expected_pulls(Exponential(1e-10, 0.5), 1e291)
