@@ -46,6 +46,8 @@ def excess_within(budget: float, slope: float, steady: float, belief: Belief, lo
     Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
     grows and it is not pulled for ever.
 
+    `slope` is what is enough for each unit of l, the logarithm of how much more the leader has had than the arm.
+
     An arm that varies less than `steady` times as much as usual is not taken to look Gaussian: where rewards are
     skewed, that is how a good arm looks which has not had its large ones yet. For two leads that differ it must be 0.
     """
@@ -57,8 +59,7 @@ def excess_within(budget: float, slope: float, steady: float, belief: Belief, lo
         ratio *= math.sqrt(dearer * math.sqrt(dearer))
     if not ratio > 1.0:
         return math.inf
-    horizon = budget if budget < math.inf else high.spent
-    enough = slope_at(slope, horizon, low, GROWTH) * math.log(ratio)
+    enough = slope * math.log(ratio)
     shortfall = low.rate * price - belief.mean_reward
     if not shortfall > 0.0 or pays_for_nothing(belief):
         return -enough
@@ -98,12 +99,17 @@ def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
     return 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
 
 
-def slope_at(least: float, horizon: float, low: Lead, growth: float) -> float:
-    """How much evidence is enough for each unit of l, where so much is spent in all."""
+def slope_at(least: float, budget: float, low: Lead, high: Lead) -> float:
+    """How much evidence is enough for each unit of l: the more, the more is spent in all."""
+    return min(1.0, least + GROWTH * length(budget if budget < math.inf else high.spent, low))
+
+
+def length(horizon: float, low: Lead) -> float:
+    """The logarithm of the pulls that are made in all where so much is spent, counted from `SHORT` on; or 0."""
     ratio = horizon / low.usual_price
     if low.opened > RARE:
         ratio /= math.sqrt(low.opened / RARE)
-    return min(1.0, least + growth * max(0.0, math.log(ratio) - SHORT)) if ratio > 1.0 else least
+    return max(0.0, math.log(ratio) - SHORT) if ratio > 1.0 else 0.0
 
 
 def rarity(lead: Lead) -> float:

@@ -16,16 +16,16 @@ from outlay.formulas.choices.choose import number as comparable
 from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
 from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
 from outlay.formulas.requests.prices import Prices
-from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
+from outlay.formulas.thrift import COSTLY, GROWTH, excess_within, fresh_within, length, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
-PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, opening is cheapest
+PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, requests are scarce
 LESS_COSTLY = 1.25  # by how much the factor of opening is less then
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
-STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
+STEEPER = 0.0125  # growth of the slope then, beside Thrifty's, for each squared unit of the logarithm of the horizon
+STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian then
 
 
 def mean_costs(owner: str, name: str, values: ArrayLike) -> Vector:
@@ -46,15 +46,18 @@ class Ration(Parameters):
     which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
     costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
 
-    - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much is kept for
-      exploring yet to come: λ and ν are those of (b − 3E)/(n − 3F), where that is less than b/n.
+    - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much, in proportion
+      to the requests that are left, is kept for exploring yet to come: λ and ν are those of (b − 3E·n/N)/(n − 3F·n/N),
+      where that is less than b/n.
+    - **Scarce requests.** Requests are scarce by s = min(1, 4b/(n·x)), x the least mean cost above 0 so far, and s = 1
+      where a request is worth something (ν > 0): there is money for a good part of them.
     - **Opening.** `Thrifty` wants to have left what buys 2(m + 1)·ln(m + 1) pulls at the usual price. Here the 2 is
-      ¾ + 1¼·(1 − 4b/(n·x))⁺, x the least mean cost so far: where there is money for a good part of the requests, an
-      arm that is cheap and good would serve them all.
+      2 − 1¼·s: where requests are scarce, an arm that is cheap and good would serve them all.
+    - **What is enough.** Where requests are scarce, the slope grows with the logarithm of the horizon, x, by
+      0.04·x + 0.0125·s·x² instead of 0.04·x: with more to lose, fewer runs may go wrong.
     - **Skewed rewards.** A good arm that has not had its large rewards yet pays little and varies little: taken to be
-      Gaussian, it would be dropped for long. So where a request is worth something, evidence is that of bounded laws
-      alone (`closed_evidence`) for an arm that varies less than half as much as all pulls together, and the slope grows
-      by 0.06 where `Thrifty`'s grows by 0.04.
+      Gaussian, it would be dropped for long. So where s = 1, evidence is that of bounded laws alone
+      (`closed_evidence`) for an arm that varies less than half as much as all pulls together.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
     - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more
@@ -71,7 +74,8 @@ class Ration(Parameters):
         reward_bound: the largest possible reward, where known; a larger one that is seen replaces it. It is used with
             `costs` only.
         slope: of the evidence that is asked for, as for `Thrifty`: with 0.7, where requests have no limit, it chooses
-            as `Wary` does. Larger explores more, and has fewer runs that go wrong.
+            as `Wary` does. Larger explores more, and has fewer runs that go wrong; over a long horizon it grows to 1,
+            or to twice this where that is more and requests are scarce.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
 
@@ -151,6 +155,7 @@ class Bearings(NamedTuple):
     total: float  # all that may be used, in dues
     slope: float
     steady: float
+    scarce: float
 
 
 def bearings(slope: float, budget: float, requests: float, memory: Points, now: Now) -> Bearings:
@@ -160,16 +165,34 @@ def bearings(slope: float, budget: float, requests: float, memory: Points, now: 
     best, _ = leader_of(memory, memory.pulls)
     leader = memory.lead(best)
     edge = edge_in_use(memory, c, best, leader.usual_price)
-    later = after_exploring(memory, edge, money, left)
+    later = after_exploring(memory, edge, money, left, float(now.pulls))
     ahead = edge_in_use(memory, later, best, leader.usual_price)
     price = price_of(memory.belief(best), leader.cost_min, leader.cost_max)
     currency = dues(ahead, memory.rewards[best] / price)
     lead = lead_in_dues(memory, leader, ahead, currency, now)
     total = due(currency, budget, requests)
-    steady = 0.0
-    if currency.worth > 0.0:
-        slope, steady = slope_at(slope, total, lead, STEEPER), STEADY
-    return Bearings(money, left, c, best, leader, edge, ahead, currency, lead, total, slope, steady)
+    scarce = scarcity(memory, c, ahead.worth)
+    steep = steepness(slope, scarce, length(total if total < math.inf else lead.spent, lead))
+    steady = STEADY if scarce == 1.0 else 0.0
+    return Bearings(money, left, c, best, leader, edge, ahead, currency, lead, total, steep, steady, scarce)
+
+
+def scarcity(memory: Points, per_request: float, worth: float) -> float:
+    """How far requests are scarce, from 0, where money alone is, to 1: by what they have for the cheapest arm."""
+    cheapest = math.inf
+    for arm in range(len(memory.pulls)):
+        if memory.pulls[arm] > 0 and memory.costs[arm] > 0.0:
+            cheapest = min(cheapest, float(memory.costs[arm]))
+    return min(1.0, PLENTY * per_request / cheapest) if worth == 0.0 and cheapest < math.inf else 1.0
+
+
+def steepness(slope: float, scarce: float, length: float) -> float:
+    """How much evidence is enough for each unit of l, over so long a horizon: `Thrifty`'s where only money is scarce.
+
+    >>> [round(steepness(0.33, 1.0, math.log(n) - 6.0), 2) for n in (1e3, 1e4, 1e5, 1e6)]
+    [0.38, 0.59, 0.93, 1.0]
+    """
+    return min(max(1.0, 2.0 * slope * scarce), slope + (GROWTH + scarce * STEEPER * length) * length)
 
 
 def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
@@ -178,11 +201,7 @@ def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
         return fresh_within(at.total, at.lead, at.lead)
     told = memory.told[fresh]
     price = at.lead.usual_price if math.isnan(told) else at.currency.money * told + at.currency.request
-    cheapest = math.inf
-    for arm in range(len(memory.pulls)):
-        if memory.pulls[arm] > 0:
-            cheapest = min(cheapest, float(memory.costs[arm]))
-    costly = COSTLY - LESS_COSTLY * (min(1.0, PLENTY * at.per_request / cheapest) if cheapest > 0.0 else 1.0)
+    costly = COSTLY - LESS_COSTLY * at.scarce
     return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
 
 

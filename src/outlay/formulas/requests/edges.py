@@ -8,7 +8,7 @@ import math
 from outlay.beliefs import Points
 from outlay.formulas.requests.prices import NOTHING, Prices, prices
 
-RESERVE = 3.0  # what exploring is taken to need yet, as a multiple of what it has used
+RESERVE = 3.0  # what exploring is taken to need yet at first, as a multiple of what it has used
 NEAR = 4.0  # variances of what is left: a mean cost that is nearer to the money for a request is not told from it
 
 
@@ -45,14 +45,19 @@ def most_rewarding(memory: Points) -> int:
     return best
 
 
-def after_exploring(memory: Points, edge: Prices, money: float, requests: float) -> float:
-    """The money for each request that arms on the edge will have, if exploring goes on for a while: at most now's."""
+def after_exploring(memory: Points, edge: Prices, money: float, requests: float, made: float) -> float:
+    """The money for each request that arms on the edge will have, if exploring goes on for a while: at most now's.
+
+    What is kept for that is in proportion to the requests that are left of all: near the end nearly nothing, or else
+    all money would seem to be spoken for, and arms would be compared as if requests were worth nothing.
+    """
     used_money, used_requests = 0.0, 0.0
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0 and arm != edge.low and arm != edge.high:
             used_money += memory.pulls[arm] * memory.costs[arm]
             used_requests += memory.pulls[arm]
-    then = per_request(max(0.0, money - RESERVE * used_money), max(1.0, requests - RESERVE * used_requests))
+    reserve = RESERVE * requests / (requests + made) if requests < math.inf else RESERVE
+    then = per_request(max(0.0, money - reserve * used_money), max(1.0, requests - reserve * used_requests))
     return min(per_request(money, requests), then)
 
 
