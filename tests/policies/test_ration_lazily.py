@@ -13,13 +13,13 @@ from outlay.formulas.choices.asking import MARGIN
 from outlay.formulas.choices.boxes import TIMES, WIDTHS
 from outlay.formulas.choices.choose import Now, log_of
 from outlay.formulas.requests.bearings import bearings, bearings_lazily
+from outlay.formulas.requests.compared import asked_on, excess_on
 from outlay.formulas.requests.edges import edge_in_use
 from outlay.formulas.requests.kept import is_kept, line, may_be_kept, survey
 from outlay.formulas.requests.prices import NOTHING
 from outlay.formulas.requests.terms import Terms, known_cost, terms_around
 from outlay.formulas.requests.watch import LAST, Watch, forget_watch
 from outlay.policies import Ration
-from outlay.policies.ration import InDues
 
 # Numbers of a coarse grid, so that arms tie, lie on one line, cost nothing or give money back.
 COSTS = st.sampled_from([-1.0, -0.25, 0.0, 0.0, 0.25, 0.5, 0.5, 1.0, 2.0, 40.0])
@@ -91,7 +91,7 @@ def test_an_edge_that_is_kept_is_the_one_that_is_found(
 @pytest.mark.parametrize("limits", [(math.inf, 900.0), (400.0, 900.0), (900.0, 900.0), (300.0, math.inf)])
 def test_an_excess_is_bounded_between_two_terms(box: int, limits: tuple[float, float]) -> None:
     """At the corners of a box and inside, whatever the currency: dues, money alone, or requests alone."""
-    rng, judge, certain = np.random.default_rng(box), InDues(0.33), 0
+    rng, certain = np.random.default_rng(box), 0
     for turn in range(60):
         memory, scale = Points.empty(6), 10.0 ** rng.uniform(-2.0, 0.0)
         means, count = rng.uniform(-0.1, 1.0, (6, 2)), int(rng.choice([2, 5, 40]))
@@ -104,12 +104,16 @@ def test_an_excess_is_bounded_between_two_terms(box: int, limits: tuple[float, f
         at = bearings(*limits, memory, Now(6 * count, 1.0, float(memory.costs.sum()) * count))
         low, high = terms_around(at.terms, WIDTHS[box], TIMES[box], 4.0 if box == 0 else 1.0)
         for arm in range(6):
-            bound = judge.excess(known_cost(memory, arm), low, high)
+            bound = excess(memory, arm, low, high)
             certain += bound > 0.0
             for _ in range(12):
-                value = judge.excess(known_cost(memory, arm), *[between(rng, at.terms, low, high)] * 2)
+                value = excess(memory, arm, *[between(rng, at.terms, low, high)] * 2)
                 assert bound <= value + MARGIN
     assert certain > 10
+
+
+def excess(memory: Points, arm: int, low: Terms, high: Terms) -> float:
+    return excess_on(asked_on(0.33, low, high), known_cost(memory, arm), low, high)
 
 
 def between(rng: np.random.Generator, terms: Terms, low: Terms, high: Terms) -> Terms:

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.beliefs import Belief, Points
+from outlay.beliefs import Points
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
@@ -15,9 +14,10 @@ from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leads
 from outlay.formulas.choices.choose import number as comparable
 from outlay.formulas.requests.asked import least_of_due, settle_terms
 from outlay.formulas.requests.bearings import Bearings, bearings, bearings_lazily
+from outlay.formulas.requests.compared import asked_on, excess_on
 from outlay.formulas.requests.edges import RESERVE, edge_in_use, on_edge, per_request
 from outlay.formulas.requests.prices import Prices
-from outlay.formulas.requests.terms import Terms, known_cost, lead_on, priced
+from outlay.formulas.requests.terms import known_cost, lead_on, priced
 from outlay.formulas.requests.watch import (
     LAST,
     Watch,
@@ -25,7 +25,7 @@ from outlay.formulas.requests.watch import (
     find_then,
     pulls_of,
 )
-from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
+from outlay.formulas.thrift import COSTLY, fresh_within, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
@@ -33,8 +33,6 @@ UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GP
 PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, opening is cheapest
 LESS_COSTLY = 1.25  # by how much the factor of opening is less then
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
-STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
 
 
 def mean_costs(owner: str, name: str, values: ArrayLike) -> Vector:
@@ -214,47 +212,13 @@ def least_in_dues(slope: float, memory: Points, at: Bearings) -> tuple[int, floa
     return best, least
 
 
-class Asked(NamedTuple):
-    """What is asked of evidence: its slope, and how much an arm must vary to be taken to look Gaussian."""
-
-    slope: float
-    steady: float
-
-
-def asked_on(slope: float, low: Terms, high: Terms) -> Asked:
-    """The most that is asked on any terms between two."""
-    if high.worth > 0.0:
-        total = high.horizon if high.rest < math.inf else math.inf
-        return Asked(slope_at(slope, total, lead_on(low, high.money, 0.0), STEEPER), STEADY)
-    return Asked(slope, 0.0)
-
-
-def excess_on(asked: Asked, belief: Belief, low: Terms, high: Terms) -> float:
-    """Evidence against an arm less what is enough; where low and high differ, at most that on any terms between."""
-    price = priced(belief, low, high)
-    if not price.mean > 0.0 and (low.money != high.money or low.request != high.request):
-        return -math.inf  # its price may be a stand-in on some of them: nothing is certain
-    one, other = lead_on(low, high.money, 0.0), lead_on(high, low.money, 0.0)
-    return excess_within(high.horizon, high.rest, asked.slope, asked.steady, belief, price, one, other)
-
-
-class InDues(NamedTuple):
-    """What compares an arm on terms: as a policy with `excess` does with leads."""
-
-    slope: float
-
-    def excess(self, belief: Belief, low: Terms, high: Terms) -> float:
-        """The excess of an arm, or the least between two terms."""
-        return excess_on(asked_on(self.slope, low, high), belief, low, high)
-
-
 def looked_up(
     slope: float, budget: float, requests: float, bound: float, memory: Points, now: Now, known: Watch, fresh: int
 ) -> int:
     """The arm that `Ration.choose` names, by what is known."""
-    at, judge = bearings_lazily(budget, requests, memory, now, known), InDues(slope)
+    at = bearings_lazily(budget, requests, memory, now, known)
     pulls = pulls_of(memory, at.ahead)
-    settle_terms(judge, memory, known, at.terms, pulls)
+    settle_terms(slope, memory, known, at.terms, pulls)
     wanted = math.inf
     if fresh < len(memory.pulls):
         wanted = fresh_excess(memory, fresh, at, cheapest_known(memory, known, at.edge))
@@ -263,5 +227,5 @@ def looked_up(
             wanted = math.inf if cannot_be_better(memory, fresh, bound, at, then) else wanted
     if wanted == -math.inf:
         return fresh
-    arm, excess = least_of_due(judge, memory, known, at.terms, pulls)
+    arm, excess = least_of_due(slope, memory, known, at.terms, pulls)
     return weighed(memory, at, fresh, wanted, arm, excess)

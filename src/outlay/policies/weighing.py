@@ -13,10 +13,11 @@ import numpy as np
 
 from outlay.formulas.choices.choose import Counts, Now, leader_of, log_of
 from outlay.formulas.requests.bearings import bearings
+from outlay.formulas.requests.compared import asked_on, excess_on
 from outlay.formulas.requests.prices import NOTHING
 from outlay.formulas.requests.terms import known_cost
 from outlay.policies.protocol import Compared, Leads, Memory, Opens, Policy, Sampled, Scored, way_of
-from outlay.policies.ration import Ration, asked_on, excess_on
+from outlay.policies.ration import Ration
 
 DRAWS = 100  # of a policy that leaves it to chance
 SEED = 0

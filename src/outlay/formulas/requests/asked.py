@@ -5,7 +5,6 @@ runs in the interpreter and compiled.
 """
 
 import math
-from typing import Any
 
 from outlay.beliefs import Points
 from outlay.formulas.choices.asking import FADING, HOPELESS, MARGIN, widest_for
@@ -24,27 +23,27 @@ from outlay.formulas.choices.boxes import (
     within,
 )
 from outlay.formulas.choices.choose import leads, number
+from outlay.formulas.requests.compared import asked_on, excess_on
 from outlay.formulas.requests.terms import Terms, as_terms, known_cost, priced, terms_around
 from outlay.formulas.requests.watch import LAST, Watch, is_end
 
 NOBODY = -1
 
-Judge = Any  # with `excess(belief, low, high)`, a lower bound on all terms between two
 
-
-def settle_terms(judge: Judge, memory: Points, known: Watch, terms: Terms, pulls: int) -> None:
-    """Ask the arms of the boxes that the terms have left, and the arm that was pulled last."""
+def settle_terms(slope: float, memory: Points, known: Watch, terms: Terms, pulls: int) -> None:
+    """Ask the arms of the boxes that the terms have left; the arm that was pulled last is compared."""
     boxes, last = known.boxes, int(known.marks[LAST])
     if not within(boxes, BOXES, terms):
         arm = take_out(boxes, terms)
         while arm != NOBODY:
             after, box = int(boxes.ahead[arm]), int(boxes.ring[arm])
             boxes.ring[arm] = -1
-            ask_terms(judge, memory, known, arm, max(0, box - 1), terms, pulls)
+            ask_terms(slope, memory, known, arm, max(0, box - 1), terms, pulls)
             arm = after
     if last >= 0 and not is_end(known, last):
         leave(boxes, last)
-        ask_terms(judge, memory, known, last, 0, terms, pulls)
+        join(boxes, last, DUE)
+        boxes.doubt[last] = 0.0
 
 
 def take_out(boxes: Boxes, terms: Terms) -> int:
@@ -64,7 +63,7 @@ def take_out(boxes: Boxes, terms: Terms) -> int:
     return first
 
 
-def ask_terms(judge: Judge, memory: Points, known: Watch, arm: int, first: int, terms: Terms, pulls: int) -> None:
+def ask_terms(slope: float, memory: Points, known: Watch, arm: int, first: int, terms: Terms, pulls: int) -> None:
     """Put an arm that is in no ring into the widest box, from the first on, in which it is certain, or among the due.
 
     `pulls` are those of the edge: few, and a narrow box would be left at once.
@@ -76,7 +75,8 @@ def ask_terms(judge: Judge, memory: Points, known: Watch, arm: int, first: int, 
         if boxes.drawn[box] == 0:
             low, high = terms_around(terms, WIDTHS[box], TIMES[box], ANY_PRICE if box == 0 else 1.0)
             put_box(boxes, box, low, high)
-        value = judge.excess(belief, as_terms(boxes.edges[box, 0]), as_terms(boxes.edges[box, 1]))
+        low, high = as_terms(boxes.edges[box, 0]), as_terms(boxes.edges[box, 1])
+        value = excess_on(asked_on(slope, low, high), belief, low, high)
         if value > MARGIN:
             join(boxes, arm, box)
             return
@@ -84,15 +84,18 @@ def ask_terms(judge: Judge, memory: Points, known: Watch, arm: int, first: int, 
     boxes.doubt[arm] = value - 1.0 if value <= 0.0 else -1.0
 
 
-def least_of_due(judge: Judge, memory: Points, known: Watch, terms: Terms, pulls: int) -> tuple[int, float]:
+def least_of_due(slope: float, memory: Points, known: Watch, terms: Terms, pulls: int) -> tuple[int, float]:
     """The arm with the least excess, if that is ≤ 0; otherwise some excess above 0."""
     boxes, arms = known.boxes, len(memory.pulls)
     best, least, spend = 0, math.inf, math.inf
     arm = int(boxes.ahead[arms + DUE])
+    if arm >= arms:
+        return best, least
+    asked = asked_on(slope, terms, terms)
     while arm < arms:
         after = int(boxes.ahead[arm])
         belief = known_cost(memory, arm)
-        excess = -number(-judge.excess(belief, terms, terms))
+        excess = -number(-excess_on(asked, belief, terms, terms))
         mine = belief.pulls * priced(belief, terms, terms).cheap
         same = excess == least and mine == spend and memory.pulls[arm] == memory.pulls[best]
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]) or (same and arm < best):
@@ -102,7 +105,7 @@ def least_of_due(judge: Judge, memory: Points, known: Watch, terms: Terms, pulls
                 boxes.doubt[arm] = min(excess - (boxes.doubt[arm] + 1.0), HOPELESS)
             elif excess > boxes.doubt[arm]:
                 leave(boxes, arm)
-                ask_terms(judge, memory, known, arm, widest_for(excess), terms, pulls)
+                ask_terms(slope, memory, known, arm, widest_for(excess), terms, pulls)
             else:
                 boxes.doubt[arm] *= FADING
         arm = after

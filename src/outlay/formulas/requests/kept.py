@@ -69,20 +69,25 @@ def survey(memory: Points, edge: Prices, one: int, other: int, row: Floats) -> N
     low, high, price, worth = edge.low, edge.high, edge.price, edge.worth
     if not (price > 0.0 or (high == NOTHING and worth > 0.0)):
         return
-    fall, down, up = math.inf, 0.5 * price, math.inf
+    row[PRICE_FROM], row[PRICE_UNTIL], row[WORTH_FROM] = 0.5 * price, math.inf, -math.inf
     if low != NOTHING:  # the origin is below the line, too
-        fall = 0.5 * (worth - SURE * (abs(memory.rewards[low]) + price * abs(memory.costs[low])))
+        row[WORTH_FROM] = 0.5 * (worth + SURE * (abs(memory.rewards[low]) + price * abs(memory.costs[low])))
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0 and arm != low and arm != high and arm != one and arm != other:
-            half, cost = 0.5 * height_below(memory, arm, edge), memory.costs[arm]
-            fall = min(fall, half)
-            if cost > 0.0:
-                down = min(down, half / cost)
-            elif cost < 0.0:
-                up = min(up, half / -cost)
-    if fall > 0.0:
-        row[PRICE_FROM], row[PRICE_UNTIL] = price - down, price + up
-        row[WORTH_FROM] = worth - fall
+            keep_below(memory, edge, arm, row)
+
+
+def keep_below(memory: Points, edge: Prices, arm: int, row: Floats) -> None:
+    """Let the line move no farther than leaves an arm below it; nothing is known if that is not so now."""
+    half, cost = 0.5 * height_below(memory, arm, edge), memory.costs[arm]
+    if not half > 0.0:
+        forget_row(row)
+        return
+    row[WORTH_FROM] = max(row[WORTH_FROM], edge.worth - half)
+    if cost > 0.0:
+        row[PRICE_FROM] = max(row[PRICE_FROM], edge.price - half / cost)
+    elif cost < 0.0:
+        row[PRICE_UNTIL] = min(row[PRICE_UNTIL], edge.price - half / cost)
 
 
 def height_below(memory: Points, arm: int, edge: Prices) -> float:

@@ -17,7 +17,7 @@ from outlay.beliefs import Points
 from outlay.beliefs.pooled import COST_MAX
 from outlay.formulas.choices.boxes import DUE, Boxes, Floats, Ints, forget_boxes, join, leave
 from outlay.formulas.requests.edges import after_exploring, edge_in_use, explored
-from outlay.formulas.requests.kept import forget_row, height_below, is_kept, line, may_be_kept, survey
+from outlay.formulas.requests.kept import forget_row, height_below, is_kept, keep_below, line, may_be_kept, survey
 from outlay.formulas.requests.prices import NOTHING, Prices
 from outlay.formulas.requests.terms import NUMBERS
 
@@ -67,8 +67,9 @@ def take_note(memory: Points, known: Watch) -> None:
     if marks[LAST] < 0:
         begin_watch(memory, known)
         return
-    off_edge = marks[LAST] != marks[LOW] and marks[LAST] != marks[HIGH]
-    if off_edge or dearest != known.levels[DEAREST]:  # the dearest pull may stand in for other arms' costs
+    if is_off_edge(known, int(marks[LAST])):
+        marks[SUMMED] = 0
+    if dearest != known.levels[DEAREST]:  # it may stand in for the costs of some arms
         known.levels[DEAREST] = dearest
         marks[SUMMED] = 0
         forget_row(known.rows[0])
@@ -80,7 +81,9 @@ def find_edge(memory: Points, known: Watch, per_request: float, usual_price: flo
     marks, row = known.marks, known.rows[0]
     low, high = int(marks[LOW]), int(marks[HIGH])
     if may_be_kept(memory, low, high, per_request, row):
-        edge = line(memory, low, high)
+        edge, last = line(memory, low, high), int(marks[LAST])
+        if is_off_edge(known, last):
+            keep_below(memory, edge, last, row)
         if is_kept(memory, edge, row):
             return edge
     edge = edge_in_use(memory, per_request, usual_price)
@@ -103,11 +106,12 @@ def find_ahead(
     low, high = int(marks[AHEAD_LOW]), int(marks[AHEAD_HIGH])
     if is_in_use(memory, known, edge, later):
         ahead = edge
-        if low != edge.low or high != edge.high:
-            forget_row(row)
+        forget_row(row)
     else:
         if may_be_kept(memory, low, high, later, row):
-            ahead = line(memory, low, high)
+            ahead, last = line(memory, low, high), int(marks[LAST])
+            if last not in (edge.low, edge.high, low, high):
+                keep_below(memory, ahead, last, row)
             if is_kept(memory, ahead, row) and both_below(memory, edge, ahead):
                 return ahead
         ahead = edge_in_use(memory, later, usual_price)
@@ -159,6 +163,11 @@ def change_ends(memory: Points, known: Watch, first: int, edge: Prices) -> None:
     for arm in (edge.low, edge.high):
         if arm >= 0:
             leave(boxes, arm)
+
+
+def is_off_edge(known: Watch, arm: int) -> bool:
+    """Whether an arm is no end of the edge in use."""
+    return bool(arm != known.marks[LOW] and arm != known.marks[HIGH])
 
 
 def is_end(known: Watch, arm: int) -> bool:
