@@ -2,30 +2,30 @@
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.beliefs import Belief, Lead, Points, price_of
+from outlay.beliefs import Points
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leader_of, leads
+from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leads
 from outlay.formulas.choices.choose import number as comparable
-from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
-from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
+from outlay.formulas.requests.asked import least_of_due, settle_terms
+from outlay.formulas.requests.bearings import Bearings, bearings, bearings_lazily
+from outlay.formulas.requests.compared import asked_on, excess_on
+from outlay.formulas.requests.edges import RESERVE, edge_in_use, on_edge, per_request
 from outlay.formulas.requests.prices import Prices
-from outlay.formulas.thrift import COSTLY, GROWTH, excess_within, fresh_within, length, to_open
+from outlay.formulas.requests.terms import known_cost, lead_on, priced
+from outlay.formulas.requests.watch import LAST, Watch, find_then, pulls_of
+from outlay.formulas.thrift import COSTLY, fresh_within, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
-PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, requests are scarce
-LESS_COSTLY = 1.25  # by how much the factor of opening is less then
+LESS_COSTLY = 1.25  # by how much the factor of opening is less where requests are scarce
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-STEEPER = 0.0125  # growth of the slope then, beside Thrifty's, for each squared unit of the logarithm of the horizon
-STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian then
 
 
 def mean_costs(owner: str, name: str, values: ArrayLike) -> Vector:
@@ -112,26 +112,29 @@ class Ration(Parameters):
 
     def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""
-        if memory.opened() < len(memory.pulls):
-            memory.shuffle(rng)
-        fresh, opened = memory.unopened(), memory.opened()
-        if opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh])):
+        fresh = next_to_open(memory, rng)
+        if is_at_once(memory, fresh):
             return fresh
-        at = bearings(self.slope, self.known_budget, self.known_requests, memory, now)
+        at = bearings(self.known_budget, self.known_requests, memory, now)
         wanted = math.inf
         if fresh < len(memory.pulls):
             wanted = fresh_excess(memory, fresh, at)
-            if not math.isnan(memory.told[fresh]):  # what it would leave, with the reserve that it would need
-                rest = per_request(max(0.0, at.money - RESERVE * memory.told[fresh]), max(1.0, at.left - RESERVE))
-                then = edge_in_use(memory, rest, at.best, at.leader.usual_price)
-                if then.price * memory.told[fresh] + then.worth >= max(self.known_bound, at.leader.reward_max) > 0.0:
-                    wanted = math.inf
+            if wanted < math.inf and not math.isnan(memory.told[fresh]):
+                then = edge_in_use(memory, after_opening(memory, fresh, at), at.usual.usual_price)
+                wanted = math.inf if cannot_be_better(memory, fresh, self.known_bound, at, then) else wanted
         if wanted == -math.inf:
             return fresh
-        arm, excess = least_in_dues(memory, at)
-        if wanted <= 0.0 and wanted <= excess:
+        arm, excess = least_in_dues(self.slope, memory, at)
+        return weighed(memory, at, fresh, wanted, arm, excess)
+
+    def choose_lazily(self, memory: Points, now: Now, known: Watch, rng: np.random.Generator) -> int:
+        """The same choice, where `known` is what was certain at the last one, and the arm named then was pulled."""
+        fresh = next_to_open(memory, rng)
+        if is_at_once(memory, fresh):
             return fresh
-        return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
+        arm = looked_up(self.slope, self.known_budget, self.known_requests, self.known_bound, memory, now, known, fresh)
+        known.marks[LAST] = arm
+        return arm
 
     def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
         """Choose where only these arms may be pulled: what is left is shared out among them."""
@@ -140,94 +143,77 @@ class Ration(Parameters):
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
-class Bearings(NamedTuple):
-    """What arms are compared with: the edge in use and the one after exploring, the currency, and the lead in it."""
-
-    money: float  # that is left
-    left: float  # requests
-    per_request: float
-    best: int  # the arm with the best rate
-    leader: Lead  # its lead
-    edge: Prices
-    ahead: Prices
-    currency: Dues
-    lead: Lead
-    total: float  # all that may be used, in dues
-    slope: float
-    steady: float
-    scarce: float
+def next_to_open(memory: Points, rng: np.random.Generator) -> int:
+    """The arm to be opened next, or the number of arms; the order is drawn before the first."""
+    if memory.opened() < len(memory.pulls):
+        memory.shuffle(rng)
+    return int(memory.unopened())
 
 
-def bearings(slope: float, budget: float, requests: float, memory: Points, now: Now) -> Bearings:
-    """Where a run with this budget and so many requests stands."""
-    money, left = max(0.0, budget - now.spent), max(1.0, requests - now.pulls)
-    c = per_request(money, left)
-    best, _ = leader_of(memory, memory.pulls)
-    leader = memory.lead(best)
-    edge = edge_in_use(memory, c, best, leader.usual_price)
-    later = after_exploring(memory, edge, money, left, float(now.pulls))
-    ahead = edge_in_use(memory, later, best, leader.usual_price)
-    price = price_of(memory.belief(best), leader.cost_min, leader.cost_max)
-    currency = dues(ahead, memory.rewards[best] / price)
-    lead = lead_in_dues(memory, leader, ahead, currency, now)
-    total = due(currency, budget, requests)
-    scarce = scarcity(memory, c, ahead.worth)
-    steep = steepness(slope, scarce, length(total if total < math.inf else lead.spent, lead))
-    steady = STEADY if scarce == 1.0 else 0.0
-    return Bearings(money, left, c, best, leader, edge, ahead, currency, lead, total, steep, steady, scarce)
-
-
-def scarcity(memory: Points, per_request: float, worth: float) -> float:
-    """How far requests are scarce, from 0, where money alone is, to 1: by what they have for the cheapest arm."""
-    cheapest = math.inf
-    for arm in range(len(memory.pulls)):
-        if memory.pulls[arm] > 0 and memory.costs[arm] > 0.0:
-            cheapest = min(cheapest, float(memory.costs[arm]))
-    return min(1.0, PLENTY * per_request / cheapest) if worth == 0.0 and cheapest < math.inf else 1.0
-
-
-def steepness(slope: float, scarce: float, length: float) -> float:
-    """How much evidence is enough for each unit of l, over so long a horizon: `Thrifty`'s where only money is scarce.
-
-    >>> [round(steepness(0.33, 1.0, math.log(n) - 6.0), 2) for n in (1e3, 1e4, 1e5, 1e6)]
-    [0.38, 0.59, 0.93, 1.0]
-    """
-    return min(max(1.0, 2.0 * slope * scarce), slope + (GROWTH + scarce * STEEPER * length) * length)
+def is_at_once(memory: Points, fresh: int) -> bool:
+    """Whether the next arm is opened before any are compared."""
+    opened = int(memory.opened())
+    return opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh]))
 
 
 def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
     """The excess of the arm to be opened next; −∞ comes before everything."""
     if at.total == math.inf:
-        return fresh_within(at.total, at.lead, at.lead)
+        lead = lead_on(at.terms, at.terms.money, at.spent)
+        return fresh_within(at.total, lead, lead)
     told = memory.told[fresh]
-    price = at.lead.usual_price if math.isnan(told) else at.currency.money * told + at.currency.request
-    costly = COSTLY - LESS_COSTLY * at.scarce
-    return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
+    price = at.terms.usual_price if math.isnan(told) else at.terms.money * told + at.terms.request
+    costly = COSTLY - LESS_COSTLY * at.terms.scarce
+    return math.inf if at.total - at.spent < to_open(costly, price, at.terms.opened) else -math.inf
 
 
-def least_in_dues(memory: Points, at: Bearings) -> tuple[int, float]:
+def after_opening(memory: Points, fresh: int, at: Bearings) -> float:
+    """The money for a request that opening an arm of known cost would leave, with the reserve that it would need."""
+    return per_request(max(0.0, at.money - RESERVE * memory.told[fresh]), max(1.0, at.left - RESERVE))
+
+
+def cannot_be_better(memory: Points, fresh: int, bound: float, at: Bearings, then: Prices) -> bool:
+    """Whether the dues of an arm of known cost are as much as any reward, at the prices after it was opened."""
+    return bool(then.price * memory.told[fresh] + then.worth >= max(bound, at.usual.reward_max) > 0.0)
+
+
+def weighed(memory: Points, at: Bearings, fresh: int, wanted: float, arm: int, excess: float) -> int:
+    """The arm to be opened next, the one with the least excess, or one of the edge."""
+    if wanted <= 0.0 and wanted <= excess:
+        return fresh
+    return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
+
+
+def least_in_dues(slope: float, memory: Points, at: Bearings) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
-    edge, ahead, lead = at.edge, at.ahead, at.lead
+    edge, ahead, terms = at.edge, at.ahead, at.terms
+    asked = asked_on(slope, terms, terms)
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
-        belief = in_dues(known_cost(memory, arm), at.currency)
-        excess = -comparable(-excess_at(belief, at))
-        mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
+        belief = known_cost(memory, arm)
+        excess = -comparable(-excess_on(asked, belief, terms, terms))
+        mine = belief.pulls * priced(belief, terms, terms).cheap
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
             best, least, spend = arm, excess, mine
     return best, least
 
 
-def excess_at(belief: Belief, at: Bearings) -> float:
-    """Evidence against an arm less what is enough; what is known of it is in dues."""
-    return excess_within(at.total, at.slope, at.steady, belief, at.lead, at.lead)
-
-
-def known_cost(memory: Points, arm: int) -> Belief:
-    """What is known of an arm, with a cost that does not vary where its mean was told: only rewards are in doubt."""
-    belief = memory.belief(arm)
-    if math.isnan(memory.told[arm]):
-        return belief
-    return Belief(arm, belief.pulls, belief.mean_cost, belief.mean_reward, 0.0, belief.var_reward, 0.0)
+def looked_up(
+    slope: float, budget: float, requests: float, bound: float, memory: Points, now: Now, known: Watch, fresh: int
+) -> int:
+    """The arm that `Ration.choose` names, by what is known."""
+    at = bearings_lazily(budget, requests, memory, now, known)
+    pulls = pulls_of(memory, at.ahead)
+    settle_terms(slope, memory, known, at.terms, pulls)
+    wanted = math.inf
+    if fresh < len(memory.pulls):
+        wanted = fresh_excess(memory, fresh, at)
+        if wanted < math.inf and not math.isnan(memory.told[fresh]):
+            then = find_then(memory, known, at.edge, after_opening(memory, fresh, at), at.usual.usual_price)
+            wanted = math.inf if cannot_be_better(memory, fresh, bound, at, then) else wanted
+    if wanted == -math.inf:
+        return fresh
+    arm, excess = least_of_due(slope, memory, known, at.terms, pulls)
+    return weighed(memory, at, fresh, wanted, arm, excess)
