@@ -1,4 +1,4 @@
-"""The figures of docs/requests.md: Ration and its rivals, with money and a number of requests.
+"""The figures of docs/requests.md: Ration and its rivals, with money and a number of requests; and its speed.
 
     python -m benchmarks.requests                     # all tables: about half an hour on two cores
     python -m benchmarks.requests worst --runs 50     # one of them, with other runs than its own number
@@ -11,15 +11,17 @@ import argparse
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.engine import compiled_floor
 from benchmarks.leaderboard.fixed import BestFixed
 from benchmarks.leaderboard.real import LOGS, from_log, read_log
-from benchmarks.leaderboard.requests import FAMILIES, Rationed, of_family
+from benchmarks.leaderboard.requests import FAMILIES, PER_REQUEST, Rationed, of_family
 from outlay import Problem, policies, simulate, theory
 from outlay.arms import Bernoulli, Discrete, Gaussian
 from outlay.beliefs import Belief, Moments
@@ -58,7 +60,7 @@ class Thompson(Parameters):
 def main() -> None:
     """Print the tables that are named, or all."""
     tables: dict[str, Callable[[int | None], None]] = {
-        "swebench": swebench, "growth": growth, "worst": worst, "classical": classical,
+        "swebench": swebench, "growth": growth, "worst": worst, "classical": classical, "speed": speed,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", nargs="*", default=[*tables], help=f"{', '.join(tables)}; all")
@@ -173,6 +175,40 @@ def classical(runs: int | None) -> None:
         scale = requests * max(means) / 100.0
         lines.append([name, f"{requests:,}", *(f"{scale * regret.mean():.1f}" for regret in found.values())])
     show("B = ∞: regret on classical instances", ["means", "N", *players], lines)
+
+
+class Full(Ration):
+    """Ration that looks at every arm before every pull."""
+
+    __slots__ = ()
+    choose_lazily = None  # type: ignore[assignment]
+
+
+def speed(runs: int | None) -> None:
+    """CPU nanoseconds per pull at 10⁵ requests, the mean over what there is for each, beside sampling alone."""
+    floor, lines = compiled_floor(), []
+    for family in ("coins", "gaussian", "lognormal"):
+        for arms in (10, 30, 100):
+            entry = Rationed(family, of_family(family, 1, arms), 100_000)
+            taken: dict[str, list[float]] = {"Ration": [], "Full": [], "floor": []}
+            for budget in entry.budgets(PER_REQUEST).tolist():
+                for policy in (Ration(), Full()):
+                    taken[type(policy).__name__].append(ns_per_pull(entry, policy, budget, runs or 4))
+                taken["floor"].append(1e9 / floor(1, time.process_time))
+            ns = {name: float(np.mean(each)) for name, each in taken.items()}
+            lines.append([family, arms, *(f"{ns[name]:.0f}" for name in taken), f"{ns['floor'] / ns['Ration']:.3f}"])
+    headings = ["problem", "K", "ns per pull", "looking at every arm", "sampling alone", "share of the floor"]
+    show("10⁵ requests: what a pull of Ration takes", headings, lines)
+
+
+def ns_per_pull(entry: Rationed, policy: Any, budget: float, runs: int) -> float:
+    """Of a policy on one thread."""
+    simulate(entry.problem, policy, [1.0], requests=10, runs=1, progress=False, workers=1)  # compiles
+    start = time.process_time()
+    result = simulate(
+        entry.problem, policy, [budget], requests=entry.requests, runs=runs, seed=SEED, progress=False, workers=1
+    )
+    return 1e9 * (time.process_time() - start) / float(result.pulls.sum())
 
 
 def lost(problem: Problem, players: Mapping[str, Any], c: float, requests: int, runs: int) -> dict[str, Floats]:

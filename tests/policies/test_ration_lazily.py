@@ -87,6 +87,42 @@ def test_an_edge_that_is_kept_is_the_one_that_is_found(
             assert kept == edge_in_use(memory, c, 1.0)
 
 
+@pytest.mark.parametrize("turns", [3_000, pytest.param(300_000, marks=pytest.mark.soak)])
+def test_an_edge_that_is_kept_is_found_whatever_the_scales(turns: int) -> None:
+    """Points over up to sixteen orders of magnitude, and points nearly on one line."""
+    rng, kept, row = np.random.default_rng(0), 0, np.zeros(3)
+    for _ in range(turns):
+        arms, reach = int(rng.integers(2, 8)), rng.uniform(0.0, 8.0)
+        costs = 10.0 ** rng.uniform(-reach, reach, arms) * rng.choice([1.0, 1.0, 1.0, 1.0, -1.0, 0.0], arms)
+        rewards = 10.0 ** rng.uniform(-reach, reach, arms) * rng.choice([1.0, 1.0, 1.0, -1.0, 0.0], arms)
+        if rng.random() < 0.5:
+            start, price = 10.0 ** rng.uniform(-4.0, 4.0, 2)
+            rewards = (start + price * costs) * (1.0 + small(rng, -14.0, arms))
+        c = abs(float(rng.choice(costs))) if rng.random() < 0.5 else 10.0 ** rng.uniform(-reach, reach)
+        edge = edge_in_use(of_points(costs, rewards), c, 1.0)
+        survey(of_points(costs, rewards), edge, NOTHING, NOTHING, row)
+        for arm in {edge.low, edge.high} - {NOTHING}:
+            costs[arm], rewards[arm] = np.array([costs[arm], rewards[arm]]) * (1.0 + small(rng, -12.0, 2))
+        memory = of_points(costs, rewards)
+        if may_be_kept(memory, edge.low, edge.high, c, row):
+            now = line(memory, edge.low, edge.high)
+            if is_kept(memory, now, row):
+                kept += 1
+                assert now == edge_in_use(memory, c, 1.0)
+    assert kept > turns / 2
+
+
+def small(rng: np.random.Generator, least: float, count: int) -> Any:
+    return 10.0 ** rng.uniform(least, -1.0 if least > -14.0 else -5.0, count) * rng.standard_normal(count)
+
+
+def of_points(costs: Any, rewards: Any) -> Points:
+    memory = Points.empty(len(costs))
+    for arm, (cost, reward) in enumerate(zip(costs.tolist(), rewards.tolist(), strict=True)):
+        memory.observe(arm, cost, reward)
+    return memory
+
+
 @pytest.mark.parametrize("box", [0, 1, 3, 6])
 @pytest.mark.parametrize("limits", [(math.inf, 900.0), (400.0, 900.0), (900.0, 900.0), (300.0, math.inf)])
 def test_an_excess_is_bounded_between_two_terms(box: int, limits: tuple[float, float]) -> None:

@@ -51,30 +51,39 @@ class Priced(NamedTuple):
     most_money: float
 
 
+class Asked(NamedTuple):
+    """What is asked of evidence; where two leads differ, the most of it."""
+
+    slope: float  # how much is enough, for each unit of l: the logarithm of how much more the leader has had
+    steady: float  # of the usual variance: an arm that varies less is not taken to look Gaussian
+    unknown: float  # E₀, at least
+    most_unknown: float  # E₀, at most
+
+
+def asked(slope: float, steady: float, low: Lead, high: Lead) -> Asked:
+    """What is asked with this slope and so much steadiness."""
+    unknown = rarity(low)
+    return Asked(slope, steady, unknown, unknown if high.opened == low.opened else rarity(high))
+
+
 def excess_in_money(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
     """`excess_within` where a pull is due what it costs, and `budget` is what may be spent in all, or ∞."""
     price = price_of(belief, low.cost_min, low.cost_max)
     horizon = budget if budget < math.inf else high.spent
     steep = min(1.0, slope + GROWTH * length(horizon, low))
-    return excess_within(
-        budget - low.spent, steep, 0.0, belief, Priced(belief.mean_cost, price, price, 1.0, 1.0), low, high
-    )
+    due = Priced(belief.mean_cost, price, price, 1.0, 1.0)
+    return excess_within(asked(steep, 0.0, low, high), budget - low.spent, belief, due, low, high)
 
 
-def excess_within(
-    rest: float, slope: float, steady: float, belief: Belief, due: Priced, low: Lead, high: Lead
-) -> float:  # fmt: skip
+def excess_within(of: Asked, rest: float, belief: Belief, due: Priced, low: Lead, high: Lead) -> float:
     """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between.
 
     So it is for any price of the arm, and of money, from the least to the most that are `due`. `rest` is what is left
-    to spend, and `slope` what is enough for each unit of l, the logarithm of how much more the leader has had than the
-    arm; both at most.
+    to spend, at most.
 
     Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
-    grows and it is not pulled for ever.
-
-    An arm that varies less than `steady` times as much as usual is not taken to look Gaussian: where rewards are
-    skewed, that is how a good arm looks which has not had its large ones yet.
+    grows and it is not pulled for ever. Where rewards are skewed, an arm that varies little is not taken to look
+    Gaussian: that is how a good arm looks which has not had its large ones yet.
     """
     pulls = belief.pulls
     ratio = min(high.spend, rest) / (pulls * due.cheap)
@@ -83,7 +92,7 @@ def excess_within(
         ratio *= math.sqrt(dearer * math.sqrt(dearer))
     if not ratio > 1.0:
         return math.inf
-    enough = slope * math.log(ratio)
+    enough = of.slope * math.log(ratio)
     shortfall = low.rate * due.cheap - belief.mean_reward
     if not shortfall > 0.0 or pays_for_nothing(belief, due):
         return -enough
@@ -97,7 +106,7 @@ def excess_within(
     unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
     variance = own + doubt(belief, low, high, unseen) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
-    if not (bound > 0.0 and least_own < steady * high.spread):
+    if not (bound > 0.0 and least_own < of.steady * high.spread):
         evidence = max(evidence, gaussian_evidence(shortfall, variance))
     if evidence == math.inf:
         return evidence if pulls > 1 else -enough  # one sample is not proof
@@ -105,7 +114,7 @@ def excess_within(
     if not one:
         least_bound, _ = seen_between(-math.inf, low, high)
         least = least_own + doubt(belief, high, low, least_bound) / pulls
-    return shrunken(pulls * evidence, pulls, due, least, variance, low, high) - enough
+    return shrunken(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
 
 
 def pays_for_nothing(belief: Belief, due: Priced) -> bool:
@@ -149,7 +158,7 @@ def differ(rate: float, usual: float) -> bool:
 
 
 def shrunken(
-    evidence: float, pulls: float, due: Priced, least: float, most: float, low: Lead, high: Lead
+    of: Asked, evidence: float, pulls: float, due: Priced, least: float, most: float, low: Lead, high: Lead
 ) -> float:  # fmt: skip
     """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q = T·price²/v, v from `least` to `most`.
 
@@ -157,13 +166,13 @@ def shrunken(
     """
     if not differ(high.rate, low.usual_rate):
         return evidence
-    unknown = rarity(low)
+    unknown = of.unknown
     lightest = weight(unknown, high.rate - low.usual_rate, pulls * due.dear * due.dear, least)
     heaviest = lightest
     if not are_one(low, high):
         if differ(low.rate, high.usual_rate):
             precision = pulls * due.cheap * due.cheap
-            heaviest = weight(rarity(high), low.rate - high.usual_rate, precision, most)
+            heaviest = weight(of.most_unknown, low.rate - high.usual_rate, precision, most)
         else:
             lightest, heaviest = 0.0, 1.0
     root = min(mixed(lightest, unknown, evidence), mixed(heaviest, unknown, evidence))
