@@ -48,17 +48,17 @@ docs: setup  ## the documentation as a site, in build/site; `python -m http.serv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python -m benchmarks.engine
 
 bench-campaign: setup  ## asks and tells per second, next to Optuna's; the cost of choosing before results are in
 	$(BIN)/python -m benchmarks.campaign
-	$(BIN)/python benchmarks/delay.py
+	$(BIN)/python -m benchmarks.delay
 
 footprint: setup  ## megabytes of an installation, with each extra
-	$(BIN)/python benchmarks/footprint.py
+	$(BIN)/python -m benchmarks.footprint
 
 peers: setup  ## outlay's speed next to other bandit packages, which it installs into build/peers
-	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python -m benchmarks.peers
 
 leaderboard: setup  ## which policy is best where: plays what build/leaderboard does not hold yet; OUTLAY_DATA adds real problems
 	$(BIN)/python -m benchmarks.leaderboard

@@ -1,6 +1,6 @@
 """The rival policies on one problem: regret of ten Bernoulli arms at budget 5000, and how fast each is.
 
-`python benchmarks/baselines.py`, or `--runs 200` for rough figures; docs/baselines.md shows what it prints.
+`python -m benchmarks.baselines`, or `--runs 200` for rough figures; docs/baselines.md shows what it prints.
 """
 
 import argparse

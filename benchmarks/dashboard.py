@@ -1,6 +1,6 @@
 """What the dashboard costs on a large ledger: a million events, a thousand arms.
 
-    python benchmarks/dashboard.py [--events 1000000] [--arms 1000] [--store sqlite:///large.db]
+    python -m benchmarks.dashboard [--events 1000000] [--arms 1000] [--store sqlite:///large.db]
 
 Fills a store through a campaign, with pulls a few thousand at a time, then opens it as the service does and prints how
 long it takes to see something, how long until all was read, and what one more view takes and weighs. With --store, what

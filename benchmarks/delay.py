@@ -1,6 +1,6 @@
 """What it costs to choose before results are in: regret with 0, 1, 10 and 100 pulls under way.
 
-`python benchmarks/delay.py` runs campaigns in memory on a problem of the catalogue. Results come in the order in which
+`python -m benchmarks.delay` runs campaigns in memory on a problem of the catalogue. Results come in the order in which
 they were asked for, each when so many others have been asked for since. `unaware` chooses as if nothing were under way.
 """
 

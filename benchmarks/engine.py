@@ -1,6 +1,6 @@
 """How fast the engine is, against the floor that sampling alone sets on the same machine in the same minute.
 
-`make bench`, or `python benchmarks/engine.py --quick`; docs/benchmarks.md says what the columns mean.
+`make bench`, or `python -m benchmarks.engine --quick`; docs/benchmarks.md says what the columns mean.
 """
 
 import argparse

@@ -4,7 +4,7 @@ The requests that come are served until they or the money end. A forecast that i
 that is corrected at each quarter of what came, and with a burst that nobody foresaw: `expect` is told half of the
 requests at first, and of the other half when it begins. In memory, with `Ration`, on three arms like language models.
 
-    python benchmarks/forecast.py [--runs 20]
+    python -m benchmarks.forecast [--runs 20]
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How fast the GPU backend is, and whether it plays the same game as the CPU: `python benchmarks/gpu.py`.
+"""How fast the GPU backend is, and whether it plays the same game as the CPU: `python -m benchmarks.gpu`.
 
 Needs an NVIDIA GPU and `pip install outlay[cuda]`; docs/gpu.md says what the columns mean.
 """

@@ -1,6 +1,6 @@
 """How fast outlay is next to other bandit packages, on the same machine in the same minutes.
 
-`python benchmarks/peers.py` installs them into build/peers (that needs a network, once); docs/benchmarks.md says what
+`python -m benchmarks.peers` installs them into build/peers (that needs a network, once); docs/benchmarks.md says what
 the columns mean, and what they do not.
 """
 

@@ -1,7 +1,7 @@
-"""The figures of docs/requests.md: Ration and its rivals, with money and a number of requests.
+"""The figures of docs/requests.md: Ration and its rivals, with money and a number of requests; and its speed.
 
-    python benchmarks/requests.py                     # all tables: about half an hour on two cores
-    python benchmarks/requests.py worst --runs 50     # one of them, with other runs than its own number
+    python -m benchmarks.requests                     # all tables: about half an hour on two cores
+    python -m benchmarks.requests worst --runs 50     # one of them, with other runs than its own number
 
 `swebench` needs the log that docs/leaderboard.md describes, in the folder that OUTLAY_DATA names. Tables are printed in
 Markdown, regret in per cent of N·f unless they say otherwise; what is being played is on stderr.
@@ -11,15 +11,17 @@ import argparse
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.engine import compiled_floor
 from benchmarks.leaderboard.fixed import BestFixed
 from benchmarks.leaderboard.real import LOGS, from_log, read_log
-from benchmarks.leaderboard.requests import FAMILIES, Rationed, of_family
+from benchmarks.leaderboard.requests import FAMILIES, PER_REQUEST, Rationed, of_family
 from outlay import Problem, policies, simulate, theory
 from outlay.arms import Bernoulli, Discrete, Gaussian
 from outlay.beliefs import Belief, Moments
@@ -39,6 +41,7 @@ RIVALS: dict[str, Any] = {
 CLASSICAL = {".9 .8": (0.9, 0.8), ".1 .05×3 .02×3 .01×3": (0.1, *[0.05] * 3, *[0.02] * 3, *[0.01] * 3),
              ".9 .8×9": (0.9, *[0.8] * 9)}  # fmt: skip
 SEED = 2027
+MANY = 100_000  # requests, for bad runs
 
 
 class Thompson(Parameters):
@@ -57,7 +60,7 @@ class Thompson(Parameters):
 def main() -> None:
     """Print the tables that are named, or all."""
     tables: dict[str, Callable[[int | None], None]] = {
-        "swebench": swebench, "growth": growth, "worst": worst, "classical": classical,
+        "swebench": swebench, "growth": growth, "worst": worst, "classical": classical, "speed": speed,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", nargs="*", default=[*tables], help=f"{', '.join(tables)}; all")
@@ -127,18 +130,38 @@ def growth(runs: int | None) -> None:
 
 def worst(runs: int | None) -> None:
     """How far the worst run is from the median one, at 10⁵ requests and half the cost of the best-paid arm for each."""
-    players = {"Ration": Ration(), "Ration:0.7": Ration(slope=0.7), "LPThompson": baselines.LPThompson()}
+    players = {
+        "Ration": Ration(),
+        "Ration:0.7": Ration(slope=0.7),
+        "Ration:1": Ration(slope=1.0),
+        "LPThompson": baselines.LPThompson(),
+    }
+    cells: dict[str, tuple[Problem, float]] = {}
+    for name in (f"{family}:{number}" for family in FAMILIES for number in (1, 2)):
+        entry = Rationed(name, of_family(name.split(":")[0], int(name[-1])), MANY)
+        cells[name] = entry.problem, float(entry.budgets((0.5,))[0]) / MANY
+    if folder := os.environ.get("OUTLAY_DATA"):
+        log = from_log(read_log(Path(folder) / LOGS["swebench"]))
+        cells |= {f"swebench, {c:g}": (log, c) for c in (0.06, 0.2, 0.5)}
+    found = {name: lost(problem, players, c, MANY, runs or 200) for name, (problem, c) in cells.items()}
     lines = []
-    for family in FAMILIES:
-        for number in (1, 2):
-            entry = Rationed(f"{family}:{number}", of_family(family, number), 100_000)
-            c = float(entry.budgets((0.5,))[0]) / entry.requests
-            for name, regret in lost(entry.problem, players, c, entry.requests, runs or 200).items():
-                middle = float(np.median(regret))
-                of = f"{regret.mean():.3f}", f"{middle:.3f}", f"{regret.max() / middle:.1f}"
-                lines.append([entry.of, name, *of, f"{(regret > 3.0 * middle).mean():.1%}"])
+    for name, of in found.items():
+        for player, regret in of.items():
+            middle = float(np.median(regret))
+            figures = f"{regret.mean():.3f}", f"{middle:.3f}", f"{regret.max() / middle:.1f}"
+            lines.append([name, player, *figures, f"{(regret > 3.0 * middle).mean():.1%}"])
     headings = ["problem", "policy", "mean", "median", "worst ÷ median", "> 3 medians"]
     show("10⁵ requests: the worst run beside the median one", headings, lines)
+    lines = []
+    for player in players:
+        regrets = [of[player] for of in found.values()]
+        means = np.array([of[player].mean() / of["Ration"].mean() for of in found.values()])
+        beyond = np.array([regret.max() / np.median(regret) for regret in regrets])
+        bad = np.mean([(regret > 3.0 * np.median(regret)).mean() for regret in regrets])
+        kept = f"{(beyond <= 3.0).sum()} of {len(regrets)}"
+        lines.append([player, f"{np.exp(np.log(means).mean()):.2f}", f"{bad:.1%}", kept, f"{beyond.max():.1f}"])
+    headings = ["policy", "mean ÷ Ration's", "> 3 medians", "worst ≤ 3 medians", "at most"]
+    show("The same, over all these problems (mean: geometric)", headings, lines)
 
 
 def classical(runs: int | None) -> None:
@@ -152,6 +175,40 @@ def classical(runs: int | None) -> None:
         scale = requests * max(means) / 100.0
         lines.append([name, f"{requests:,}", *(f"{scale * regret.mean():.1f}" for regret in found.values())])
     show("B = ∞: regret on classical instances", ["means", "N", *players], lines)
+
+
+class Full(Ration):
+    """Ration that looks at every arm before every pull."""
+
+    __slots__ = ()
+    choose_lazily = None  # type: ignore[assignment]
+
+
+def speed(runs: int | None) -> None:
+    """CPU nanoseconds per pull at 10⁵ requests, the mean over what there is for each, beside sampling alone."""
+    floor, lines = compiled_floor(), []
+    for family in ("coins", "gaussian", "lognormal"):
+        for arms in (10, 30, 100):
+            entry = Rationed(family, of_family(family, 1, arms), 100_000)
+            taken: dict[str, list[float]] = {"Ration": [], "Full": [], "floor": []}
+            for budget in entry.budgets(PER_REQUEST).tolist():
+                for policy in (Ration(), Full()):
+                    taken[type(policy).__name__].append(ns_per_pull(entry, policy, budget, runs or 4))
+                taken["floor"].append(1e9 / floor(1, time.process_time))
+            ns = {name: float(np.mean(each)) for name, each in taken.items()}
+            lines.append([family, arms, *(f"{ns[name]:.0f}" for name in taken), f"{ns['floor'] / ns['Ration']:.3f}"])
+    headings = ["problem", "K", "ns per pull", "looking at every arm", "sampling alone", "share of the floor"]
+    show("10⁵ requests: what a pull of Ration takes", headings, lines)
+
+
+def ns_per_pull(entry: Rationed, policy: Any, budget: float, runs: int) -> float:
+    """Of a policy on one thread."""
+    simulate(entry.problem, policy, [1.0], requests=10, runs=1, progress=False, workers=1)  # compiles
+    start = time.process_time()
+    result = simulate(
+        entry.problem, policy, [budget], requests=entry.requests, runs=runs, seed=SEED, progress=False, workers=1
+    )
+    return 1e9 * (time.process_time() - start) / float(result.pulls.sum())
 
 
 def lost(problem: Problem, players: Mapping[str, Any], c: float, requests: int, runs: int) -> dict[str, Floats]:

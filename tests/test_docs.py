@@ -62,6 +62,15 @@ def run_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             exec(compile(block, f"{page.name}, block {number}", "exec"), space)
 
 
+def test_benchmarks_are_called_as_modules() -> None:
+    """As files they would not find the package that they are in; and each that a page names must be there."""
+    said = "\n".join(path.read_text(encoding="utf-8") for path in (*PAGES, ROOT / "Makefile"))
+    assert not re.findall(r"python benchmarks/\w+\.py", said)
+    named = set(re.findall(r"python -m benchmarks\.(\w+)", said))
+    assert len(named) >= 8
+    assert not {name for name in named if not (ROOT / "benchmarks" / f"{name}.py").exists()} - {"leaderboard"}
+
+
 @pytest.mark.soak  # four policies are compiled in another process
 def test_the_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("outlay")), "compare", "--out", str(tmp_path)]

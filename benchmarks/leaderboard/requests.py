@@ -68,10 +68,11 @@ def with_requests(real: Mapping[str, Problem]) -> list[Rationed]:
     return [Rationed(name, problem, requests) for name, problem in named.items() for requests in REQUESTS]
 
 
-def of_family(family: str, number: int) -> Problem:
-    """Three to eight arms; mean costs are lognormal, and mean rewards grow with their logarithm, but for chance."""
+def of_family(family: str, number: int, arms: int | None = None) -> Problem:
+    """Three to eight arms, or as many as said; mean costs are lognormal, and rewards grow with their logarithm."""
     rng = np.random.default_rng([number, *family.encode()])
-    costs = np.exp(rng.normal(0.0, 1.0, int(rng.integers(3, 9))))
+    few = int(rng.integers(3, 9))
+    costs = np.exp(rng.normal(0.0, 1.0, few if arms is None else arms))
     rewards = np.clip(0.25 + 0.25 * np.log1p(costs) + rng.normal(0.0, 0.12, len(costs)), 0.05, 0.95)
     pairs = list(zip(costs.tolist(), rewards.tolist(), strict=True))
     if family == "gaussian":

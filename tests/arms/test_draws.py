@@ -117,3 +117,17 @@ def test_the_coupling_of_two_uniform_betas_is_known_exactly():
 def test_equal_betas_share_their_tables():
     one, other = Beta(0.4, 0.3, 0.2, 0.1, 0.6), Beta(0.4, 0.3, 0.2, 0.1, 0.1)
     assert one.cost_table is other.cost_table
+
+
+class Farthest:
+    """A generator whose normals are so large that their distribution function is 1."""
+
+    def standard_normal(self) -> float:
+        return 40.0
+
+
+def test_a_uniform_stays_within_its_ends() -> None:
+    """Where low + (high − low) rounds to more than high, as here, the largest draw would be above the support."""
+    high = 1.5 * 2.0**-53
+    assert -1.0 + (high + 1.0) > high
+    assert Uniform(-1.0, high, -1.0, high).draw(Farthest()) == (high, high)  # type: ignore[arg-type]

@@ -53,14 +53,17 @@ def choose(arms: list[Pairs], order: list[int], told: Told, slack: float) -> Cho
     edge = edge_over(point, c, arms, usual_price, slack)
     off = [k for k in opened if k not in (edge.low, edge.high)]
     used = math.fsum(len(arms[k]) * point[k][0] for k in off), sum(len(arms[k]) for k in off)
-    rest = max(1.0, n - 3 * used[1])
-    later = min(c, max(0.0, b - 3 * used[0]) / rest if rest < math.inf else 0.0)
+    reserve = 3 / (1 + pulls / n)
+    rest = max(1.0, n - reserve * used[1])
+    later = min(c, max(0.0, b - reserve * used[0]) / rest if rest < math.inf else 0.0)
     ahead = edge_over(point, later, arms, usual_price, slack)
-    market = Market(arms, point, ahead, told, pulls, spent)
+    costs = [x for x, _ in point.values() if x > 0]
+    scarce = min(1.0, 4 * c / min(costs)) if costs and ahead.worth == 0 else 1.0
+    market = Market(arms, point, ahead, told, pulls, spent, scarce)
     clear = edge.clear and ahead.clear
     wanted = math.inf
     if waiting:
-        wanted, sure = market.fresh(waiting[0], c, min(x for x, _ in point.values()), slack)
+        wanted, sure = market.fresh(waiting[0], slack)
         clear &= sure
         if told.costs is not None:
             cost, largest = told.costs[waiting[0]], max(r for pairs in arms for _, r in pairs)
@@ -138,9 +141,16 @@ class Market:
     """All samples in dues, at the prices of an edge."""
 
     def __init__(
-        self, arms: list[Pairs], point: dict[int, tuple[float, float]], edge: Edge, told: Told, pulls: int, spent: float
+        self,
+        arms: list[Pairs],
+        point: dict[int, tuple[float, float]],
+        edge: Edge,
+        told: Told,
+        pulls: int,
+        spent: float,
+        scarce: float,
     ) -> None:
-        self.edge, self.told, self.point = edge, told, point
+        self.edge, self.told, self.point, self.scarce = edge, told, point, scarce
         ends = [k for k in (edge.low, edge.high) if k is not None]
         if edge.worth > 0:
             self.money, self.request, self.rate = edge.price, edge.worth, 1.0
@@ -173,14 +183,14 @@ class Market:
     def spend(self, arm: int) -> float:
         return len(self.arms[arm]) * self.price[arm]
 
-    def fresh(self, arm: int, c: float, cheapest: float, slack: float) -> tuple[float, bool]:
+    def fresh(self, arm: int, slack: float) -> tuple[float, bool]:
         m = self.usual.opened
         if self.total == math.inf:
             if not slow_thrifty.differ(self.rate, self.usual.rate):
                 return -math.inf, True
             return self.usual.rarity - 0.45 * math.log(self.used / (2 * self.usual.price)), True
         one = self.usual.price if self.told.costs is None else self.due(self.told.costs[arm], 1)
-        factor = 0.75 + 1.25 * max(0.0, 1 - 4 * c / cheapest) if cheapest > 0 else 0.75
+        factor = 0.75 * self.scarce + 2 * (1 - self.scarce)
         needed = factor * (m + 1) * math.log(m + 1) * one
         left = self.total - self.used
         return (math.inf if left < needed else -math.inf), abs(left - needed) >= slack * needed
@@ -191,11 +201,9 @@ class Market:
         ahead = math.log(left / (T * p)) + 0.75 * max(0.0, math.log(p / self.lead_price)) if left > 0 else 0.0
         if ahead <= 0:
             return math.inf
-        slope = self.told.slope
-        if self.edge.worth > 0:
-            length = math.log(self.total / self.usual.price) - 0.5 * max(0, math.log(self.usual.opened / 10))
-            slope = min(1, slope + 0.02 * max(0, length - 6))
-        g = ahead * slow_thrifty.enough_per_unit(slope, self.usual, None if self.total == math.inf else self.total)
+        x = slow_thrifty.length(self.usual, None if self.total == math.inf else self.total)
+        slope = self.told.slope + 0.04 * x + self.scarce * x**2 / 80
+        g = ahead * min(slope, max(1.0, 2 * self.scarce * self.told.slope))
         m = self.rate * p - mean_reward(pairs)
         if m <= 0:
             return -g
@@ -212,8 +220,8 @@ class Market:
         v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * unseen**2) / T
         if v == 0:
             return math.inf if T > 1 else -g
-        D = closed(m, v, M) if M > 0 else 0.0
-        if M == 0 or self.edge.worth == 0 or own >= 0.5 * usual:
+        D = max(0.0, closed(m, v, M)) if M > 0 else 0.0  # by rounding it may be below 0
+        if M == 0 or self.scarce < 1 or own >= 0.5 * usual:
             D = max(D, 0.5 * math.log(1 + m**2 / v))
         return slow_thrifty.shrunken(T * D, T * p**2 / v, self.rate, self.usual) - g
 

@@ -105,11 +105,14 @@ def fresh(at: Standing, usual: Usual, budget: float | None) -> float:
 
 
 def enough_per_unit(slope: float, usual: Usual, budget: float | None) -> float:
+    return min(1, slope + 0.04 * length(usual, budget))
+
+
+def length(usual: Usual, budget: float | None) -> float:
     horizon = usual.spent if budget is None else budget
     if horizon <= 0:
-        return slope
-    length = math.log(horizon / usual.price) - 0.5 * max(0, math.log(usual.opened / 10))
-    return min(1, slope + 0.04 * max(0, length - 6))
+        return 0.0
+    return max(0, math.log(horizon / usual.price) - 0.5 * max(0, math.log(usual.opened / 10)) - 6)
 
 
 def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | None) -> float:

@@ -11,7 +11,8 @@ from tests.policies.baselines.test_choices import play, tables
 from tests.policies.slow_kl_rate import Pairs
 from tests.policies.tapes import TAPES, Tape, constants, each_tape, nothing
 
-from outlay import policies
+from outlay import Problem, policies, simulate
+from outlay.arms import Gaussian
 from outlay.beliefs import Opened, Points
 from outlay.compiler.fingerprint import Reach
 from outlay.compiler.records import coerced
@@ -251,3 +252,15 @@ def test_one_failure_beside_a_steady_arm_does_not_end_an_arm() -> None:
                 break
             memory.observe(0, 0.0, 0.2)
         assert tries == 1
+
+
+def test_the_reserve_does_not_make_requests_worthless_near_the_end() -> None:
+    """Two dear arms that are nearly as good take many pulls to compare; the cheapest, a bad one, has a good rate.
+
+    With three times that kept to the last request, the end of a run compared arms by their rates: 115 pulls of the
+    first arm on average. Its mean here has a standard error of about 4.
+    """
+    points = [(0.2, 0.2), (0.4, 0.45), (4.0, 0.75), (19.0, 0.95), (19.0, 0.92)]
+    problem = Problem([Gaussian(cost, reward, cost / 2.0, 0.5) for cost, reward in points])
+    result = simulate(problem, Ration(), [200_000.0], requests=20_000, runs=200, seed=3, progress=False)
+    assert result.pulls[0, :, 0, 0].mean() < 70.0

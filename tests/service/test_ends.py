@@ -40,6 +40,15 @@ def test_a_stream_ends_with_its_key(store: str, book: KeyBook, path: str, monkey
     assert '"kind":"asked"' not in rest
 
 
+@pytest.mark.parametrize("path", STREAMS)
+def test_a_head_holds_no_stream(store: str, path: str) -> None:
+    """It is answered and over: more of them than there may be streams are no trouble."""
+    with running(store, most_streams=1) as address, httpx2.Client(base_url=address, timeout=10) as client:
+        for _ in range(3):
+            assert client.head(path).status_code == 200
+        assert "outlay_streams 0.0" in client.get("/metrics").text
+
+
 def test_a_stream_of_nobody_ends_when_the_first_key_is_made(
     store: str, book: KeyBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,7 +108,8 @@ class Uniform(Law):
         z = rng.standard_normal()
         w = correlated(2.0 * math.sin(self.correlation * math.pi / 6.0), z, rng.standard_normal())
         cost = self.cost_low + (self.cost_high - self.cost_low) * normal_cdf(z)
-        return cost, self.reward_low + (self.reward_high - self.reward_low) * normal_cdf(w)
+        reward = self.reward_low + (self.reward_high - self.reward_low) * normal_cdf(w)
+        return min(cost, self.cost_high), min(reward, self.reward_high)  # which rounding may exceed
 
     def moments(self) -> LawMoments:
         """Midpoints, width²/12, and ρ times both standard deviations."""

@@ -19,10 +19,10 @@ def are_one(low: Lead, high: Lead) -> bool:
     )
 
 
-def own_spread(belief: Belief | PooledBelief, low: Lead, high: Lead) -> float:
+def own_spread(belief: Belief | PooledBelief, low: float, high: float) -> float:
     """The sample variance, 1/T, of the arm's R − rX, r being the leader's rate: the larger at the two rates."""
     most = 0.0
-    for rate in (low.rate, high.rate):
+    for rate in (low, high):
         most = max(most, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
     return most
 
@@ -38,21 +38,26 @@ def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead) -> float:
     return high.spread * (belief.pulls * (own / low.size) + 1.0) / (belief.pulls + 1)
 
 
-def largest_seen(reward_max: float, low: Lead, high: Lead) -> float:
+def largest_seen(known: float, low: Lead, high: Lead) -> float:
     """M: no R − rX is larger, by the largest reward and the extreme costs that have been seen; 0 if that is ≤ 0.
 
-    Between two leads, 0 also where it is ≤ 0 for one of those between.
+    `known` is the largest possible reward, or −∞; a larger one that was seen replaces it. Between two leads, M is 0
+    also where it is ≤ 0 for one of those between.
     """
-    least, most = seen_between(reward_max, low, high)
+    least, most = seen_between(known, low, high)
     return most if least > 0.0 else 0.0
 
 
-def seen_between(reward_max: float, low: Lead, high: Lead) -> tuple[float, float]:
-    """The least and the largest that M is for any lead between the two."""
-    least, most = reward_max if low.rate < 0.0 < high.rate else math.inf, 0.0
-    for rate in (low.rate, high.rate):
-        bound = reward_max + (rate * max(0.0, -low.cost_min) if rate >= 0.0 else -rate * max(0.0, low.cost_max))
-        least, most = min(least, bound), max(most, bound)
+def seen_between(known: float, low: Lead, high: Lead) -> tuple[float, float]:
+    """The least and the largest that M is for any lead between the two, each with its extremes."""
+    least, most = math.inf, 0.0
+    for lead in (low, high):
+        reward = max(known, lead.reward_max)
+        if low.rate < 0.0 < high.rate:
+            least = min(least, reward)
+        for rate in (low.rate, high.rate):
+            bound = reward + (rate * max(0.0, -lead.cost_min) if rate >= 0.0 else -rate * max(0.0, lead.cost_max))
+            least, most = min(least, bound), max(most, bound)
     return least, most
 
 
@@ -62,9 +67,9 @@ def unpaid(belief: Belief | PooledBelief, high: Lead) -> float:
     return max(0.0, 1.0 - 100.0 * (own / high.size)) if own > 0.0 and high.size > 0.0 else 1.0
 
 
-def least_own_spread(belief: Belief | PooledBelief, low: Lead, high: Lead) -> float:
-    """The least sample variance of the arm's R − rX for any rate r between the leads'."""
-    rate = low.rate
+def least_own_spread(belief: Belief | PooledBelief, low: float, high: float) -> float:
+    """The least sample variance of the arm's R − rX for any rate r between the two."""
+    rate = low
     if belief.var_cost > 0.0:
-        rate = min(max(belief.cov / belief.var_cost, low.rate), high.rate)
+        rate = min(max(belief.cov / belief.var_cost, low), high)
     return max(0.0, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)

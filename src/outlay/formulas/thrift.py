@@ -4,6 +4,7 @@ These functions run in the interpreter and compiled.
 """
 
 import math
+from typing import NamedTuple
 
 from outlay.beliefs import Belief, Lead, price_of
 from outlay.formulas.between_leads import (
@@ -40,53 +41,90 @@ def to_open(costly: float, price: float, opened: float) -> float:
     return costly * price * (opened + 1.0) * math.log(opened + 1.0)
 
 
-def excess_within(budget: float, slope: float, steady: float, belief: Belief, low: Lead, high: Lead) -> float:
+class Priced(NamedTuple):
+    """What a pull of an arm is due: in money that is its mean cost; at least and at most, where two leads differ."""
+
+    mean: float  # ≤ 0 where prices are stand-ins (`price_of`)
+    cheap: float
+    dear: float
+    money: float  # what a unit of money counts for in that
+    most_money: float
+
+
+class Asked(NamedTuple):
+    """What is asked of evidence; where two leads differ, the most of it."""
+
+    slope: float  # how much is enough, for each unit of l: the logarithm of how much more the leader has had
+    steady: float  # of the usual variance: an arm that varies less is not taken to look Gaussian
+    unknown: float  # E₀, at least
+    most_unknown: float  # E₀, at most
+
+
+def asked(slope: float, steady: float, low: Lead, high: Lead) -> Asked:
+    """What is asked with this slope and so much steadiness."""
+    unknown = rarity(low)
+    return Asked(slope, steady, unknown, unknown if high.opened == low.opened else rarity(high))
+
+
+def excess_in_money(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
+    """`excess_within` where a pull is due what it costs, and `budget` is what may be spent in all, or ∞."""
+    price = price_of(belief, low.cost_min, low.cost_max)
+    horizon = budget if budget < math.inf else high.spent
+    steep = min(1.0, slope + GROWTH * length(horizon, low))
+    due = Priced(belief.mean_cost, price, price, 1.0, 1.0)
+    return excess_within(asked(steep, 0.0, low, high), budget - low.spent, belief, due, low, high)
+
+
+def excess_within(of: Asked, rest: float, belief: Belief, due: Priced, low: Lead, high: Lead) -> float:
     """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between.
 
-    Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
-    grows and it is not pulled for ever.
+    So it is for any price of the arm, and of money, from the least to the most that are `due`. `rest` is what is left
+    to spend, at most.
 
-    An arm that varies less than `steady` times as much as usual is not taken to look Gaussian: where rewards are
-    skewed, that is how a good arm looks which has not had its large ones yet. For two leads that differ it must be 0.
+    Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
+    grows and it is not pulled for ever. Where rewards are skewed, an arm that varies little is not taken to look
+    Gaussian: that is how a good arm looks which has not had its large ones yet.
     """
     pulls = belief.pulls
-    price = price_of(belief, low.cost_min, low.cost_max)
-    ratio = min(high.spend, budget - low.spent) / (pulls * price)
-    if price > low.price:
-        dearer = price / low.price
+    ratio = min(high.spend, rest) / (pulls * due.cheap)
+    if due.dear > low.price:
+        dearer = due.dear / low.price
         ratio *= math.sqrt(dearer * math.sqrt(dearer))
     if not ratio > 1.0:
         return math.inf
-    horizon = budget if budget < math.inf else high.spent
-    enough = slope_at(slope, horizon, low, GROWTH) * math.log(ratio)
-    shortfall = low.rate * price - belief.mean_reward
-    if not shortfall > 0.0 or pays_for_nothing(belief):
+    enough = of.slope * math.log(ratio)
+    shortfall = low.rate * due.cheap - belief.mean_reward
+    if not shortfall > 0.0 or pays_for_nothing(belief, due):
         return -enough
-    bound = largest_seen(low.reward_max, low, high)
-    if not bound > 0.0 and not are_one(low, high):
+    one = are_one(low, high)
+    bound = largest_seen(-math.inf, low, high)
+    if not bound > 0.0 and not one:
         return -math.inf  # it may be positive for some of the leads: nothing is certain
-    own = own_spread(belief, low, high)
+    price, most_price = low.rate * due.money, high.rate * due.most_money  # of money, in rewards
+    own = own_spread(belief, price, most_price)
+    least_own = own if one else least_own_spread(belief, price, most_price)
     unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
     variance = own + doubt(belief, low, high, unseen) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
-    if not (bound > 0.0 and own < steady * low.spread):
+    if not (bound > 0.0 and least_own < of.steady * high.spread):
         evidence = max(evidence, gaussian_evidence(shortfall, variance))
     if evidence == math.inf:
         return evidence if pulls > 1 else -enough  # one sample is not proof
     least = variance
-    if not are_one(low, high):
-        least_bound, _ = seen_between(low.reward_max, low, high)
-        least = least_own_spread(belief, low, high) + doubt(belief, high, low, least_bound) / pulls
-    return shrunken(pulls * evidence, pulls * price * price, least, variance, low, high) - enough
+    if not one:
+        least_bound, _ = seen_between(-math.inf, low, high)
+        least = least_own + doubt(belief, high, low, least_bound) / pulls
+    return shrunken(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
 
 
-def pays_for_nothing(belief: Belief) -> bool:
+def pays_for_nothing(belief: Belief, due: Priced) -> bool:
     """Whether the arm has paid and never cost anything: its price then is a stand-in, which is not evidence.
 
-    >>> pays_for_nothing(Belief(0, 30, 0.0, 0.5, var_cost=0.0, var_reward=0.25, cov=0.0))
+    >>> belief = Belief(0, 30, 0.0, 0.5, var_cost=0.0, var_reward=0.25, cov=0.0)
+    >>> pays_for_nothing(belief, Priced(0.0, 0.1, 0.1, 1.0, 1.0))
     True
     """
-    return belief.mean_cost == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
+    return due.mean == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
 
 
 def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
@@ -98,12 +136,15 @@ def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
     return 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
 
 
-def slope_at(least: float, horizon: float, low: Lead, growth: float) -> float:
-    """How much evidence is enough for each unit of l, where so much is spent in all."""
+def length(horizon: float, low: Lead) -> float:
+    """The logarithm of the pulls that are made in all where so much is spent, counted from `SHORT` on; or 0.
+
+    Where many arms are open it is less: each has fewer of them.
+    """
     ratio = horizon / low.usual_price
     if low.opened > RARE:
         ratio /= math.sqrt(low.opened / RARE)
-    return min(1.0, least + growth * max(0.0, math.log(ratio) - SHORT)) if ratio > 1.0 else least
+    return max(0.0, math.log(ratio) - SHORT) if ratio > 1.0 else 0.0
 
 
 def rarity(lead: Lead) -> float:
@@ -116,19 +157,22 @@ def differ(rate: float, usual: float) -> bool:
     return rate - usual > NEGLIGIBLE * max(abs(rate), abs(usual))
 
 
-def shrunken(evidence: float, precision: float, least: float, most: float, low: Lead, high: Lead) -> float:
-    """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q = `precision`/v, v from `least` to `most`.
+def shrunken(
+    of: Asked, evidence: float, pulls: float, due: Priced, least: float, most: float, low: Lead, high: Lead
+) -> float:  # fmt: skip
+    """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q = T·price²/v, v from `least` to `most`.
 
     The root is concave in w, so between two weights it is least at one of them.
     """
     if not differ(high.rate, low.usual_rate):
         return evidence
-    unknown = rarity(low)
-    lightest = weight(unknown, high.rate - low.usual_rate, precision, least)
+    unknown = of.unknown
+    lightest = weight(unknown, high.rate - low.usual_rate, pulls * due.dear * due.dear, least)
     heaviest = lightest
     if not are_one(low, high):
         if differ(low.rate, high.usual_rate):
-            heaviest = weight(rarity(high), low.rate - high.usual_rate, precision, most)
+            precision = pulls * due.cheap * due.cheap
+            heaviest = weight(of.most_unknown, low.rate - high.usual_rate, precision, most)
         else:
             lightest, heaviest = 0.0, 1.0
     root = min(mixed(lightest, unknown, evidence), mixed(heaviest, unknown, evidence))

@@ -65,11 +65,11 @@ class Frugal(Parameters):
         shortfall = low.rate * price - belief.mean_reward
         if not shortfall > 0.0:
             return -enough
-        bound = largest_seen(max(self.known_bound, low.reward_max), low, high)
+        bound = largest_seen(self.known_bound, low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
         doubt = 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
-        variance = own_spread(belief, low, high) + doubt / pulls
+        variance = own_spread(belief, low.rate, high.rate) + doubt / pulls
         evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
         if not (bound > 0.0 and self.known_bound > 0.0):
             evidence = max(evidence, gaussian_evidence(shortfall, variance))

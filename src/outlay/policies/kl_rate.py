@@ -80,8 +80,8 @@ class KLRate(Parameters):
         shortfall = low.rate * price - belief.mean_reward
         if not shortfall > 0.0:
             return -enough
-        variance = own_spread(belief, low, high)
-        bound = largest_seen(max(self.known_bound, low.reward_max), low, high)
+        variance = own_spread(belief, low.rate, high.rate)
+        bound = largest_seen(self.known_bound, low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
         if not (bound > 0.0 and self.known_bound > 0.0):

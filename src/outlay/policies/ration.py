@@ -2,30 +2,30 @@
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.beliefs import Belief, Lead, Points, price_of
+from outlay.beliefs import Points
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leader_of, leads
+from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leads
 from outlay.formulas.choices.choose import number as comparable
-from outlay.formulas.requests.dues import Dues, due, dues, in_dues, lead_in_dues
-from outlay.formulas.requests.edges import RESERVE, after_exploring, edge_in_use, on_edge, per_request
+from outlay.formulas.requests.asked import least_of_due, settle_terms
+from outlay.formulas.requests.bearings import Bearings, bearings, bearings_lazily
+from outlay.formulas.requests.compared import asked_on, excess_on
+from outlay.formulas.requests.edges import RESERVE, edge_in_use, on_edge, per_request
 from outlay.formulas.requests.prices import Prices
-from outlay.formulas.thrift import COSTLY, excess_within, fresh_within, slope_at, to_open
+from outlay.formulas.requests.terms import known_cost, lead_on, priced
+from outlay.formulas.requests.watch import LAST, Watch, find_then, pulls_of
+from outlay.formulas.thrift import COSTLY, fresh_within, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
-PLENTY = 4.0  # pulls of the cheapest arm: where four requests have the money for one, opening is cheapest
-LESS_COSTLY = 1.25  # by how much the factor of opening is less then
+LESS_COSTLY = 1.25  # by how much the factor of opening is less where requests are scarce
 FREE_AFTER = 20  # pulls that cost nothing, from which on an arm is taken to be free
-STEEPER = 0.02  # by which the slope grows more than Thrifty's where a request is worth something
-STEADY = 0.5  # of the usual variance: an arm that varies less is not taken to look Gaussian there
 
 
 def mean_costs(owner: str, name: str, values: ArrayLike) -> Vector:
@@ -46,15 +46,18 @@ class Ration(Parameters):
     which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
     costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
 
-    - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much is kept for
-      exploring yet to come: λ and ν are those of (b − 3E)/(n − 3F), where that is less than b/n.
+    - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much, in proportion
+      to the requests that are left, is kept for exploring yet to come: λ and ν are those of (b − 3E·n/N)/(n − 3F·n/N),
+      where that is less than b/n.
+    - **Scarce requests.** Requests are scarce by s = min(1, 4b/(n·x)), x the least mean cost above 0 so far, and s = 1
+      where a request is worth something (ν > 0): there is money for a good part of them.
     - **Opening.** `Thrifty` wants to have left what buys 2(m + 1)·ln(m + 1) pulls at the usual price. Here the 2 is
-      ¾ + 1¼·(1 − 4b/(n·x))⁺, x the least mean cost so far: where there is money for a good part of the requests, an
-      arm that is cheap and good would serve them all.
+      2 − 1¼·s: where requests are scarce, an arm that is cheap and good would serve them all.
+    - **What is enough.** Where requests are scarce, the slope grows with the logarithm of the horizon, x, by
+      0.04·x + 0.0125·s·x² instead of 0.04·x: with more to lose, fewer runs may go wrong.
     - **Skewed rewards.** A good arm that has not had its large rewards yet pays little and varies little: taken to be
-      Gaussian, it would be dropped for long. So where a request is worth something, evidence is that of bounded laws
-      alone (`closed_evidence`) for an arm that varies less than half as much as all pulls together, and the slope grows
-      by 0.06 where `Thrifty`'s grows by 0.04.
+      Gaussian, it would be dropped for long. So where s = 1, evidence is that of bounded laws alone
+      (`closed_evidence`) for an arm that varies less than half as much as all pulls together.
     - **The mix.** On the edge the two arms are pulled in the proportion that uses up money and requests together; one
       whose mean cost is b/n, as far as chance in what is left allows to tell, is pulled alone.
     - **Free at first.** Fewer than 20 pulls that cost nothing do not make an arm free: T of them count as if one more
@@ -71,7 +74,8 @@ class Ration(Parameters):
         reward_bound: the largest possible reward, where known; a larger one that is seen replaces it. It is used with
             `costs` only.
         slope: of the evidence that is asked for, as for `Thrifty`: with 0.7, where requests have no limit, it chooses
-            as `Wary` does. Larger explores more, and has fewer runs that go wrong.
+            as `Wary` does. Larger explores more, and has fewer runs that go wrong; over a long horizon it grows to 1,
+            or to twice this where that is more and requests are scarce.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
 
@@ -108,26 +112,29 @@ class Ration(Parameters):
 
     def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""
-        if memory.opened() < len(memory.pulls):
-            memory.shuffle(rng)
-        fresh, opened = memory.unopened(), memory.opened()
-        if opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh])):
+        fresh = next_to_open(memory, rng)
+        if is_at_once(memory, fresh):
             return fresh
-        at = bearings(self.slope, self.known_budget, self.known_requests, memory, now)
+        at = bearings(self.known_budget, self.known_requests, memory, now)
         wanted = math.inf
         if fresh < len(memory.pulls):
             wanted = fresh_excess(memory, fresh, at)
-            if not math.isnan(memory.told[fresh]):  # what it would leave, with the reserve that it would need
-                rest = per_request(max(0.0, at.money - RESERVE * memory.told[fresh]), max(1.0, at.left - RESERVE))
-                then = edge_in_use(memory, rest, at.best, at.leader.usual_price)
-                if then.price * memory.told[fresh] + then.worth >= max(self.known_bound, at.leader.reward_max) > 0.0:
-                    wanted = math.inf
+            if wanted < math.inf and not math.isnan(memory.told[fresh]):
+                then = edge_in_use(memory, after_opening(memory, fresh, at), at.usual.usual_price)
+                wanted = math.inf if cannot_be_better(memory, fresh, self.known_bound, at, then) else wanted
         if wanted == -math.inf:
             return fresh
-        arm, excess = least_in_dues(memory, at)
-        if wanted <= 0.0 and wanted <= excess:
+        arm, excess = least_in_dues(self.slope, memory, at)
+        return weighed(memory, at, fresh, wanted, arm, excess)
+
+    def choose_lazily(self, memory: Points, now: Now, known: Watch, rng: np.random.Generator) -> int:
+        """The same choice, where `known` is what was certain at the last one, and the arm named then was pulled."""
+        fresh = next_to_open(memory, rng)
+        if is_at_once(memory, fresh):
             return fresh
-        return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
+        arm = looked_up(self.slope, self.known_budget, self.known_requests, self.known_bound, memory, now, known, fresh)
+        known.marks[LAST] = arm
+        return arm
 
     def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
         """Choose where only these arms may be pulled: what is left is shared out among them."""
@@ -136,79 +143,77 @@ class Ration(Parameters):
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
-class Bearings(NamedTuple):
-    """What arms are compared with: the edge in use and the one after exploring, the currency, and the lead in it."""
-
-    money: float  # that is left
-    left: float  # requests
-    per_request: float
-    best: int  # the arm with the best rate
-    leader: Lead  # its lead
-    edge: Prices
-    ahead: Prices
-    currency: Dues
-    lead: Lead
-    total: float  # all that may be used, in dues
-    slope: float
-    steady: float
+def next_to_open(memory: Points, rng: np.random.Generator) -> int:
+    """The arm to be opened next, or the number of arms; the order is drawn before the first."""
+    if memory.opened() < len(memory.pulls):
+        memory.shuffle(rng)
+    return int(memory.unopened())
 
 
-def bearings(slope: float, budget: float, requests: float, memory: Points, now: Now) -> Bearings:
-    """Where a run with this budget and so many requests stands."""
-    money, left = max(0.0, budget - now.spent), max(1.0, requests - now.pulls)
-    c = per_request(money, left)
-    best, _ = leader_of(memory, memory.pulls)
-    leader = memory.lead(best)
-    edge = edge_in_use(memory, c, best, leader.usual_price)
-    later = after_exploring(memory, edge, money, left)
-    ahead = edge_in_use(memory, later, best, leader.usual_price)
-    price = price_of(memory.belief(best), leader.cost_min, leader.cost_max)
-    currency = dues(ahead, memory.rewards[best] / price)
-    lead = lead_in_dues(memory, leader, ahead, currency, now)
-    total = due(currency, budget, requests)
-    steady = 0.0
-    if currency.worth > 0.0:
-        slope, steady = slope_at(slope, total, lead, STEEPER), STEADY
-    return Bearings(money, left, c, best, leader, edge, ahead, currency, lead, total, slope, steady)
+def is_at_once(memory: Points, fresh: int) -> bool:
+    """Whether the next arm is opened before any are compared."""
+    opened = int(memory.opened())
+    return opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh]))
 
 
 def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
     """The excess of the arm to be opened next; −∞ comes before everything."""
     if at.total == math.inf:
-        return fresh_within(at.total, at.lead, at.lead)
+        lead = lead_on(at.terms, at.terms.money, at.spent)
+        return fresh_within(at.total, lead, lead)
     told = memory.told[fresh]
-    price = at.lead.usual_price if math.isnan(told) else at.currency.money * told + at.currency.request
-    cheapest = math.inf
-    for arm in range(len(memory.pulls)):
-        if memory.pulls[arm] > 0:
-            cheapest = min(cheapest, float(memory.costs[arm]))
-    costly = COSTLY - LESS_COSTLY * (min(1.0, PLENTY * at.per_request / cheapest) if cheapest > 0.0 else 1.0)
-    return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
+    price = at.terms.usual_price if math.isnan(told) else at.terms.money * told + at.terms.request
+    costly = COSTLY - LESS_COSTLY * at.terms.scarce
+    return math.inf if at.total - at.spent < to_open(costly, price, at.terms.opened) else -math.inf
 
 
-def least_in_dues(memory: Points, at: Bearings) -> tuple[int, float]:
+def after_opening(memory: Points, fresh: int, at: Bearings) -> float:
+    """The money for a request that opening an arm of known cost would leave, with the reserve that it would need."""
+    return per_request(max(0.0, at.money - RESERVE * memory.told[fresh]), max(1.0, at.left - RESERVE))
+
+
+def cannot_be_better(memory: Points, fresh: int, bound: float, at: Bearings, then: Prices) -> bool:
+    """Whether the dues of an arm of known cost are as much as any reward, at the prices after it was opened."""
+    return bool(then.price * memory.told[fresh] + then.worth >= max(bound, at.usual.reward_max) > 0.0)
+
+
+def weighed(memory: Points, at: Bearings, fresh: int, wanted: float, arm: int, excess: float) -> int:
+    """The arm to be opened next, the one with the least excess, or one of the edge."""
+    if wanted <= 0.0 and wanted <= excess:
+        return fresh
+    return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
+
+
+def least_in_dues(slope: float, memory: Points, at: Bearings) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
-    edge, ahead, lead = at.edge, at.ahead, at.lead
+    edge, ahead, terms = at.edge, at.ahead, at.terms
+    asked = asked_on(slope, terms, terms)
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
-        belief = in_dues(known_cost(memory, arm), at.currency)
-        excess = -comparable(-excess_at(belief, at))
-        mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
+        belief = known_cost(memory, arm)
+        excess = -comparable(-excess_on(asked, belief, terms, terms))
+        mine = belief.pulls * priced(belief, terms, terms).cheap
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
             best, least, spend = arm, excess, mine
     return best, least
 
 
-def excess_at(belief: Belief, at: Bearings) -> float:
-    """Evidence against an arm less what is enough; what is known of it is in dues."""
-    return excess_within(at.total, at.slope, at.steady, belief, at.lead, at.lead)
-
-
-def known_cost(memory: Points, arm: int) -> Belief:
-    """What is known of an arm, with a cost that does not vary where its mean was told: only rewards are in doubt."""
-    belief = memory.belief(arm)
-    if math.isnan(memory.told[arm]):
-        return belief
-    return Belief(arm, belief.pulls, belief.mean_cost, belief.mean_reward, 0.0, belief.var_reward, 0.0)
+def looked_up(
+    slope: float, budget: float, requests: float, bound: float, memory: Points, now: Now, known: Watch, fresh: int
+) -> int:
+    """The arm that `Ration.choose` names, by what is known."""
+    at = bearings_lazily(budget, requests, memory, now, known)
+    pulls = pulls_of(memory, at.ahead)
+    settle_terms(slope, memory, known, at.terms, pulls)
+    wanted = math.inf
+    if fresh < len(memory.pulls):
+        wanted = fresh_excess(memory, fresh, at)
+        if wanted < math.inf and not math.isnan(memory.told[fresh]):
+            then = find_then(memory, known, at.edge, after_opening(memory, fresh, at), at.usual.usual_price)
+            wanted = math.inf if cannot_be_better(memory, fresh, bound, at, then) else wanted
+    if wanted == -math.inf:
+        return fresh
+    arm, excess = least_of_due(slope, memory, known, at.terms, pulls)
+    return weighed(memory, at, fresh, wanted, arm, excess)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from outlay.beliefs import Belief, Lead, Opened
-from outlay.formulas.thrift import excess_within, fresh_within
+from outlay.formulas.thrift import excess_in_money, fresh_within
 from outlay.parameters import Parameters, choice, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity
 
@@ -59,7 +59,7 @@ class Thrifty(Parameters):
 
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
-        return excess_within(self.known_budget, self.slope, 0.0, belief, low, high)
+        return excess_in_money(self.known_budget, self.slope, belief, low, high)
 
 
 class Wary(Thrifty):

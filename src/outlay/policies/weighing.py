@@ -12,10 +12,12 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from outlay.formulas.choices.choose import Counts, Now, leader_of, log_of
-from outlay.formulas.requests.dues import in_dues
+from outlay.formulas.requests.bearings import bearings
+from outlay.formulas.requests.compared import asked_on, excess_on
 from outlay.formulas.requests.prices import NOTHING
+from outlay.formulas.requests.terms import known_cost
 from outlay.policies.protocol import Compared, Leads, Memory, Opens, Policy, Sampled, Scored, way_of
-from outlay.policies.ration import Ration, bearings, excess_at, known_cost
+from outlay.policies.ration import Ration
 
 DRAWS = 100  # of a policy that leaves it to chance
 SEED = 0
@@ -91,15 +93,17 @@ def _in_dues(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> Weig
     """The same in `Ration`'s currency, against both ends of the edge in use."""
     if cast("Opens", memory).opened() == 0:
         return Weighing("evidence", (), tuple(map(Weight, arms)))
-    at = bearings(policy.slope, policy.known_budget, policy.known_requests, memory, now)
+    at = bearings(policy.known_budget, policy.known_requests, memory, now)
     ends = tuple(arm for arm in (at.edge.low, at.edge.high) if arm != NOTHING)
     spared = {*ends, at.ahead.low, at.ahead.high}
 
+    asked = asked_on(policy.slope, at.terms, at.terms)
+
     def excess(belief: Any) -> float:
-        return excess_at(belief, at)
+        return excess_on(asked, belief, at.terms, at.terms)
 
     others = [arm for arm in arms if memory.pulls[arm] > 0 and arm not in spared]
-    weights = {arm: _weight(arm, in_dues(known_cost(memory, arm), at.currency), excess) for arm in others}
+    weights = {arm: _weight(arm, known_cost(memory, arm), excess) for arm in others}
     return Weighing("evidence", ends, tuple(weights.get(arm, Weight(arm)) for arm in arms))
 
 

@@ -27,8 +27,12 @@ class Stream:
             raise Refused("busy", "too many streams are open", 5.0)
         self._desk, self._pieces, self._allowed = desk, pieces, allowed
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Send until there is a reason to stop."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until there is a reason to stop; to a HEAD nothing but what a stream begins with."""
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS]})
+            await send({"type": "http.response.body", "body": b""})
+            return
         over = [asyncio.ensure_future(_gone(receive)), asyncio.ensure_future(self._desk.stopping.wait())]
         self._desk.streams += 1
         try:

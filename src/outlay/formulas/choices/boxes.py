@@ -15,6 +15,7 @@ from outlay.beliefs import Lead
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Numbers = tuple[float, ...]
 
 # How far each number of the lead may move, as a share of it, and how many times its spend: the widest box first.
 WIDTHS = (0.4, 0.15, 0.06, 0.025, 0.01, 0.004, 0.0015, 0.0006, 0.0002, 0.00007)
@@ -37,11 +38,11 @@ class Boxes(NamedTuple):
     doubt: Floats  # [arm]: the excess at which an arm that is due is worth asking for a box
 
     @staticmethod
-    def start(arms: int) -> "Boxes":
-        """Room for this many arms."""
+    def start(arms: int, numbers: int = NUMBERS) -> "Boxes":
+        """Room for this many arms, and boxes in so many numbers."""
         links = arms + BOXES + 1
         return Boxes(
-            np.zeros((BOXES + 1, 2, NUMBERS)),
+            np.zeros((BOXES + 1, 2, numbers)),
             np.zeros(BOXES, np.int64),
             np.zeros(links, np.int64),
             np.zeros(links, np.int64),
@@ -80,8 +81,13 @@ def join(boxes: Boxes, arm: int, ring: int) -> None:
 def draw_box(boxes: Boxes, box: int, lead: Lead) -> None:
     """Draw a box around the lead."""
     low, high = box_around(lead, WIDTHS[box], TIMES[box], ANY_PRICE if box == 0 else 1.0)
+    put_box(boxes, box, low, high)
+
+
+def put_box(boxes: Boxes, box: int, low: Numbers, high: Numbers) -> None:
+    """Draw a box between two leads, or other tuples of numbers."""
     edges = boxes.edges
-    for i in range(NUMBERS):
+    for i in range(len(low)):
         edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
         edges[BOXES, 0, i] = max(low[i], edges[BOXES, 0, i])
         edges[BOXES, 1, i] = min(high[i], edges[BOXES, 1, i])
@@ -113,15 +119,15 @@ def meet(boxes: Boxes) -> None:
     edges[BOXES, 0, :], edges[BOXES, 1, :] = -np.inf, np.inf
     for box in range(BOXES):
         if boxes.drawn[box] > 0:
-            for i in range(NUMBERS):
+            for i in range(edges.shape[2]):
                 edges[BOXES, 0, i] = max(edges[BOXES, 0, i], edges[box, 0, i])
                 edges[BOXES, 1, i] = min(edges[BOXES, 1, i], edges[box, 1, i])
 
 
-def within(boxes: Boxes, box: int, lead: Lead) -> bool:
+def within(boxes: Boxes, box: int, lead: Numbers) -> bool:
     """Whether the lead is in a box."""
     edges = boxes.edges
-    for i in range(NUMBERS):  # noqa: SIM110 (compiled: no generators)
+    for i in range(len(lead)):  # noqa: SIM110 (compiled: no generators)
         if not edges[box, 0, i] <= lead[i] <= edges[box, 1, i]:
             return False
     return True

@@ -10,8 +10,7 @@ These functions run in the interpreter and compiled.
 
 from typing import NamedTuple
 
-from outlay.beliefs import Belief, Lead, Points
-from outlay.formulas.choices.choose import Now
+from outlay.beliefs import Lead, Points, price_of
 from outlay.formulas.requests.prices import NOTHING, Prices
 
 
@@ -24,8 +23,8 @@ class Dues(NamedTuple):
     worth: float  # ν
 
 
-def dues(edge: Prices, best_rate: float) -> Dues:
-    """The currency at the prices of the edge in use, where `best_rate` is the largest rate of an arm.
+def dues(memory: Points, edge: Prices, usual: Lead) -> Dues:
+    """The currency at the prices of an edge; `usual` has the extreme costs.
 
     While nothing has paid it is requests alone where the edge has a low end, that is, there is money for usual pulls.
     """
@@ -33,7 +32,8 @@ def dues(edge: Prices, best_rate: float) -> Dues:
         return Dues(edge.price, edge.worth, 1.0, edge.worth)
     if edge.low != NOTHING:
         return Dues(0.0, 1.0, 0.0, 0.0)
-    return Dues(1.0, 0.0, best_rate, 0.0)
+    price = price_of(memory.belief(edge.high), usual.cost_min, usual.cost_max)
+    return Dues(1.0, 0.0, float(memory.rewards[edge.high]) / price, 0.0)
 
 
 def due(currency: Dues, money: float, requests: float) -> float:
@@ -44,45 +44,3 @@ def due(currency: Dues, money: float, requests: float) -> float:
     """
     first = currency.money * money if currency.money > 0.0 else 0.0
     return first + currency.request * requests if currency.request > 0.0 else first
-
-
-def in_dues(belief: Belief, currency: Dues) -> Belief:
-    """What is known of an arm, with its dues in place of its costs."""
-    money = currency.money
-    return Belief(
-        belief.arm,
-        belief.pulls,
-        money * belief.mean_cost + currency.request,
-        belief.mean_reward,
-        money * money * belief.var_cost,
-        belief.var_reward,
-        money * belief.cov,
-    )
-
-
-def lead_in_dues(memory: Points, leader: Lead, edge: Prices, currency: Dues, now: Now) -> Lead:
-    """What arms are compared with: both ends of the edge together, in dues; `leader` is the lead of the best rate."""
-    everything = memory.arms.belief(len(memory.pulls))
-    spend, pulls = 0.0, 0
-    for arm in (edge.low, edge.high):
-        if arm != NOTHING:
-            spend += memory.pulls[arm] * (currency.money * memory.costs[arm] + currency.request)
-            pulls += memory.pulls[arm]
-    usual_price = currency.money * leader.usual_price + currency.request
-    price = currency.rate * currency.money  # λ
-    spread = everything.var_reward - 2.0 * price * everything.cov + price * price * everything.var_cost
-    return Lead(
-        currency.rate,
-        float(spend),
-        float(spend) / pulls if spend > 0.0 else usual_price,
-        leader.arms,
-        leader.reward_max - currency.worth,  # so that no R − λX − ν is larger than `largest_seen` says
-        currency.money * leader.cost_min,
-        currency.money * leader.cost_max,
-        max(0.0, spread),
-        leader.size,
-        leader.opened,
-        usual_price,
-        leader.usual_rate * leader.usual_price / usual_price,
-        currency.money * now.spent + currency.request * now.pulls,
-    )
