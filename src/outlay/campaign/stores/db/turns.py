@@ -18,7 +18,8 @@ from outlay.campaign.stores.db.sqlite_file import PRIVATE, Identity, identity
 
 PATIENCE = 5.0  # seconds to wait for the turn: somebody may be asleep in it
 AT_LEAST = 0.02  # the same where that was in vain again and again
-LOOK = 0.0004  # seconds between two looks, about
+LOOK = 0.0002  # seconds between two looks, about
+SOON = 0.00005  # the same for the one who is next: while nobody looks, the turn is nobody's
 _TURN, _NEXT = 0, 1  # bytes of the file
 
 
@@ -38,8 +39,8 @@ class Turns:
             return
         deadline = time.monotonic() + self._patience
         mine = False
-        if _taken(file, _NEXT, deadline):
-            mine = _taken(file, _TURN, deadline)
+        if _taken(file, _NEXT, deadline, LOOK):
+            mine = _taken(file, _TURN, deadline, SOON)
             fcntl.lockf(file, fcntl.LOCK_UN, 1, _NEXT)
         self._patience = PATIENCE if mine else max(AT_LEAST, self._patience / 2)
 
@@ -70,7 +71,7 @@ class Turns:
         return self._file
 
 
-def _taken(file: int, place: int, deadline: float) -> bool:
+def _taken(file: int, place: int, deadline: float, look: float) -> bool:
     """Take a place; False where nobody makes room until the deadline."""
     while True:
         try:
@@ -78,6 +79,6 @@ def _taken(file: int, place: int, deadline: float) -> bool:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 return False
-            time.sleep(LOOK * random.uniform(0.5, 1.5))  # noqa: S311 (in step, some would always look too late)
+            time.sleep(look * random.uniform(0.5, 1.5))  # noqa: S311 (in step, some would always look too late)
         else:
             return True
