@@ -171,6 +171,8 @@ def _postgresql(url: URL) -> Engine:
     def _(connection: Any, _: Any) -> None:
         connection.execute(f"SET idle_in_transaction_session_timeout = '{SILENCE:g} s'")
         connection.execute(f"SET lock_timeout = '{sqlite_file.BUSY:g} s'")
+        # Statements are planned once, for any values and while tables are small: a plan must not read all of them.
+        connection.execute("SET enable_seqscan = off")
         connection.commit()
 
     return engine

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 import msgspec
@@ -21,14 +21,6 @@ _forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next
 Values = tuple[object, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
 _WHOLE = (20, 21, 23)  # PostgreSQL's types of whole numbers
-
-
-class Said(NamedTuple):
-    """A statement for a server; `again`, it is one that it will hear again and again."""
-
-    text: str
-    values: Values = ()
-    again: bool = False
 
 
 class Talk:
@@ -46,8 +38,8 @@ class Talk:
         """Begin the transaction, in which nobody else writes to a SQLite file."""
         self._driver.execute("BEGIN IMMEDIATE")
 
-    def say(self, statement: sa.Executable, values: Values, anew: bool = False) -> Callable[[], Rows]:  # noqa: ARG002
-        """Have a statement run; its rows can be had when it was heard of. `anew`, a server plans for these values."""
+    def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
+        """Have a statement run; its rows can be had when it was heard of."""
         cursor = self._driver.execute(_text(statement, self._words), values)
         return cursor.fetchall  # type: ignore[no-any-return]
 
@@ -74,7 +66,7 @@ class PostgresTalk(Talk):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._said: list[Said] = []
+        self._said: list[tuple[str, Values]] = []
         self._heard: list[Any] = []  # the result of each, as libpq has it
         # What the server has parsed and planned for this connection, which is dropped where anything fails.
         self._prepared: dict[str, bytes] = connection.connection.info.setdefault("outlay", {})
@@ -83,11 +75,11 @@ class PostgresTalk(Talk):
         """Begin the transaction."""
         if not self._driver.autocommit:
             self._driver.autocommit = True  # psycopg must not begin one of its own, which takes a round trip
-        self._said.append(Said("BEGIN"))
+        self._said.append(("BEGIN", ()))
 
-    def say(self, statement: sa.Executable, values: Values, anew: bool = False) -> Callable[[], Rows]:
+    def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
         """Have a statement run with the others."""
-        self._said.append(Said(_text(statement, self._words), values, not anew))
+        self._said.append((_text(statement, self._words), values))
         place = len(self._said) - 1
         return lambda: _rows(self._heard[place])
 
@@ -96,25 +88,25 @@ class PostgresTalk(Talk):
         if rows:
             names = statement.table.c.keys()
             lines = msgspec.json.encode([dict(zip(names, row, strict=True)) for row in rows]).decode()
-            self._said.append(Said(_text_for_json(statement, self._words), (lines,), again=True))
+            self._said.append((_text_for_json(statement, self._words), (lines,)))
 
     def commit(self) -> None:
         """COMMIT, as the last of what is said."""
-        self._said.append(Said("COMMIT"))
+        self._said.append(("COMMIT", ()))
 
     def hear(self) -> None:
         """Send what was said, and take what is answered."""
         import psycopg
 
         said, self._said = self._said, []
-        new = self._prepare([one.text for one in said if one.again])
+        new = self._prepare([text for text, _ in said])
         server = self._driver.pgconn
         server.enter_pipeline_mode()
         for text in new:
             server.send_prepare(self._prepared[text], text.encode())
-        for text, values, again in said:
+        for text, values in said:
             sent = [None if value is None else str(value).encode() for value in values]
-            if again and text in self._prepared:
+            if text in self._prepared:
                 server.send_query_prepared(self._prepared[text], sent)
             else:
                 server.send_query_params(text.encode(), sent)
