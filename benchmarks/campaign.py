@@ -257,7 +257,7 @@ def main() -> None:
     options.add_argument("--cold", action="store_true", help="measure campaigns that have just been opened")
     options.add_argument("--turns", type=int, default=TURNS, help="of each speed")
     given = options.parse_args()
-    console = Console(width=120, highlight=False)
+    console = Console(width=130, highlight=False)
     with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as name:
         folder = Path(name)
         if given.only in (None, "speeds"):

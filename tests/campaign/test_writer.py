@@ -20,8 +20,9 @@ from outlay.campaign.ledger.events import ArmTerms, Asked, Record, Told
 from outlay.campaign.stores.db import rows
 from outlay.campaign.stores.writing import writer
 from outlay.campaign.stores.writing.book import Book
+from outlay.campaign.stores.writing.fairness import LARGEST, fair
 from outlay.campaign.stores.writing.job import Job
-from outlay.campaign.stores.writing.writer import LARGEST, MOMENT, Writer, _fair
+from outlay.campaign.stores.writing.writer import MOMENT, Writer
 from outlay.errors import BadParameter, StoreError
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
@@ -179,7 +180,7 @@ def test_campaigns_take_turns_where_many_wait() -> None:
     waiting = [*(Job(busy, [c.Ask()] * LARGEST) for _ in range(5)), *(Job(other, [c.Ask()]) for _ in range(5))]
     rounds: list[list[str]] = []
     while waiting:
-        now, waiting = _fair(waiting)
+        now, waiting = fair(waiting)
         rounds.append([job.book.name for job in now])
     assert rounds == [["busy"], ["other", "busy"], ["other", "busy"], ["other", "busy"], ["other", "busy"], ["other"]]
 

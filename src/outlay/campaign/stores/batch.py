@@ -10,7 +10,7 @@ from outlay.campaign.answers.replies import Reply, pull_of, receipt_of
 from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.rulings.asks import next_window
-from outlay.campaign.ledger.rulings.decide import step
+from outlay.campaign.ledger.rulings.decide import is_due, step
 from outlay.campaign.ledger.state import State
 from outlay.errors import PullOver
 from outlay.policies.protocol import Policy
@@ -34,7 +34,7 @@ def run(
     records: list[Record] = []
     replies: list[Reply] = []
     for command in commands:
-        if state is not None:
+        if state is not None and is_due(state, now):
             state, more, _ = step(state, Sweep(), now)
             records += more
         before = _mark(state)

@@ -37,7 +37,8 @@ class Store(Protocol):
     def listen(self, listener: Callable[[Sequence[Record]], None], /) -> Callable[[], None]:
         """Have a function called with the events that are kept from now on, as they become known to this process.
 
-        It runs in the store's own thread and must be quick. Call what is returned to end that.
+        It runs in the thread that writes, the store's own or a caller's, and must be quick. Call what is returned to
+        end that.
         """
 
     def state(self) -> State:

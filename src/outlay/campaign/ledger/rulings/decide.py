@@ -208,6 +208,12 @@ def _next(state: State) -> int | None:
     return choose(state, arms, state.seq + 1)[0] if arms else None
 
 
+def is_due(state: State, now: int) -> bool:
+    """Whether a sweep would find something to do: it is asked before every command."""
+    now = max(now, state.at)
+    return (state.due is not None and now >= state.due) or renewal(state, now) is not None
+
+
 def _sweep(state: State, now: int) -> Ruling:
     """What is overdue expires; then, where the window is over, the next begins."""
     window = renewal(state, now)

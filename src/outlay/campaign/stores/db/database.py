@@ -27,6 +27,7 @@ _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
 # What PostgreSQL's client does to notice that the server's machine is gone: probes after so many seconds of silence.
 _ALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
+_WORDS = {"client_encoding": "utf8"}  # whatever the server's own
 
 
 def connect(store: object, *, new: bool = True, owner: str = "Campaign") -> Engine:
@@ -162,7 +163,7 @@ def _sqlite(url: URL, new: bool) -> Engine:
 
 def _postgresql(url: URL) -> Engine:
     try:
-        engine = sa.create_engine(url, connect_args=_ALIVE)
+        engine = sa.create_engine(url, connect_args=_ALIVE | _WORDS)
     except ImportError:
         raise StoreError("campaigns on PostgreSQL need psycopg: pip install 'outlay[postgres]'") from None
 
@@ -170,6 +171,8 @@ def _postgresql(url: URL) -> Engine:
     def _(connection: Any, _: Any) -> None:
         connection.execute(f"SET idle_in_transaction_session_timeout = '{SILENCE:g} s'")
         connection.execute(f"SET lock_timeout = '{sqlite_file.BUSY:g} s'")
+        # Statements are planned once, for any values and while tables are small: a plan must not read all of them.
+        connection.execute("SET enable_seqscan = off")
         connection.commit()
 
     return engine

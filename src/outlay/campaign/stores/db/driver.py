@@ -4,10 +4,10 @@ Rows are written many at a time, by one statement: for each that it runs, a driv
 server answers. To PostgreSQL several statements go in one piece, which takes one round trip.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
-from itertools import chain, count
 from typing import Any
 from weakref import WeakSet
 
@@ -20,6 +20,7 @@ MOST_ROWS = 128  # that one statement writes to SQLite, a power of two
 _forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next transaction has another connection
 Values = tuple[object, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
+_WHOLE = (20, 21, 23)  # PostgreSQL's types of whole numbers
 
 
 class Talk:
@@ -37,8 +38,8 @@ class Talk:
         """Begin the transaction, in which nobody else writes to a SQLite file."""
         self._driver.execute("BEGIN IMMEDIATE")
 
-    def say(self, statement: sa.Executable, values: Values, anew: bool = False) -> Callable[[], Rows]:  # noqa: ARG002
-        """Have a statement run; its rows can be had when it was heard of. `anew`, a server plans for these values."""
+    def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
+        """Have a statement run; its rows can be had when it was heard of."""
         cursor = self._driver.execute(_text(statement, self._words), values)
         return cursor.fetchall  # type: ignore[no-any-return]
 
@@ -48,7 +49,7 @@ class Talk:
         while start < len(rows):
             # By powers of two, so that there are few different statements, which the driver keeps prepared.
             size = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-            values = rows[start] if size == 1 else tuple(chain.from_iterable(rows[start : start + size]))
+            values = rows[start] if size == 1 else tuple(itertools.chain.from_iterable(rows[start : start + size]))
             self._driver.execute(_text(statement, self._words, size), values)
             start += size
 
@@ -61,67 +62,96 @@ class Talk:
 
 
 class PostgresTalk(Talk):
-    """The same with a server, to which what was said goes in one piece; arguments are written into it by psycopg."""
+    """The same with a server, to which what was said goes in one piece, with its values beside it."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._said: list[str] = []
-        self._values: list[object] = []
-        self._heard: list[Rows] = []
+        self._said: list[tuple[str, Values]] = []
+        self._heard: list[Any] = []  # the result of each, as libpq has it
         # What the server has parsed and planned for this connection, which is dropped where anything fails.
-        self._prepared: dict[str, str] = connection.connection.info.setdefault("outlay", {})
+        self._prepared: dict[str, bytes] = connection.connection.info.setdefault("outlay", {})
 
     def begin(self) -> None:
         """Begin the transaction."""
-        self._driver.autocommit = True  # psycopg must not begin one of its own, which takes a round trip
-        self._said.append("BEGIN")
+        if not self._driver.autocommit:
+            self._driver.autocommit = True  # psycopg must not begin one of its own, which takes a round trip
+        self._said.append(("BEGIN", ()))
 
-    def say(self, statement: sa.Executable, values: Values, anew: bool = False) -> Callable[[], Rows]:
+    def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
         """Have a statement run with the others."""
-        self._run(_text(statement, self._words), values, anew)
+        self._said.append((_text(statement, self._words), values))
         place = len(self._said) - 1
-        return lambda: self._heard[place]
+        return lambda: _rows(self._heard[place])
 
     def put(self, statement: sa.Insert, rows: Sequence[Values]) -> None:
-        """Have rows written: as JSON, for the server is quicker with that than psycopg with a thousand arguments."""
+        """Have rows written: as JSON, for the server is quicker with that than with a thousand values."""
         if rows:
             names = statement.table.c.keys()
             lines = msgspec.json.encode([dict(zip(names, row, strict=True)) for row in rows]).decode()
-            self._run(_text_for_json(statement, self._words), (lines,))
-
-    def _run(self, text: str, values: Values, anew: bool = False) -> None:
-        """Have a statement run, unless `anew` as the server planned it before: that takes it longer than to run it."""
-        self._values += values
-        if anew or self.connection.engine in _forgetful:
-            self._said.append(text)
-            return
-        name = self._prepared.get(text)
-        if name is None:
-            name = self._prepared[text] = f"outlay_{len(self._prepared)}"
-            numbers = count(1)
-            self._said.append(f"PREPARE {name} AS {re.sub('%s', lambda _: f'${next(numbers)}', text)}")
-        self._said.append(f"EXECUTE {name}({', '.join(['%s'] * len(values))})")
+            self._said.append((_text_for_json(statement, self._words), (lines,)))
 
     def commit(self) -> None:
         """COMMIT, as the last of what is said."""
-        self._said.append("COMMIT")
+        self._said.append(("COMMIT", ()))
 
     def hear(self) -> None:
         """Send what was said, and take what is answered."""
         import psycopg
 
-        said, values = "; ".join(self._said), self._values
-        self._said, self._values, self._heard = [], [], []
-        with psycopg.ClientCursor(self._driver) as cursor:
-            try:
-                cursor.execute(said.encode(), values)
-            except (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement):
-                _forgetful.add(self.connection.engine)  # and the transaction is tried again
-                raise
-            more: bool | None = True
-            while more:
-                self._heard.append(cursor.fetchall() if cursor.description else [])
-                more = cursor.nextset()
+        said, self._said = self._said, []
+        new = self._prepare([text for text, _ in said])
+        server = self._driver.pgconn
+        server.enter_pipeline_mode()
+        for text in new:
+            server.send_prepare(self._prepared[text], text.encode())
+        for text, values in said:
+            sent = [None if value is None else str(value).encode() for value in values]
+            if text in self._prepared:
+                server.send_query_prepared(self._prepared[text], sent)
+            else:
+                server.send_query_params(text.encode(), sent)
+        server.pipeline_sync()
+        results = self._driver.wait(_answers(server, len(new) + len(said)))
+        server.exit_pipeline_mode()
+        for result in results:
+            if result.status == psycopg.pq.ExecStatus.FATAL_ERROR:
+                error = psycopg.errors.error_from_result(result)
+                if isinstance(
+                    error, psycopg.errors.InvalidSqlStatementName | psycopg.errors.DuplicatePreparedStatement
+                ):
+                    _forgetful.add(self.connection.engine)  # and the transaction is tried again
+                raise error
+        self._heard = results[len(new) :]
+
+    def _prepare(self, texts: list[str]) -> list[str]:
+        """Name the statements that the server has yet to parse and plan, which takes it longer than to run them."""
+        if self.connection.engine in _forgetful:
+            return []
+        new = [text for text in dict.fromkeys(texts) if text not in self._prepared]
+        for text in new:
+            self._prepared[text] = f"outlay_{len(self._prepared)}".encode()
+        return new
+
+
+def _answers(server: Any, count: int) -> Generator[Any, Any, list[Any]]:
+    """The result of each of so many statements that were sent; what psycopg waits for in between, it is told."""
+    from psycopg import generators
+
+    yield from generators.send(server)
+    results = []
+    for _ in range(count):
+        results += yield from generators.fetch_many(server)
+    yield from generators.fetch_many(server)  # that these were all
+    return results
+
+
+def _rows(result: Any) -> Rows:
+    """What a statement found: whole numbers and text."""
+    kinds = [int if result.ftype(column) in _WHOLE else bytes.decode for column in range(result.nfields)]
+    return [
+        [None if (value := result.get_value(row, column)) is None else kind(value) for column, kind in enumerate(kinds)]
+        for row in range(result.ntuples)
+    ]
 
 
 def talk(connection: Connection) -> Talk:
@@ -132,7 +162,8 @@ def talk(connection: Connection) -> Talk:
 @cache
 def _text(statement: Any, dialect: Any, count: int = 1) -> str:
     """The statement as the driver takes it, for so many rows; arguments are in the order in which they stand there."""
-    text = re.sub(r"%\(\w+\)s", "%s", str(statement.compile(dialect=dialect())))
+    numbers = itertools.count(1)
+    text = re.sub(r"%\(\w+\)s", lambda _: f"${next(numbers)}", str(statement.compile(dialect=dialect())))
     if count == 1:
         return text
     before, row, after = _parts(text)
@@ -144,7 +175,7 @@ def _text_for_json(statement: sa.Insert, dialect: Any) -> str:
     """An INSERT whose one argument is a list of rows as JSON."""
     before, _, after = _parts(str(statement.compile(dialect=dialect())))
     names, table = ", ".join(statement.table.c.keys()), statement.table.name
-    return f"{before} SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json){after}"  # noqa: S608
+    return f"{before} SELECT {names} FROM json_populate_recordset(NULL::{table}, $1::json){after}"  # noqa: S608
 
 
 def _parts(insert: str) -> tuple[str, str, str]:

@@ -80,8 +80,8 @@ def lock(talking: Talk, wanted: Sequence[Wanted]) -> list[Found | None]:
 
 
 def _later(talking: Talk, one: Wanted) -> Callable[[], Rows]:
-    """The events after those that are known; a plan for any number might read them all."""
-    return talking.say(_LATER, (one.name, one.known), anew=True)
+    """The events after those that are known."""
+    return talking.say(_LATER, (one.name, one.known))
 
 
 def clock(connection: Connection) -> int | None:

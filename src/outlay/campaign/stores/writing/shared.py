@@ -8,8 +8,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -93,8 +92,10 @@ class Share:
 
     def __init__(self, book: Book, jobs: list[Job]) -> None:
         self.book = book
-        in_order = [jobs[i] for i in settled_first([job.commands for job in jobs])]
-        self.jobs = sorted(in_order, key=lambda job: bool(job.replies))  # who was served in part comes last
+        self.jobs = jobs
+        if len(jobs) > 1:
+            in_order = [jobs[i] for i in settled_first([job.commands for job in jobs])]
+            self.jobs = sorted(in_order, key=lambda job: bool(job.replies))  # who was served in part comes last
         self.voids = list(book.unwanted)
         self.done: Done | None = None
         self.taken: list[tuple[Job, Sequence[Command]]] = []  # with what is decided of each
@@ -138,6 +139,7 @@ class SharedStore:
         self.campaigns = 1  # that use it
         self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
         self._connection: Connection | None = None
+        self._talking: Talk
         self._file = where(engine) if is_sqlite(engine) else None
         self._turns = None if self._file is None else Turns(Path(self._file))
         self._me, self._batches = uuid.uuid4().hex[:20], count()
@@ -214,9 +216,13 @@ class SharedStore:
                 raise
 
     def _transact(self, shares: list[Share]) -> None:
-        connection = self._connection = self._connection or self.engine.connect()
-        with self._turn():
-            talking = talk(connection)
+        if self._connection is None:
+            self._connection = self.engine.connect()
+            self._talking = talk(self._connection)
+        connection, talking = self._connection, self._talking
+        if self._turns is not None:  # several processes may share a file; a server has an order of its own
+            self._turns.begin()
+        try:
             found = rows.lock(talking, [share.book.wanted for share in shares])
             if not self._is_kept(connection, shares, found):
                 self._unanswered = None
@@ -227,20 +233,11 @@ class SharedStore:
             self._check_file()
             talking.commit()
             talking.hear()
+        finally:
+            if self._turns is not None:
+                self._turns.end()
         if connection.in_transaction():  # in SQLAlchemy's eyes
             connection.commit()
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """The time in which this process may write, where several share a file; a server has an order of its own."""
-        if self._turns is None:
-            yield
-            return
-        self._turns.begin()
-        try:
-            yield
-        finally:
-            self._turns.end()
 
     def _write(self, talking: Talk, shares: list[Share], batch: str) -> None:
         written = []

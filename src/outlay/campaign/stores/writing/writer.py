@@ -1,8 +1,8 @@
 """Group commit: one thread writes, and takes all that has come in while it wrote as its next transaction.
 
-One writer serves all campaigns of a store. A single caller is served at once; under load a batch forms while the disk
-is busy with the last, and those who were just answered are given a moment to come back. What a caller gave up waiting
-for is not done, or is undone: pulls that nobody received are voided with the next batch.
+One writer serves all campaigns of a store. A single caller is served at once, in its own thread; under load a batch
+forms while the disk is busy with the last, and those who were just answered have a moment to come back. What a
+caller gave up waiting for is not done, or is undone: pulls that nobody received are voided with the next batch.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from outlay.campaign.ledger.commands import Command
 from outlay.campaign.stores.plain import plain
 from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.writing.book import Book
+from outlay.campaign.stores.writing.fairness import fair
 from outlay.campaign.stores.writing.gate import Bell, Gate
 from outlay.campaign.stores.writing.job import Job, settle_all
 from outlay.errors import QueueFull, StoreBusy, StoreError
 
 MOST_WAITING = 10_000  # jobs that may wait; more are refused, and may be tried again
-LARGEST = 256  # commands in one transaction, a last job that is larger aside
 AT_THE_END = 2.0  # seconds that the end of the process waits for what is being written
 MOMENT = 5e-5  # seconds: little beside a transaction, and enough for a thread that was woken to ask again
 
@@ -56,7 +56,8 @@ class Writer:
         self._waiting: list[Job] = []
         self._gate = Gate()  # where those wait who will be in the next batch
         self._bell = Bell()  # where the writer waits
-        self._idle = False
+        self._idle = False  # nobody is served
+        self._alone = False  # a caller serves himself
         self._answered = 0  # callers, at the end of the last batch
         self._dropped: deque[Book] = deque()  # campaigns that nobody holds any more
         _writers.add(self)
@@ -65,7 +66,8 @@ class Writer:
     def call(self, book: Book, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """The replies, when they are kept; StoreBusy where that takes longer than `timeout` seconds."""
         job = Job(book, [plain(command) for command in commands])
-        self._await(job, timeout)
+        if timeout is not None or not self._serve_alone(job):
+            self._await(job, timeout)
         return job.outcome()
 
     def submit(self, book: Book, commands: Sequence[Command]) -> Future[list[Reply]]:
@@ -106,10 +108,34 @@ class Writer:
         """Wait until there is nothing to write, or until then."""
         _wait(lambda: self._idle or os.getpid() != self._process, deadline)
 
+    def _serve_alone(self, job: Job) -> bool:
+        """Serve a caller in its own thread, where nobody else is about; whether that was so, and it is done.
+
+        To wake another thread and be woken by it takes as long as all else that is done for a command. The main thread
+        hears Ctrl-C, which must not come between a COMMIT and its answer.
+        """
+        if self._answered > 1 or _is_main() or os.getpid() != self._process:
+            return False
+        with self._mutex:
+            if not self._idle or self._waiting or job.book.closed:
+                return False
+            self._idle, self._alone = False, True
+        try:
+            self._serve([job])
+        finally:
+            with self._mutex:
+                self._alone, self._answered = False, 1
+                job.answered = not job.left
+                if job.error is not None:
+                    self._take_back(job)
+                self._idle = True
+                if self._waiting or self._dropped:
+                    self._wake()
+        return job.answered
+
     def _await(self, job: Job, timeout: float | None) -> None:
-        # Ctrl-C, which only the main thread hears, must not come between a gate that opens and passing that on.
-        alone = job.leaving or threading.get_ident() == threading.main_thread().ident
-        own = Gate() if alone else None
+        # Ctrl-C must not come between a gate that opens and passing that on.
+        own = Gate() if job.leaving or _is_main() else None
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
             self._enter(job, own)
@@ -160,22 +186,36 @@ class Writer:
         """Until the last campaign was let go."""
         over = False
         while not over:
-            gate, jobs = self._take()
-            stay = [job for job in jobs if not job.leaving]
-            if stay:
-                self._serve(stay)
-            unfinished = [job for job in stay if job.left]
-            books = {job.book for job in unfinished}
-            self._put_back(gate, [*unfinished, *(job for job in jobs if job.leaving and job.book in books)])
-            self._answer(gate, [job for job in stay if job not in unfinished])
-            for job in jobs:
-                if job.leaving and job.book not in books:
-                    over |= self._let_go(job.book)
-                    self._answer(Gate(), [job])
-            while self._dropped and not unfinished:
-                over |= self._let_go(self._dropped.popleft())
-            del jobs, stay, unfinished, books  # while we wait, they would keep alive what belongs to others
+            with self._mutex:
+                if not self._alone:
+                    self._idle = not self._waiting and not self._dropped
+                rest = self._idle or self._alone
+            if rest:
+                self._bell.wait()
+            else:
+                over = self._serve_waiting()
         self._idle = True
+
+    def _serve_waiting(self) -> bool:
+        """One batch; True where the last campaign was let go."""
+        gate, jobs = self._take()
+        stay = [job for job in jobs if not job.leaving]
+        if stay:
+            self._serve(stay)
+        unfinished = [job for job in stay if job.left]
+        books = {job.book for job in unfinished}
+        self._put_back(gate, [*unfinished, *(job for job in jobs if job.leaving and job.book in books)])
+        answered = [job for job in stay if job not in unfinished] if unfinished else stay
+        if self._answer(gate, answered, last=len(stay) == len(jobs)):
+            return False
+        over = False
+        for job in jobs:
+            if job.leaving and job.book not in books:
+                over |= self._let_go(job.book)
+                self._answer(Gate(), [job])
+        while self._dropped and not unfinished:
+            over |= self._let_go(self._dropped.popleft())
+        return over
 
     def _put_back(self, gate: Gate, jobs: list[Job]) -> None:
         """Let jobs be first again, of which something is left to be done, and those who leave when it is."""
@@ -194,14 +234,9 @@ class Writer:
 
     def _take(self) -> tuple[Gate, list[Job]]:
         """What waits, up to a transaction's worth, and the gate of those who wait for it."""
-        with self._mutex:
-            self._idle = not self._waiting and not self._dropped
-        if self._idle:
-            self._bell.wait()
         self._gather()
         with self._mutex:
-            self._idle = False
-            jobs, rest = _fair(self._waiting)
+            jobs, rest = fair(self._waiting)
             gate, self._gate, self._waiting = self._gate, Gate(), rest
             for job in rest:
                 job.gate = self._gate if job.gate is gate else job.gate
@@ -218,8 +253,11 @@ class Writer:
             seen = len(self._waiting)
             time.sleep(MOMENT)
 
-    def _answer(self, gate: Gate, jobs: list[Job]) -> None:
-        """Wake the callers: one for all who wait at the gate, one for each event loop."""
+    def _answer(self, gate: Gate, jobs: list[Job], last: bool = False) -> bool:
+        """Wake the callers: one for all who wait at the gate, one for each event loop.
+
+        Where they are the `last` of a batch and nobody waits, True: whoever is answered may then serve himself.
+        """
         self._answered = len(jobs)
         loops: dict[asyncio.AbstractEventLoop, list[Job]] = {}
         lost: list[Job] = []
@@ -234,6 +272,7 @@ class Writer:
             for job in jobs:
                 if job.given_up or job.error is not None:
                     self._take_back(job)
+            self._idle = idle = last and not self._waiting and not self._dropped
         for loop, theirs in loops.items():
             try:
                 loop.call_soon_threadsafe(settle_all, theirs)
@@ -245,30 +284,15 @@ class Writer:
             if job.gate is not None and job.gate is not gate:
                 job.gate.open()
         gate.open()
+        return idle
+
+
+def _is_main() -> bool:
+    """Whether this is the thread that hears Ctrl-C."""
+    return threading.get_ident() == threading.main_thread().ident
 
 
 def _wait(done: Callable[[], object], deadline: float) -> None:
     """Wait until it is so, or until then: no gate is opened for that."""
     while not done() and time.monotonic() < deadline:
         time.sleep(MOMENT)
-
-
-def _fair(waiting: list[Job]) -> tuple[list[Job], list[Job]]:
-    """Those to serve now and those to serve later: where there are too many, campaigns take turns."""
-    if sum(len(job.left) for job in waiting) <= LARGEST:
-        return waiting, []
-    queues: dict[Book, deque[Job]] = {}
-    for job in waiting:
-        queues.setdefault(job.book, deque()).append(job)
-    now: list[Job] = []
-    size = 0
-    while size < LARGEST and queues:
-        for book in list(queues):
-            now.append(queues[book].popleft())
-            size += len(now[-1].left)
-            if not queues[book]:
-                del queues[book]
-            if size >= LARGEST:
-                break
-    served = {job.book for job in now}  # their next turn comes after that of the others
-    return now, [queues[book][i] for book in sorted(queues, key=served.__contains__) for i in range(len(queues[book]))]
