@@ -19,7 +19,9 @@ from outlay.report.numbers.bounds_chart import WORST_CASE, bounds_chart
 from outlay.report.tables.bounds import bounds_table, notes, shown_rows
 from outlay.theory import divergence, lower_bound, rates, upper_bound, worst_case_bound
 
-UNCOVERED = Problem([Gamma(1, 1, 1, 1, 0.5), Gamma(1, 0.5, 1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
+UNCOVERED = Problem(
+    [Gamma(1, 1, 0.009, 0.009, 0.5), Gamma(1, 0.5, 0.009, 0.0045, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"]
+)
 
 
 def printed(problem: Problem, budget: float = 1e5, width: int = 80) -> str:
