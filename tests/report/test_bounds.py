@@ -177,7 +177,7 @@ def test_notes_say_where_numbers_are_from():
     assert any(name == "UCBB2, UCBB2C" and "bounded costs and rewards" in sentence for name, sentence in found)
     assert not any("too small" in sentence for _, sentence in found)
     found = notes(problem_bounds(catalogue.load("G"), 1e5))
-    assert ("UCBB1 ≤", "Theorem 1 (Gaussian), for UCBB1(variance_factor=2)") in found
+    assert ("UCBB1 ≤", "Theorem 1 (Gaussian), for UCBB1(variance_factor=1)") in found
     assert ("", "(not a bound: UCBM1 exceeds it for arm 1 as B grows)") in found
     assert ("", "(not a bound for every problem: on some, regret grows like a power of B)") in found
     assert not any(
