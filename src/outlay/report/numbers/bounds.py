@@ -13,7 +13,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
 from outlay.policies import UCBB1, UCBB2C
 from outlay.report.numbers.curves import Floats, floor_of
-from outlay.theory import divergence, model_of, outlasting, rates, upper_bound, worst_case_bound
+from outlay.theory import divergence, finite_bound, model_of, outlasting, rates, upper_bound, worst_case_bound
 from outlay.theory.arm_rates import suboptimal
 from outlay.theory.optimum.lattice import cost_table
 
@@ -64,6 +64,7 @@ class ProblemBounds(NamedTuple):
     capped: list[str]  # arms of which the lower bound is more than can be lost at this budget
     worst: float | None  # what every policy loses on some problem of arms like the best one
     best: str  # that arm
+    near: float | None = None  # what every policy loses on this problem, or on one that a better arm makes of it
 
     @property
     def total(self) -> ArmBounds:
@@ -103,11 +104,13 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
     reason = "" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1"
     if len(distances) < len(suboptimal(problem)) or not np.isfinite(_variances(problem)).all():
         reason = floor_of(problem).reason or reason
-    worst = None
+    worst, near = None, None
     with suppress(NotCovered, BadParameter):  # rates beyond what the theory calculates with
         worst = worst_case_bound(problem, budget)
+    with suppress(NotCovered, BadParameter):
+        near = finite_bound(problem, budget).value
     best = problem.names[problem.best]
-    return ProblemBounds(budget, rows, columns, uncovered, models, reason, capped, worst, best)
+    return ProblemBounds(budget, rows, columns, uncovered, models, reason, capped, worst, best, near)
 
 
 def _columns(problem: Problem, budget: float, constants: Constants) -> tuple[list[Column], dict[str, str]]:
