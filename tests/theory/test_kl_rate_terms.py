@@ -11,7 +11,7 @@ from scipy import optimize
 from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem
 from outlay.policies import KLRate
 from outlay.theory import upper_bound
-from outlay.theory.upper import kl_rate_bound
+from outlay.theory.upper import kl_rate_bound, mistakes
 from outlay.theory.upper.kl_rate_bound import kl_rate_pulls
 
 BEST = Discrete([0.0, 0.0, 1.0, 2.0], [0.5, 0.0, 1.5, 0.7], [0.2, 0.1, 0.4, 0.3])  # mean cost 1, mean reward 0.91
@@ -88,21 +88,35 @@ def late(n: int) -> float:
 
 
 def test_what_mistakes_about_the_best_arm_cost(few_kept: int) -> None:
-    """Lemma 3: ∫ 2ξ/(1−γ)³ du by the worse end of each cell at its best θ, and the least γ(0)/(1 − γ(0))."""
-    cells, total = kl_rate_bound._CELLS.tolist(), 0.0
-    for low, high in itertools.pairwise(cells):
-        each = []
-        for theta in tilts():
-            gamma = max(tilted(theta, u, by_cost=False) for u in (low, high))
-            xi = max(tilted(theta, u, by_cost=True) for u in (low, high))
-            if gamma < 1:
-                each.append(2 * xi / (1 - gamma) ** 3)
-        total += min(each) * (high - low)
+    """Lemma 3a by the worse end of each cell at its best θ, for each U; Lemma 3 is its U = 0, and the least γ(0)."""
+    cells, found = kl_rate_bound._CELLS.tolist(), []
+    z = [(r - RATE * x) / BOUND for x, r, _ in ROWS]
+    pairs = [
+        [tuple(max(tilted(theta, u, by_cost=cost) for u in ends) for cost in (False, True)) for theta in tilts()]
+        for ends in itertools.pairwise(cells)
+    ]
+    for place in mistakes._WITHIN:
+        within, total = cells[place], 0.0
+        curvature = max(min(z) ** 2, (max(z) / (1 - within * max(z))) ** 2)
+        for at, ((low, high), each) in enumerate(zip(itertools.pairwise(cells), pairs, strict=True)):
+            if at < place:
+                terms = [
+                    xi / (within * (1 - g) ** 2) + xi * math.sqrt(2 * curvature * (1 + g) / math.pi) / (1 - g) ** 2.5
+                    for g, xi in each
+                    if g < 1
+                ]
+                total += min(terms) * (high - low)
+            else:
+                total += min(2 * xi / (1 - g) ** 3 for g, xi in each if g < 1) * (high - low) / (1 - within)
+        found.append(total)
     least = min(tilted(theta, 0.0, by_cost=False) for theta in tilts())
-    found = kl_rate_bound._lost(kl_rate_bound._arm(BEST).points, RATE, BOUND)
-    assert found.times == pytest.approx(least / (1 - least), rel=1e-12)
-    assert late(few_kept) > 0.01 * total
-    assert found.spend == pytest.approx(total + late(few_kept), rel=1e-9)
+    free = kl_rate_bound._freely(kl_rate_bound._arm(BEST), RATE, BOUND, LARGEST)
+    sums, once = kl_rate_bound._lost(kl_rate_bound._arm(BEST), RATE, BOUND, LARGEST, 1.5, 1e9)
+    assert sums.times == pytest.approx(least / (1 - least) + free.times, rel=1e-12)
+    assert late(few_kept) > 0.01 * min(found)
+    assert sums.spend == pytest.approx(1.5 * (min(found) + late(few_kept) + free.spend), rel=1e-9)
+    assert min(found) < 0.96 * found[0]
+    assert once.times < sums.times
 
 
 @pytest.mark.parametrize("budget", [1e-9, 300.0])
@@ -150,10 +164,8 @@ def test_the_sum_of_the_terms(schedule: Any) -> None:
         bounds = [arm.most(budget)]
         for share in kl_rate_bound._SHARES.tolist():
             rate = best - share * (best - own)
-            lost = kl_rate_bound._lost(arms[0].points, rate, BOUND)
-            free = kl_rate_bound._freely(arms[0], rate, BOUND, LARGEST)
-            missed = math.exp(less + more) * (lost.spend + free.spend) / arm.mean
-            missed += (lost.times + free.times) * (arm.square - 1)
+            lost = kl_rate_bound._lost(arms[0], rate, BOUND, LARGEST, math.exp(less + more), budget)
+            missed = min(each.spend / arm.mean + each.times * (arm.square - 1) for each in lost)
             bounds.append(freely + missed + kl_rate_bound._judged(arm, rate, BOUND, budget, more))
         assert found[k] == pytest.approx(min(bounds), rel=1e-9)
         assert found[k] < bounds[0]
