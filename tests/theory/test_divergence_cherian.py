@@ -10,7 +10,7 @@ from outlay.arms import Gamma, Gaussian, Problem
 from outlay.errors import NotCovered
 from outlay.theory import divergence, lower_bound, model_of, models
 from outlay.theory.divergences.cherian import scaled_kl
-from outlay.theory.divergences.common_part import log_density
+from outlay.theory.divergences.common_part import _pairs, log_density
 
 SHAPES = [(0.5, 0.5, 0.5), (2.0, 2.0, 2.0), (0.9, 3.1, 0.1), (0.2, 0.1, 1.8), (30.0, 20.0, 5.0)]  # (c, p, q)
 
@@ -122,3 +122,16 @@ def test_it_is_a_model_like_the_others():
     assert 0 < lower_bound(Problem([Gaussian(1.0, 1.0, 0.5, 0.5), law])) < math.inf
     with pytest.raises(NotCovered, match="its law is a correlated Gamma of shape"):
         divergence(Gamma(1.0, 0.5, 0.002, 0.001, 0.5), 1.0)
+    with pytest.raises(NotCovered, match=r"of a correlation so near 1 that only .* of its shapes is not shared"):
+        divergence(Gamma(1.0, 0.5, 1.0, 0.5, 0.999), 1.0)
+
+
+@pytest.mark.parametrize("shapes", [*SHAPES, (1.0, 0.01, 0.01), (1.0, 1e-6, 0.5), (5.0, 2.0, 1e-5), (1e-6, 1.0, 1.0)])
+def test_the_pairs_hold_all_of_both_laws(shapes):
+    """Both densities sum to 1 over the pairs that KL is summed over."""
+    u, w = -0.3, 0.4
+    pairs = _pairs(shapes, u, w)
+    here = log_density(shapes, pairs.x, pairs.y, pairs.v)
+    there = log_density(shapes, pairs.x - u, pairs.y - w, pairs.moved) - u - w
+    for log in (here, there):
+        assert np.exp(log + pairs.area).sum() == pytest.approx(1.0, abs=5e-5)

@@ -151,5 +151,7 @@ def test_where_it_is_zero_or_there_is_none():
         finite_bound(Problem([Constant(1.0, 1.0), Gamma(1.0, 0.5, 0.002, 0.001, 0.5)]), 1e4)
     with pytest.raises(BadParameter, match=r"^regret of finite_bound must be ≥ 0; got -1$"):
         finite_bound(PAIR, 1e4, -1)
+    with pytest.raises(BadParameter, match=r"^model of finite_bound must be one that an arm has; got 'mine'$"):
+        finite_bound(PAIR, 1e4, model="mine")
     wide = finite_bound(PAIR, 1e5, 20.0, model="unknown covariance").value
     assert wide > finite_bound(PAIR, 1e5, 20.0).value  # a larger model, a nearer law

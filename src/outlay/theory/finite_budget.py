@@ -13,7 +13,7 @@ import numpy as np
 from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
-from outlay.errors import NotCovered
+from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 from outlay.theory.arm_rates import rates, suboptimal
 from outlay.theory.divergences import divergence
@@ -73,7 +73,10 @@ def finite_bound(
     budget = real("finite_bound", "budget", budget, above=0)
     if regret is not None:
         regret = real("finite_bound", "regret", regret, at_least=0)
-    cases = cases_of(checked_problem("finite_bound", problem), budget, model)
+    checked_problem("finite_bound", problem)
+    if model is not None and not any(has_model(law, model) for law in problem.arms):
+        raise BadParameter("finite_bound", "model", "one that an arm has", model)
+    cases = cases_of(problem, budget, model)
 
     def at(most: float) -> FiniteBound:
         pulls = pulls_at(cases, most)

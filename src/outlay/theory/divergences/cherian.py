@@ -24,6 +24,7 @@ from outlay.theory.divergences.scale import gamma_kl, rise_of
 
 _SMALLEST = 1e-9  # share of a shape that only rounding tells from 0
 _LARGEST = 1e4  # the shape up to which the sums are fine enough
+_LEAST = 0.01  # of p + q, both above 0: below that the ridge is too narrow for them
 _GRID = 7  # points that the search starts from
 _PRECISION = 1e-4  # of the minimiser; the minimum is then right to the square of that
 _STEP = 1.0 / 16.0  # of sums over ln(G₀/G₁)
@@ -67,6 +68,10 @@ def _shapes(law: Gamma) -> tuple[float, float, float]:
     if c + max(rests) > _LARGEST:
         raise NotCovered(f"its law is a correlated Gamma of shape {c + max(rests):.3g}; the sums are for up to 10000")
     p, q = (rest if rest > _SMALLEST * (c + rest) else 0.0 for rest in rests)
+    if min(p, q) > 0 and p + q < _LEAST:
+        raise NotCovered(
+            f"its law is a Gamma of a correlation so near 1 that only {p + q:.2g} of its shapes is not shared"
+        )
     return c, p, q
 
 

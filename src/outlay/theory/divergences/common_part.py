@@ -22,7 +22,7 @@ from outlay.checks import Vector
 
 _NEVER = 1e-17  # a chance that is left out at each end
 _TINY = 1e-300
-_DEPTH, _DEEPEST = 40.0, 300.0  # e⁻⁴⁰ is nothing, and e⁻³⁰⁰ as far as numbers go
+_DEPTH, _DEEPEST = 40.0, 680.0  # e⁻⁴⁰ is nothing, and e⁻⁶⁸⁰ as far as numbers go
 _STEP, _INNER = 0.2, 0.14  # of the sums over pairs and over s
 _PEAK, _INNER_PEAK = 0.45, 0.3  # the same where the shapes are large, in 1/√shape
 _ROWS = 4096  # pairs at a time
