@@ -112,6 +112,7 @@ def test_where_there_is_none():
     assert distribution(Uniform(1.0, 1.0, 0.0, 1.0), np.ones(1)) is None  # a constant has no density
     assert distribution(Lognormal(1.0, 1.0, 0.0, 1.0), np.ones(1)) is None
     assert enclosed_pulls(Gamma(1.0, 1.0, 1e12, 1.0), 1.0) is None  # nearly all costs are 0 to all digits
+    assert enclosed_pulls(Lognormal(1.0, 1.0, math.exp(200.0), 1.0), 1.0) is None
     assert enclosed_pulls(StudentT(1.0, 1.0, 0.5, 0.5), 1.0) is None
     assert enclosed_pulls(Uniform(-1.0, 2.0, 0.0, 1.0), 1.0) is None
     assert enclosed_pulls(Uniform(0.0, 2.0, 0.0, 1.0), 65.0) is None

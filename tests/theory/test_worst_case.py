@@ -116,6 +116,17 @@ def test_one_pull_by_hand():
     assert most > 0.02
 
 
+def test_the_number_of_pulls_that_says_most():
+    """B = 30 and Var(X) = 1: 14 pulls are late with p = 0.055, 20 with 0.2, and say less."""
+    law = Gaussian(1.0, 1.0, 1.0, 1.0)
+    gaps = np.linspace(0.0, 1.0, 2001)[1:].tolist()
+    each = [
+        max(by_hand(2, n, gap, 1.0, n / (30 - n) ** 2, divergence(law, 1.0 + gap)) for gap in gaps) for n in (14, 20)
+    ]
+    assert each[0] > 1.1 * each[1]
+    assert worst_case_bound(Problem([law] * 2), 30.0) == pytest.approx(each[0], rel=1e-4)
+
+
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_units_of_cost_change_nothing(unit):
     law, scaled = Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(unit, 1.0, 0.5 * unit, 0.5)
@@ -131,6 +142,8 @@ def test_how_much_better_an_arm_may_be():
     assert worst_case_bound(losing, 9.0) == pytest.approx(classical(50, 8), rel=1e-5)
     slight = Problem([Gaussian(1.0, 0.001, 0.0, 0.1)] * 2)  # ε = 0.0236, below σ/μ = 0.1 and above σ²
     assert worst_case_bound(slight, 10.0) == pytest.approx(classical(2, 9, 0.1), rel=1e-5)
+    cents = Problem([Gaussian(0.01, 0.001, 0.0, 0.1)] * 2)  # the same, with costs in another unit
+    assert worst_case_bound(cents, 0.1) == pytest.approx(classical(2, 9, 0.1), rel=1e-5)
 
 
 def test_rewards_in_proportion_to_costs():
