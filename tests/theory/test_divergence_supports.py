@@ -22,7 +22,7 @@ from outlay.arms import (
 from outlay.arms.remembered import Remembered
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import Edge, Points, divergence, exponential_family, kl_inf, models
-from outlay.theory.divergences.bounded import outcomes
+from outlay.theory.divergences.bounded import _least_shape, outcomes
 from outlay.theory.divergences.linear import as_gaussian
 from outlay.theory.divergences.scale import known_log_covariance
 
@@ -106,14 +106,21 @@ def test_caps():
             assert divergence(law, rate) == math.inf
         wanted = 0.5 * math.log(0.5 / (0.4 / 2.1)) + 0.5 * math.log(0.5 / (1.7 / 2.1))
         assert divergence(law, 0.3) == pytest.approx(wanted, rel=1e-9)
+    # a cap of 0.5 that only rates up to 0.51 would show, and one of −0.5; what costs nothing pays nothing
+    narrow = Discrete([-1.0, 0.0, 2.0], [-0.51, 0.0, 1.0], [0.5, 0.0, 0.5])
+    assert divergence(narrow, 3.0) == math.inf
+    losing = Discrete([-1.0, 0.0, 2.0], [0.2, 0.0, -1.0], [0.5, 0.0, 0.5])
+    assert divergence(losing, 1.0) == math.inf
     on_a_line = Discrete([-1.0, 2.0], [-1.0, 2.0], [0.25, 0.75])
     assert divergence(on_a_line, 2.0) == math.inf
 
 
-@pytest.mark.parametrize(("cost_sigma", "reward_sigma"), [(0.6, 0.3), (1.6, 0.8), (0.5, 1.0), (0.4, 0.4)])
+@pytest.mark.parametrize(
+    ("cost_sigma", "reward_sigma"), [(0.6, 0.3), (1.6, 0.8), (0.5, 1.0), (0.4, 0.4), (0.5, 0.6), (1.0, 0.2)]
+)
 @pytest.mark.parametrize("correlation", [1.0, -1.0])
-@pytest.mark.parametrize("worth", [0.1, 0.6, 1.5])
-def test_logarithms_on_a_line(cost_sigma, reward_sigma, correlation, worth):
+@pytest.mark.parametrize(("price", "worth"), [(1.0, 0.1), (1.0, 0.6), (1.0, 1.5), (10.0, 8.0)])
+def test_logarithms_on_a_line(cost_sigma, reward_sigma, correlation, price, worth):
     """(u, w) = k·(s, ±t): k²/2 at the least |k| with e^w ≥ (rXe^u + ν)/R, or ∞ where no k is enough."""
     cost_sd, reward_sd = math.sqrt(math.expm1(cost_sigma**2)), 0.9 * math.sqrt(math.expm1(reward_sigma**2))
     joint = math.expm1(correlation * cost_sigma * reward_sigma)
@@ -121,8 +128,8 @@ def test_logarithms_on_a_line(cost_sigma, reward_sigma, correlation, worth):
     law = Lognormal(1.0, 0.9, cost_sd, reward_sd, joint)
     assert law.log_correlation == pytest.approx(correlation)
     k = np.linspace(-60.0, 60.0, 1_200_001)
-    enough = 0.9 * np.exp(correlation * reward_sigma * k) >= np.exp(cost_sigma * k) + worth
-    found = known_log_covariance(law, 1.0, worth)
+    enough = 0.9 * np.exp(correlation * reward_sigma * k) >= price * np.exp(cost_sigma * k) + worth
+    found = known_log_covariance(law, price, worth)
     if not enough.any():
         assert found > 1e6  # rounding may leave a correlation just short of 1
         assert found == math.inf or abs(law.log_correlation) < 1
@@ -158,6 +165,15 @@ def test_noise_of_one_is_noise():
     assert found.correlation == pytest.approx(math.sqrt(0.5))
 
 
+@pytest.mark.parametrize("shapes", [(2.0, 3.0), (3.0, 2.0), (0.5, 0.7), (0.7, 0.5)])
+def test_the_least_of_four_shapes(shapes):
+    """Grids are as fine as the smallest shape asks for, be it the cost's or the reward's, the first or the second."""
+    (a, b), bound = shapes, 3.0
+    mean, sd = bound * a / (a + b), bound * math.sqrt(a * b / (a + b + 1)) / (a + b)
+    assert _least_shape(Beta(mean, 0.5, sd, 0.1, cost_bound=bound)) == pytest.approx(min(a, b))
+    assert _least_shape(Beta(0.5, mean, 0.1, sd, reward_bound=bound)) == pytest.approx(min(a, b))
+
+
 def test_extreme_betas_have_outcomes_too():
     """Nearly a coin: its grid is no finer than one can hold, and has its mean."""
     points = outcomes(Beta(0.5, 0.5, 0.494, 0.2))
@@ -165,16 +181,24 @@ def test_extreme_betas_have_outcomes_too():
     assert float(points.probabilities @ points.costs) == pytest.approx(0.5, abs=1e-3)
 
 
-@pytest.mark.parametrize("correlation", [-0.8, 0.0, 0.8])
+@pytest.mark.parametrize(
+    ("mean", "sds", "correlation"),
+    [
+        ((0.3, -1.0), (0.8, 0.5), -0.8),
+        ((0.3, -1.0), (0.8, 0.5), 0.0),
+        ((0.3, -1.0), (0.8, 0.5), 0.8),
+        ((0.1, -1.0), (0.3, 1.0), -0.95),
+    ],
+)
 @pytest.mark.parametrize("worth", [0.0, 0.5])
-def test_families_of_gaussians_beside_the_corner(correlation, worth):
+def test_families_of_gaussians_beside_the_corner(mean, sds, correlation, worth):
     """Means of a loss: better ones are in the cone where a request is worth nothing, else in a half-plane."""
-    mean, sds, rate = np.array([0.3, -1.0]), np.array([0.8, 0.5]), 0.5
+    rate = 0.5
     sigma = np.outer(sds, sds) * np.array([[1.0, correlation], [correlation, 1.0]])
     found = exponential_family(
         np.linalg.solve(sigma, mean), lambda e: 0.5 * e @ sigma @ e, lambda e: sigma @ e, rate, worth
     )
-    wanted = divergence(Gaussian(0.3, -1.0, 0.8, 0.5, correlation), rate, worth=worth)
+    wanted = divergence(Gaussian(mean[0], mean[1], sds[0], sds[1], correlation), rate, worth=worth)
     assert found == pytest.approx(wanted, rel=1e-6)
 
 
