@@ -43,6 +43,10 @@ def test_sums_from_30_on() -> None:
     rest = terms[-1] * ratio / (1 - ratio)
     assert rest > 1e-4 * math.fsum(terms)
     assert kl_rate_bound._summed(0.9995, np.ones(len(free))) == pytest.approx(math.fsum(terms) + rest, rel=1e-9)
+    falling = 0.9995 + 1e-5 * (1 - np.arange(len(free)) / (len(free) - 1))
+    terms = [float(base) ** t for base, t in zip(falling, range(30, last + 1), strict=True)]
+    wanted = math.fsum(terms) + terms[-1] * ratio / (1 - ratio)
+    assert kl_rate_bound._summed(falling, np.ones(len(free))) == pytest.approx(wanted, rel=1e-10)
     for base in (0.9999, 1.5):
         assert kl_rate_bound._summed(base, np.ones(len(free))) == math.inf
 
@@ -193,9 +197,10 @@ def test_rates_to_judge_by_are_above_0() -> None:
     assert found == {1: pytest.approx(min(bounds), rel=1e-4)}  # but for what 30 free pulls of a coin add
 
 
-def test_rare_and_dear() -> None:
-    """A cost of 400 once in ten thousand pulls: some θ are too large for it, and are passed over."""
-    rare = Discrete([0.1, 400.0], [0.1, 0.1], [0.9999, 0.0001])
+@pytest.mark.parametrize(("dear", "chance"), [(400.0, 1e-4), (100.0, 1e-6)])
+def test_rare_and_dear(dear: float, chance: float) -> None:
+    """Some θ are too large for a cost as rare as that, and are passed over."""
+    rare = Discrete([0.1, dear], [0.1, 0.1], [1 - chance, chance])
     found = kl_rate_pulls(Problem([rare, WORSE]), KLRate("one", "exact", BOUND), 1e12)
     assert 0 < found[1] < 1e12
 
