@@ -56,7 +56,7 @@ def test_small_gaps_of_coins(gap):
     assert independent(Bernoulli(0.5, 0.25), 0.5 + gap) == pytest.approx(first, rel=4 * gap, abs=0.0)
 
 
-@pytest.mark.parametrize("shape", [1e-10, 1e-4, 1e8])
+@pytest.mark.parametrize("shape", [1e-10, 1e-4, 1e4, 1e6, 1e8])
 def test_shapes_far_apart(shape):
     """(a + b) ln((a + bs)/(a + b)) − b ln s with b = 1, where nearly all is left to the cost, or to the reward."""
     for s in (0.5, 1e-20):
@@ -93,6 +93,13 @@ def test_paretos_by_integration(tail, log_scale):
 
     mean = sum(integrate.quad(term, a, b, epsrel=1e-11)[0] for a, b in ((0, 0.01), (0.01, 1), (1, 9), (9, 60)))
     assert _pareto(tail, log_scale) == pytest.approx(log_scale + (tail + 1) * mean, rel=1e-8)
+
+
+def test_the_logarithm_of_any_numbers():
+    """A list, and single precision: computed in double."""
+    x = [0.5, -0.5, 0.0078125]
+    assert log_remainder(x).tolist() == log_remainder(np.array(x)).tolist()
+    assert log_remainder(np.array(x, dtype=np.float32)).tolist() == log_remainder(np.array(x)).tolist()
 
 
 def test_the_logarithm_where_its_series_overflows():

@@ -1,6 +1,7 @@
 """A budget and requests at the edges: rounding at vertices, arms that cost nothing on average, limits that are none."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -43,6 +44,10 @@ def test_arms_along_an_edge_are_no_vertices():
     for c in (1.0, 2.0, 3.0):
         along = Problem([Constant(1.0, 3.0), Constant(2.0, 4.0), Constant(3.0, 5.0), Constant(4.0, 6.0)])
         assert vertex(along, c * 100, 100) == (0 if c == 1.0 else None)
+    for more, bends in ((1e-14, False), (2e-12, True)):  # by rounding, or by a little more than that
+        nearly = Problem([Constant(1.0, 3.0), Constant(2.0, 4.0 * (1 + more)), Constant(3.0, 5.0)])
+        assert fluid(nearly, 200.0, 100).low == 1
+        assert vertex(nearly, 200.0, 100) == (1 if bends else None)
     straight = Problem([Constant(0.1, 0.1), Constant(0.2, 0.2), Constant(0.3, 0.3)])
     assert vertex(straight, 10.0, 100) is None
     assert vertex(straight, 20.0, 100) is None
@@ -51,6 +56,15 @@ def test_arms_along_an_edge_are_no_vertices():
 def test_pulls_of_no_arm_in_particular_are_refused():
     with pytest.raises(BadParameter, match=r"^pulls of fluid_regret must be finite numbers ≥ 0, 3 along the last axis"):
         fluid_regret(THREE, 50.0, 100, pulls=5.0)
+
+
+def test_pulls_and_costs_may_be_any_numbers():
+    """Fractions, as floats of the same size; and the identity by hand: 60·0.3 + 40·0.6 of 100·0.45 is 3 short."""
+    floats = fluid_regret(THREE, 25.0, 100, pulls=[60.0, 40.0, 0.0], cost=22.0)
+    pulls, cost = np.array([Fraction(60), Fraction(40), Fraction(0)]), np.array(Fraction(22))
+    exact = fluid_regret(THREE, 25.0, 100, pulls=pulls, cost=cost)
+    assert [float(part) for part in exact] == [float(part) for part in floats]
+    assert float(floats.total) == pytest.approx(3.0)
 
 
 def test_without_an_end_there_is_no_loss():
