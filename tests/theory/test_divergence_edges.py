@@ -41,6 +41,7 @@ def test_means_on_a_line(reward, reward_sd, correlation, wanted):
     ("cost_sd", "slope", "noise_sd", "correlation"),
     [
         (1.1, 1.61, 0.0, 1.0),  # of these the rounded covariance over the standard deviations is 1 − 1e-16,
+        (0.3, 0.11, 0.0, 1.0),  # 1 − 2e-16,
         (0.1, 0.44, 0.0, 1.0),  # 1 + 2e-16,
         (0.1, -1.86, 0.0, -1.0),  # −1 − 2e-16,
         (0.7, 0.42, 1e-12, 1.0),  # and again above 1

@@ -176,6 +176,7 @@ NOT_COVERED: list[tuple[Problem, KLRate, str]] = [
     (CLEAR, KLRate("one", "exact", 0.5), "needs rewards ≤ 0.5, its reward_bound; those of 'arm 0' can be 1"),
     (Problem([Gaussian(1.0, 1.0, 0.1, 0.1)]), EXACT, "needs costs ≥ 0; those of 'arm 0' can be -inf"),
     (Problem([Uniform(1.0, 2.0, -2.0, -1.0)]), EXACT, "needs a best rate > 0; it is -1"),
+    (Problem([Uniform(1.0, 2.0, -1.0, 1.0)]), EXACT, "needs a best rate > 0; it is 0"),
     (Problem([Exponential(1.0, 1.0)]), EXACT, "needs rewards ≤ 1, its reward_bound; those of 'arm 0' can be inf"),
 ]
 

@@ -35,15 +35,20 @@ def test_what_is_read_of_an_arm() -> None:
 
 
 def test_sums_from_30_on() -> None:
-    """A base of 0.999 leaves a rest after ten thousand terms, bounded by a geometric series."""
+    """A base of 0.9995 leaves a rest after ten thousand terms, bounded by a geometric series; one above 1 no bound."""
     free = kl_rate_bound._FREE
     assert kl_rate_bound._summed(0.5, free) == pytest.approx(31 * 0.5**29, rel=1e-12)
     last = int(free[-1])
-    terms, ratio = [0.999**t for t in range(30, last + 1)], 0.999 * (1 + 1 / last) ** 2
+    terms, ratio = [0.9995**t for t in range(30, last + 1)], 0.9995 * (1 + 1 / last) ** 2
     rest = terms[-1] * ratio / (1 - ratio)
-    assert rest > 1e-6 * math.fsum(terms)
-    assert kl_rate_bound._summed(0.999, np.ones(len(free))) == pytest.approx(math.fsum(terms) + rest, rel=1e-9)
-    assert kl_rate_bound._summed(0.9999, np.ones(len(free))) == math.inf
+    assert rest > 1e-4 * math.fsum(terms)
+    assert kl_rate_bound._summed(0.9995, np.ones(len(free))) == pytest.approx(math.fsum(terms) + rest, rel=1e-9)
+    falling = 0.9995 + 1e-5 * (1 - np.arange(len(free)) / (len(free) - 1))
+    terms = [float(base) ** t for base, t in zip(falling, range(30, last + 1), strict=True)]
+    wanted = math.fsum(terms) + terms[-1] * ratio / (1 - ratio)
+    assert kl_rate_bound._summed(falling, np.ones(len(free))) == pytest.approx(wanted, rel=1e-10)
+    for base in (0.9999, 1.5):
+        assert kl_rate_bound._summed(base, np.ones(len(free))) == math.inf
 
 
 @pytest.mark.parametrize("largest", [3.0, 9.0])
@@ -58,7 +63,7 @@ def test_the_best_arm_where_it_has_cost_nothing(
         spend += largest * math.sqrt(t) * (t + 1) * base**t * (2 if t > few_kept else 1)
         times += free**t
     found = kl_rate_bound._freely(kl_rate_bound._arm(law), RATE, BOUND, largest)
-    assert found == pytest.approx((spend, times), rel=1e-9)
+    assert found == pytest.approx((spend, times), rel=1e-9, abs=0.0)
 
 
 def tilted(theta: float, u: float, *, by_cost: bool) -> float:
@@ -119,6 +124,23 @@ def test_what_mistakes_about_the_best_arm_cost(few_kept: int) -> None:
     assert once.times < sums.times
 
 
+@pytest.mark.parametrize(
+    ("ends", "spend", "fine"),
+    [((0.5, 0.3), (2.0, 1.0), True), ((0.3, 0.5), (1.0, 2.0), True), ((0.5, 1.05), (2.0, 1.0), False),
+     ((0.5, 1.0), (2.0, 1.0), False)],
+)  # fmt: skip
+def test_what_is_added_past_the_samples_kept(
+    few_kept: int, ends: tuple[float, float], spend: tuple[float, float], fine: bool
+) -> None:
+    """(n + 1)·ξ̄·γ̄^(n−1)·((n + 1)/(1 − γ(0)) + γ(0)/(1 − γ(0))²) at n = 60; nothing is said where γ̄ is 1 or more."""
+    row = np.array([[ends[0], 0.4, 0.45, ends[1]]])
+    found = kl_rate_bound._late(row, np.array([[spend[0], 1.5, 1.6, spend[1]]]))
+    first, last = ends
+    wanted = 61 * 2.0 * 0.5**59 * (61 / (1 - first) + first / (1 - first) ** 2)
+    assert last < 1 or not fine
+    assert found == (pytest.approx(wanted, rel=1e-12, abs=0.0) if fine else math.inf)
+
+
 @pytest.mark.parametrize("budget", [1e-9, 300.0])
 def test_what_it_takes_to_judge_an_arm(few_kept: int, budget: float) -> None:
     """Lemma 2: θ·level/−ln φ(θ) + 1/(1 − φ(θ)) and what is past the kept samples, at the best θ; a tiny level is 0."""
@@ -139,7 +161,7 @@ def test_what_it_takes_to_judge_an_arm(few_kept: int, budget: float) -> None:
             found.append(once + (budget / 1.1 + square) * past)
     wanted = min(found) + 1 / math.expm1(cheap) + 1 / 0.7
     arm = kl_rate_bound._arm(WORSE)
-    assert kl_rate_bound._judged(arm, RATE, BOUND, budget, more) == pytest.approx(wanted, rel=1e-6)
+    assert kl_rate_bound._judged(arm, RATE, BOUND, budget, more) == pytest.approx(wanted, rel=1e-9)
 
 
 SLACK: dict[Any, tuple[float, float]] = {"one": (0.0, 0.0), "half": (5.0, 0.0), "plus": (math.log(3), math.log(4 / 3))}
@@ -170,6 +192,29 @@ def test_the_sum_of_the_terms(schedule: Any) -> None:
         assert found[k] == pytest.approx(min(bounds), rel=1e-9)
         assert found[k] < bounds[0]
         assert freely > 1e-7 * found[k]
+
+
+def test_rates_to_judge_by_are_above_0() -> None:
+    """An arm that loses has a gap above r*; rates below 0 need not be tried."""
+    problem, budget = Problem([Bernoulli(0.5, 0.45), Discrete([1.0, 2.0], [-1.0, 0.3], [0.5, 0.5])]), 1e9
+    best, arm = (kl_rate_bound._arm(law) for law in problem.arms)
+    bounds = []
+    for share in kl_rate_bound._SHARES.tolist():
+        rate = 0.9 - share * 0.9
+        lost = kl_rate_bound._lost(best.points, rate, BOUND)
+        free = kl_rate_bound._freely(best, rate, BOUND, 2.0)
+        missed = (lost.spend + free.spend) / arm.mean + (lost.times + free.times) * (arm.square - 1)
+        bounds.append(missed + kl_rate_bound._judged(arm, rate, BOUND, budget, 0.0))
+    found = kl_rate_pulls(problem, KLRate("one", "exact", BOUND), budget)
+    assert found == {1: pytest.approx(min(bounds), rel=1e-4)}  # but for what 30 free pulls of a coin add
+
+
+@pytest.mark.parametrize(("dear", "chance"), [(400.0, 1e-4), (100.0, 1e-6)])
+def test_rare_and_dear(dear: float, chance: float) -> None:
+    """Some θ are too large for a cost as rare as that, and are passed over."""
+    rare = Discrete([0.1, dear], [0.1, 0.1], [1 - chance, chance])
+    found = kl_rate_pulls(Problem([rare, WORSE]), KLRate("one", "exact", BOUND), 1e12)
+    assert 0 < found[1] < 1e12
 
 
 def test_no_more_than_the_budget_buys() -> None:
