@@ -15,9 +15,9 @@ from outlay.theory.divergences.gaussian import known_covariance
 from outlay.theory.divergences.log_remainder import log_remainder
 from outlay.theory.divergences.quadrature import EXPONENTIAL, WEIGHTS
 from outlay.theory.divergences.scale import (
-    _gamma,
     _pareto,
     exponentials,
+    gamma_kl,
     known_log_covariance,
     known_shapes,
     known_tails,
@@ -75,8 +75,8 @@ def test_what_is_due_without_a_price():
 
 
 def test_scales_that_fall_out_of_range():
-    assert _gamma(1.0, -750.0) == math.inf
-    assert _gamma(2.0, -600.0) == pytest.approx(2.0 * math.exp(600.0))
+    assert gamma_kl(1.0, -750.0) == math.inf
+    assert gamma_kl(2.0, -600.0) == pytest.approx(2.0 * math.exp(600.0))
     assert _remainder(50.0) == pytest.approx(49.0, rel=1e-15)
     assert _remainder(1e-8) == pytest.approx(0.5e-16, rel=1e-8, abs=0.0)
     assert _remainder(-1e-8) == pytest.approx(0.5e-16, rel=1e-8, abs=0.0)

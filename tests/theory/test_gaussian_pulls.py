@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import integrate
 from scipy.stats import norm
 
 import outlay
@@ -16,8 +17,9 @@ from outlay.arms import Gaussian, Problem, catalogue
 from outlay.beliefs import Belief
 from outlay.policies import UCBB1
 from outlay.theory import pull_bound, rates, upper_bound
+from outlay.theory.upper import gaussian_pulls as gaussian_pulls_module
 from outlay.theory.upper.gaussian_pulls import Moments, _enough, _lost, gaussian_pulls, least_level
-from outlay.theory.upper.pull_bounds import arms_with_a_gap
+from outlay.theory.upper.pull_bounds import arms_with_a_gap, pull_constants
 
 KAPPA = 0.28 / 1.28
 PROBLEMS = {
@@ -169,6 +171,44 @@ def test_theorem_1_is_true_from_3_48_on():
         printed, proved = (upper_bound(problem, policy, 1e5, kind).value for kind in ("printed", "proved"))
         assert printed == pytest.approx(3.5 * level * 11 * arm.sigma2 / arm.loss)
         assert proved > 0
+
+
+def by_hand(arm: tuple[float, ...], best: tuple[float, ...], gap: float, level: float, log_n: float) -> list[float]:
+    """C, c and what both come to at n, at f = 1.4 and the best β and γ: the theorem of docs/errata.md, term by term.
+
+    Of the arm it reads μ, √Var(X) and S, of the best one μ, √Var(X), √V, ω and r; the sum over j goes on for ever.
+    """
+    c_f = 1.4 / (1 + 1.4 * KAPPA)
+    e, found = level * c_f**2 / 2, []
+    for gamma in gaussian_pulls_module._SHARES:
+        mean, sd, root, slope, rate = best
+        w = max(abs(slope), abs(rate - gamma * gap - slope))
+        m = mean / ((1 + 1.4 * KAPPA) * max((root + w * sd) / (gamma * gap), 2 * sd))
+        k = 3 / (2 * e * m**2)
+        lost = sum(min(1.0, k / (j**e * math.log(j))) for j in range(2, 100_001))
+        lost += integrate.quad(lambda t, k=k: k * math.exp(-(e - 1) * t) / t, math.log(100_000), math.inf)[0]  # j = eᵗ
+        for beta in gaussian_pulls_module._DEVIATIONS:
+            mean, sd, spread = arm
+            tau, h = KAPPA / (1 + KAPPA * beta), (1 + KAPPA * beta) * (beta + 1.4 * (1 + KAPPA * beta))
+            c = max((sd / (tau * mean)) ** 2, (h * spread / ((1 - gamma) * gap * mean)) ** 2)
+            missed = 2 * math.exp(-level * beta**2 / 2 * log_n) / (1 - math.exp(-(beta**2) / (2 * c)))
+            found.append([c * level * log_n + 1 + missed + lost, c, 1 + missed + lost])
+    total, enough, constant = min(found)
+    return [enough, constant, total]
+
+
+@pytest.mark.parametrize("alpha", [4.0, 9.0])
+@pytest.mark.parametrize("log_n", [5.0, 13.0, 300.0])
+def test_the_theorem_by_hand(alpha, log_n):
+    """ω = 1.5 and r = 0.5, Var(X) = ¼ and V = 1/16: S = ¼ + 1·½. The best arm: r = 1.25, ω = −0.3, V = 1/25."""
+    steep = Gaussian(1.0, 0.5, 0.5, math.sqrt(0.0625 + 1.5**2 * 0.25), 0.75 / math.sqrt(0.0625 + 1.5**2 * 0.25))
+    first = Gaussian(0.8, 1.0, 0.6, math.sqrt(0.04 + 0.09 * 0.36), -0.18 / math.sqrt(0.04 + 0.09 * 0.36))
+    problem = Problem([first, steep])
+    policy = UCBB1(**problem.second_moments(), alpha=alpha, min_cost=0.1)
+    enough, constant, total = by_hand((1.0, 0.5, 0.75), (0.8, 0.6, 0.2, -0.3, 1.25), 0.75, alpha / 2, log_n)
+    found = pull_constants(problem, policy, 1, "proved", log_n)
+    assert found == pytest.approx((enough / 2, constant), rel=1e-7)  # L = ½: C·α·L
+    assert found.coefficient * alpha * log_n + found.constant == pytest.approx(total, rel=1e-7)
 
 
 def test_without_noise():

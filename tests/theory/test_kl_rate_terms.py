@@ -201,9 +201,8 @@ def test_rates_to_judge_by_are_above_0() -> None:
     bounds = []
     for share in kl_rate_bound._SHARES.tolist():
         rate = 0.9 - share * 0.9
-        lost = kl_rate_bound._lost(best.points, rate, BOUND)
-        free = kl_rate_bound._freely(best, rate, BOUND, 2.0)
-        missed = (lost.spend + free.spend) / arm.mean + (lost.times + free.times) * (arm.square - 1)
+        lost = kl_rate_bound._lost(best, rate, BOUND, 2.0, 1.0, budget)
+        missed = min(each.spend / arm.mean + each.times * (arm.square - 1) for each in lost)
         bounds.append(missed + kl_rate_bound._judged(arm, rate, BOUND, budget, 0.0))
     found = kl_rate_pulls(problem, KLRate("one", "exact", BOUND), budget)
     assert found == {1: pytest.approx(min(bounds), rel=1e-4)}  # but for what 30 free pulls of a coin add

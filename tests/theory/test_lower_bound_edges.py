@@ -15,6 +15,19 @@ from outlay.theory.requests.hull import Price
 PAIR = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
 
 
+class Plain(NamedTuple):
+    """A law of your own without a divergence."""
+
+    cost: float
+    reward: float
+
+    def draw(self, rng: np.random.Generator) -> tuple[float, float]:
+        return self.cost, self.reward
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return self.cost, self.reward, 1.0, 1.0, 0.0
+
+
 class Veiled(NamedTuple):
     """A law of your own with a better law as near as one likes."""
 
@@ -45,10 +58,24 @@ def test_what_no_data_tell_from_better_is_lost_for_ever():
 
 
 def test_laws_without_a_model_at_a_vertex():
-    correlated = Gamma(0.5, 0.1, 0.2, 0.05, 0.5)
+    at_a_vertex = [Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)]
+    with pytest.raises(NotCovered, match=r"^no lower bound for arm 'arm 3': its law is Plain, which has no formula"):
+        lower_bound(Problem([*at_a_vertex, Plain(0.5, 0.1)]), budget=40.0, requests=100)
+    many = Gamma(0.5, 0.1, 0.004, 0.0005, 0.3)  # of shapes 15625 and 40000
+    with pytest.raises(NotCovered, match=r"^no lower bound for arm 'arm 3': its law is a correlated Gamma of shape 4e"):
+        lower_bound(Problem([*at_a_vertex, many]), budget=40.0, requests=100)
+
+
+def test_correlated_gammas_at_a_vertex():
+    """Edges of slopes 1 and ½ meet in (0.4, 0.6): prices from 1 with a worth of 0.2 to ½ with one of 0.4.
+
+    The arm loses 0.2 + 0.5 − 0.1 = 0.6 a pull at the first and 0.55 at the last, and D is the largest between them.
+    """
+    correlated = Gamma(0.5, 0.1, 0.2, 0.05, 0.8)  # of shapes 6.25 and 4, all of the latter shared
     problem = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9), correlated])
-    with pytest.raises(NotCovered, match=r"^no lower bound for arm 'arm 3': its law is Gamma with correlated cost and"):
-        lower_bound(problem, budget=40.0, requests=100)
+    between = np.linspace(0.0, 1.0, 21).tolist()
+    distance = max(divergence(correlated, 1.0 - 0.5 * t, worth=0.2 + 0.2 * t) for t in between)
+    assert lower_bound(problem, budget=40.0, requests=100) == pytest.approx(0.6 / distance, rel=1e-6)
 
 
 @pytest.mark.parametrize("sd", [0.3, 1.2, 1.9, 2.5, 4.0])

@@ -10,6 +10,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory import horizon, outlasting, pull_bound, regret_from_pulls, upper_bound
 from outlay.theory.upper.assumptions import covering_theorem
+from outlay.theory.upper.gaussian_pulls import least_level
 from outlay.theory.upper.pull_bounds import pull_constants
 
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])
@@ -105,28 +106,30 @@ def test_slopes_have_a_size():
 
 @pytest.mark.parametrize(("alpha", "factor", "tails"), [(4.0, 2.0, 3 / 2), (4.0, 8.0, 3 / 2), (10.0, 0.5, 3.0)])
 def test_the_tails_that_a_pull_is_charged_with(alpha, factor, tails):
-    """1 + 8·(e − 1)/(e − 2), where e is α, or α·L/2 for factors L below 2."""
-    policy = UCBB1(**STANDARD.second_moments(), alpha=alpha, variance_factor=factor)
-    assert pull_constants(STANDARD, policy, 1, "proved").constant == pytest.approx(1 + 8 * tails)
-    assert pull_bound(STANDARD, policy, 1, 1, "proved") == pull_constants(STANDARD, policy, 1, "proved").constant
+    """1 + 8·(e − 1)/(e − 2) for bounded pairs, where e is α, or α·L/2 for factors L below 2."""
+    policy = UCBB1(**COINS.second_moments(), cost_bound=1.0, reward_bound=1.0, alpha=alpha, variance_factor=factor)
+    assert pull_constants(COINS, policy, 1, "proved").constant == pytest.approx(1 + 8 * tails)
+    assert pull_bound(COINS, policy, 1, 1, "proved") == pull_constants(COINS, policy, 1, "proved").constant
 
 
-def test_tails_that_cannot_be_summed():
-    edge = UCBB1(**STANDARD.second_moments(), alpha=8.0, variance_factor=0.5)  # α·L = 4
-    with pytest.raises(NotCovered, match=r"tails that can be summed, α·L > 4; α = 8, L = 0\.5$"):
+@pytest.mark.parametrize(("problem", "bounds", "theorem", "least"), [
+    (COINS, {"cost_bound": 1.0, "reward_bound": 1.0}, "Theorem 1 (bounded)", 4.0),
+    (STANDARD, {}, "Theorem 1 (Gaussian)", 2 * (1.30625 / 1.4) ** 2),  # 1 + fκ = 1 + 1.4·0.28/1.28
+])  # fmt: skip
+def test_tails_that_cannot_be_summed(problem, bounds, theorem, least):
+    """α·L must be above 4 for bounded pairs, and above 2/c_f² for Gaussian ones; L above 2 does not help the former."""
+    edge = UCBB1(**problem.second_moments(), **bounds, alpha=2 * least * (1 - 1e-12), variance_factor=0.5)
+    with pytest.raises(NotCovered, match=rf"tails that can be summed, α·L > {least:.4g}; α = {2 * least:g}, L = 0\.5$"):
+        covering_theorem(problem, edge, "proved")
+    assert covering_theorem(problem, edge._replace(alpha=2 * least * (1 + 1e-12)), "proved") == theorem
+    assert covering_theorem(problem, edge._replace(alpha=2.001, variance_factor=8.0), "proved") == theorem
+
+
+def test_just_enough_is_not_enough():
+    """At α·L = 2/c_f² the sum over times grows like ln ln n."""
+    edge = UCBB1(**STANDARD.second_moments(), alpha=2 * least_level(1.4), variance_factor=0.5)
+    with pytest.raises(NotCovered, match=r"α·L > 1\.741"):
         covering_theorem(STANDARD, edge, "proved")
-    assert covering_theorem(STANDARD, edge._replace(alpha=8.1), "proved") == "Theorem 1 (Gaussian)"
-
-
-def test_slopes_above_the_rate_by_hand():
-    """ω = 1.5 and r = 0.5, Var(X) = ¼ and V = 1/16: S = ¼ + 1·½, and 11·(H·S/(Δμ))² with L = ½ is ½·(…)²."""
-    steep = Gaussian(1.0, 0.5, 0.5, math.sqrt(0.0625 + 1.5**2 * 0.25), 0.75 / math.sqrt(0.0625 + 1.5**2 * 0.25))
-    problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), steep])
-    policy = UCBB1(**problem.second_moments(), alpha=10.0)
-    kappa = 0.28 / 1.28
-    reach = (1 + kappa) * (1 + 1.4 * (1 + kappa))
-    wanted = 0.5 * (reach * 0.75 / 0.5) ** 2
-    assert pull_constants(problem, policy, 1, "proved").coefficient == pytest.approx(wanted)
 
 
 def test_arms_that_outlast_although_their_slopes_are_above_their_rates():
