@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem
+from outlay.arms import AnyLaw, Bernoulli, Constant, Discrete, Problem
 from outlay.policies import KLRate
 from outlay.theory import upper_bound
 from outlay.theory.upper import kl_rate_bound, mistakes
@@ -233,3 +233,20 @@ def test_pulls_become_regret() -> None:
         "arm 1": pytest.approx((0.91 - 0.56 / 1.1) * (3 - 2.5 / 1.5)),
         "arm 2": pytest.approx(0.81 * (2 + 2.5 / 1.5)),
     }
+
+
+def test_outcomes_too_rare_for_every_tilt() -> None:
+    """Where no θ has a γ(0) below 1 there is no bound on mistakes, and what the budget buys is left."""
+    rare = Discrete([0.1, 30.0], [0.1, 0.1], [1 - 1e-8, 1e-8])
+    points = kl_rate_bound._arm(rare)
+    assert kl_rate_bound._lost(points, 0.988, 1.0, 30.0, 1.0, 1e6) == []
+    found = kl_rate_pulls(Problem([rare, Bernoulli(0.5, 0.2)]), KLRate("one", "exact", 1.0), 1e6)
+    assert 0 < found[1] < 2e6
+    assert kl_rate_bound._lost(points, 0.43, 1.0, 30.0, 1.0, 1e6)
+    huge = Problem([Discrete([0.1, 1e150], [0.1, 0.1], [1.0, 1e-152]), Constant(2.0, 0.1)])
+    assert kl_rate_pulls(huge, KLRate("one", "exact", 1.0), 1e6) == {1: pytest.approx(1e6 / 2 + 1)}
+
+
+def test_sums_too_large_for_a_number() -> None:
+    """Terms that are numbers, and a sum that is none."""
+    assert kl_rate_bound._summed(1.0 - 1e-9, np.full(len(kl_rate_bound._FREE), 1e307)) == math.inf

@@ -164,3 +164,25 @@ def test_laws_that_can_hardly_be_better():
     gap = 0.04
     least = by_hand(arms, 1, gap, mean, variance / (1.9 - mean) ** 2, divergence(law, problem.rate + gap))
     assert worst_case_bound(problem, 1.9) > least > 0.01
+
+
+def test_budgets_that_rounding_leaves_nothing_of():
+    """7 pulls of 0.01 are 0.07 to the last digit: p is ∞ there. Budgets next to 0 buy nothing."""
+    assert 0.07 - 7 * 0.01 < 1e-17
+    noisy = Problem([Gaussian(0.01, 1.0, 0.5, 0.5)] * 2)
+    for budget in (0.07, 5e-324, 1e-310):
+        assert worst_case_bound(noisy, budget) == 0.0
+    calm = Problem([Gaussian(0.01, 1.0, 0.001, 0.5)] * 2)
+    assert 0.0 < worst_case_bound(calm, 0.07) <= worst_case_bound(calm, 0.0701)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
+def test_gaps_that_rounding_hides(rate):
+    """√(B·σ²/(32μ)) for two arms, and never more; it is that up to 10¹⁸ pulls, and 0 in the end."""
+    problem = Problem([Gaussian(1.0, rate, 0.0, rate)] * 2)
+    for budget in (1e6, 1e12, 1e18, 1e21, 1e24, 1e28, 1e32, 1e40, 1e100, 1e200):
+        wanted, found = rate * math.sqrt(budget / 32.0), worst_case_bound(problem, budget)
+        assert found <= wanted * 1.001
+        assert found >= wanted * (0.99 if budget <= 1e18 else 0.0)
+        assert found == 0.0 or budget < 1e30
+    assert worst_case_bound(Problem([Constant(1.0, rate)] * 2), 1e24) == 0.0

@@ -61,12 +61,12 @@ def kl_rate_pulls(problem: Problem, policy: KLRate, budget: float) -> dict[int, 
     for k in suboptimal(problem):
         arm = arms[k]
         least = arm.most(budget)
-        led = [_summed(other.free, np.exp(more) * largest * np.sqrt(_FREE) / arm.mean + arm.square) for other in arms]
-        freely = math.fsum(led) - led[k]
+        price = math.exp(more) * largest * np.sqrt(_FREE) / arm.mean + arm.square
+        freely = sum(_summed(other.free, price) for j, other in enumerate(arms) if j != k)
         for share in _SHARES:
             rate = found.best_rate - float(share) * min(float(found.gap[k]), found.best_rate)
             lost = _lost(arms[found.best], rate, bound, largest, math.exp(less + more), budget)
-            missed = min(spend / arm.mean + times * (arm.square - 1.0) for spend, times in lost)
+            missed = min((spend / arm.mean + times * (arm.square - 1.0) for spend, times in lost), default=math.inf)
             least = min(least, freely + missed + _judged(arm, rate, bound, budget, more))
         pulls[k] = least
     return pulls
@@ -120,13 +120,15 @@ def _judged(arm: _Arm, rate: float, bound: float, budget: float, more: float) ->
 
 
 def _lost(best: _Arm, rate: float, bound: float, largest: float, weight: float, budget: float) -> list[Lost]:
-    """Two bounds on what mistakes about the best arm cost (Lemmas 3a and 3b), each with what the code adds."""
+    """Two bounds on what mistakes about the best arm cost (Lemmas 3a and 3b), each with what the code adds; or none."""
     decay, spend = _tilts(best.points, rate, bound)
     x, r, _ = best.points
     w = (r - rate * x) / bound
     with np.errstate(over="ignore", invalid="ignore"):
         gamma, xi = np.maximum(decay[:, 1:], decay[:, :-1]), np.maximum(spend[:, 1:], spend[:, :-1])
         tilted = Tilted(gamma, xi, _CELLS, decay[:, 0], float(w.min()), float(w.max()))
+        if not tilted.first < 1.0:
+            return []  # a dear outcome is too rare for every θ of the grid
         sums = Lost(weight * (summed(tilted) + _late(decay, spend)), tilted.first / (1.0 - tilted.first))
         once = at_most_once(tilted, largest, weight, budget, KEPT_EXACTLY)
     free = _freely(best, rate, bound, largest)
@@ -185,5 +187,6 @@ def _summed(base: float | Vector, factor: Vector) -> float:
     """
     with np.errstate(over="ignore", divide="ignore"):
         terms = np.exp(_FREE * np.log(base)) * factor
+        total = float(terms.sum())
     ratio = float(np.broadcast_to(base, len(_FREE))[-1]) * (1.0 + 1.0 / float(_FREE[-1])) ** 2
-    return float(terms.sum()) + (float(terms[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else math.inf)
+    return total + (float(terms[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else math.inf)
