@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import outlay
-from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Pareto, Problem, Uniform, catalogue
+from outlay.arms import Bernoulli, Constant, Discrete, Empirical, Gaussian, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, FiellerKnown, RoundRobin
 from outlay.theory import divergence, rates, worst_case_bound
@@ -164,6 +164,14 @@ def test_laws_that_can_hardly_be_better():
     gap = 0.04
     least = by_hand(arms, 1, gap, mean, variance / (1.9 - mean) ** 2, divergence(law, problem.rate + gap))
     assert worst_case_bound(problem, 1.9) > least > 0.01
+
+
+def test_a_single_arm_is_not_judged():
+    """Laws without a model have no D, and one arm needs none."""
+    alone = Empirical([1.0, 2.0], [0.5, 0.7])
+    assert worst_case_bound(Problem([alone]), 100.0, model="none such") == 0.0
+    with pytest.raises(BadParameter, match=r"^model of divergence must be"):
+        worst_case_bound(Problem([alone, alone]), 100.0, model="none such")
 
 
 def test_budgets_that_rounding_leaves_nothing_of():

@@ -85,7 +85,6 @@ def covered(problem: Problem, policy: KLRate) -> None:
         if box.reward_high > policy.reward_bound:
             words = f"rewards ≤ {policy.reward_bound:g}, its reward_bound; those of {name!r} can be {box.reward_high:g}"
             raise NotCovered(f"the theorem on KLRate needs {words}")
-        outcomes(law)
 
 
 def _arm(law: AnyLaw) -> _Arm:
@@ -154,7 +153,7 @@ def _late(decay: Vector, spend: Vector) -> float:
     (n + 1)·ξ̄·γ̄^(n−1)·((n + 1)/(1 − γ(0)) + γ(0)/(1 − γ(0))²), with the larger ξ̄ and γ̄ of u = 0 and u = 1, at any θ.
     """
     first, larger = decay[:, 0], np.maximum(decay[:, 0], decay[:, -1])
-    fine, n = (first < 1.0) & (larger < 1.0), KEPT_EXACTLY
+    fine, n = larger < 1.0, KEPT_EXACTLY
     first, larger = np.where(fine, first, 0.0), np.where(fine, larger, 1.0)
     times = (n + 1) / (1.0 - first) + first / (1.0 - first) ** 2
     sums = (n + 1) * np.maximum(spend[:, 0], spend[:, -1]) * np.exp((n - 1) * np.log(larger)) * times
