@@ -174,6 +174,21 @@ def test_coins_that_never_pay():
         assert independent(Bernoulli(0.9, 0.0), rate) == pytest.approx(least, rel=1e-6)
 
 
+@pytest.mark.parametrize("rate", [3e6, 1e9, 1e15, 1e40, 1e100])
+@pytest.mark.parametrize("worth", [0.0, 0.25, 0.75])
+@pytest.mark.parametrize("p", [0.01, 0.5, 1.0])
+def test_coins_that_must_hardly_cost(rate, worth, p):
+    """The cost has chance t = (s − ν)/r: p ln(p/t) + (1−p) ln(1−p) + kl(q, s), the least over s."""
+    for q in (0.0, 0.3, 1.0):
+        grid = np.linspace(max(q, worth), 1.0, 100_001)[1:-1] if q < 1 else np.array([1.0])
+        cost = p * (math.log(p * rate) - np.log(grid - worth))
+        cost += (1 - p) * (math.log1p(-p) - np.log1p((worth - grid) / rate)) if p < 1 else 0.0
+        tails = (1 - q) * (math.log1p(-q) - np.log1p(-grid)) if q < 1 else 0.0
+        heads = q * (math.log(q) - np.log(grid)) if q > 0 else 0.0
+        found = independent(Bernoulli(p, q), rate, worth)
+        assert found == pytest.approx(float((cost + heads + tails).min()), rel=2e-6)
+
+
 def test_rounded_probabilities_of_outcomes_are_made_to_add_up():
     thirds = [Discrete([1.0, 1.0, 1.0], [0.0, 0.5, 1.0], [p] * 3) for p in (1 / 3, 0.333333333)]
     exact, rounded = (on_its_outcomes(law, 0.75) for law in thirds)

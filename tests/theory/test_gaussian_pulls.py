@@ -179,13 +179,13 @@ def by_hand(arm: tuple[float, ...], best: tuple[float, ...], gap: float, level: 
     Of the arm it reads μ, √Var(X) and S, of the best one μ, √Var(X), √V, ω and r; the sum over j goes on for ever.
     """
     c_f = 1.4 / (1 + 1.4 * KAPPA)
-    e, found = level * c_f**2 / 2, []
+    e, found, times = level * c_f**2 / 2, [], np.arange(2.0, 100_001.0)
     for gamma in gaussian_pulls_module._SHARES:
         mean, sd, root, slope, rate = best
         w = max(abs(slope), abs(rate - gamma * gap - slope))
         m = mean / ((1 + 1.4 * KAPPA) * max((root + w * sd) / (gamma * gap), 2 * sd))
         k = 3 / (2 * e * m**2)
-        lost = sum(min(1.0, k / (j**e * math.log(j))) for j in range(2, 100_001))
+        lost = float(np.minimum(1.0, k / (times**e * np.log(times))).sum())
         lost += integrate.quad(lambda t, k=k: k * math.exp(-(e - 1) * t) / t, math.log(100_000), math.inf)[0]  # j = eᵗ
         for beta in gaussian_pulls_module._DEVIATIONS:
             mean, sd, spread = arm
