@@ -10,6 +10,7 @@ import outlay
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Problem, StudentT, catalogue
 from outlay.policies import UCBB1, UCBB2, UCBM1
 from outlay.theory import late_passage, optimal_policy, pull_bound, regret_from_pulls, upper_bound
+from outlay.theory.upper.pull_bounds import pull_constants
 
 STRETCH = 1.28
 Numbers = Iterator[tuple[str, str]]  # a number as the page has it, and what it is
@@ -145,10 +146,23 @@ def theorem_1_gaussian() -> Numbers:
         yield f"{2 / tail:.2f}", f"the α below which it grows, L = ½, f = {factor:.2f}"
         if factor == 1.4:
             yield f"{tail:.3f}".lstrip("0"), "e/(Lα) at δ = 0"
-            yield f"{1 / tail:.2f}", "the α·L below which it grows"
+            yield f"{1 / tail:.3f}", "the α·L below which it grows, and from which there is a proof"
     for n in (1e6, 1e12, 1e18):
         yield spaced(stuck_pulls(n, 0.005)), f"pulls of the worse arm at n = {n:g}, at least"
     yield f"{12 * 2.1 / 0.1:.0f}", "what Lemma 2 allows"
+
+
+def gaussian_pairs() -> Numbers:
+    """What is proved of UCB-B1 on Gaussian pairs."""
+    yield f"{0.5 * (STRETCH / (STRETCH - 1)) ** 2:.2f}", "L/κ² at L = ½"
+    yield f"{0.5 * 1.4**2:.2f}".lstrip("0"), "L·f² at L = ½"
+    yield f"{1.4**2:.2f}", "f²"
+    problem = catalogue.load("G")
+    policy = UCBB1(**problem.second_moments(), variance_factor=1.0)
+    coefficient, constant = pull_constants(problem, policy, 1, "proved", math.log(1e6))
+    leading = coefficient * policy.alpha * math.log(1e6)
+    yield f"{leading + constant:.0f}", "pulls of arm 1 of G at α = 2.1, L = 1, n = 10⁶, at most"
+    yield f"{leading:.0f}", "of them the term in ln n"
 
 
 def propositions_1_and_3() -> Numbers:
@@ -190,6 +204,7 @@ def numbers() -> Numbers:
     yield from lemma_3_on_g()
     yield from theorem_2()
     yield from theorem_1_gaussian()
+    yield from gaussian_pairs()
     yield from propositions_1_and_3()
     yield from theorem_4()
     yield from negative_rates()

@@ -95,7 +95,7 @@ def test_a_problem_from_a_file_and_chosen_policies(ask, stand_in):
 
 
 def test_no_lower_bound_is_said_in_a_line(ask, stand_in):
-    Path("tied.toml").write_text(Problem([Gamma(1, 1, 1, 1, 0.5), Gamma(1, 0.5, 1, 1, 0.5)]).to_toml())
+    Path("tied.toml").write_text(Problem([Gamma(1, 1, 0.009, 0.009, 0.5), Gamma(1, 0.5, 0.009, 0.0045, 0.5)]).to_toml())
     result = ask("compare", "tied.toml", *QUICK, "--policy", "RoundRobin")
     assert result.exit_code == 0, result.output
     assert "no lower bound for arm " in result.stdout

@@ -17,9 +17,11 @@ from outlay.report.numbers import bounds as bounds_module
 from outlay.report.numbers.bounds import problem_bounds, provable
 from outlay.report.numbers.bounds_chart import WORST_CASE, bounds_chart
 from outlay.report.tables.bounds import bounds_table, notes, shown_rows
-from outlay.theory import divergence, lower_bound, rates, upper_bound, worst_case_bound
+from outlay.theory import divergence, finite_bound, lower_bound, rates, upper_bound, worst_case_bound
 
-UNCOVERED = Problem([Gamma(1, 1, 1, 1, 0.5), Gamma(1, 0.5, 1, 0.5, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"])
+UNCOVERED = Problem(
+    [Gamma(1, 1, 0.009, 0.009, 0.5), Gamma(1, 0.5, 0.009, 0.0045, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"]
+)
 
 
 def printed(problem: Problem, budget: float = 1e5, width: int = 80) -> str:
@@ -48,6 +50,7 @@ def test_rows_are_the_theory(name):
     assert total.lower == pytest.approx(lower_bound(problem) * math.log(budget))
     assert total.printed == pytest.approx(lower_bound(problem, sharp=False) * math.log(budget))
     assert bounds.worst == worst_case_bound(problem, budget)
+    assert bounds.near == finite_bound(problem, budget).value
     covered = {column.policy for column in bounds.columns} | {name.partition(" ")[0] for name in bounds.uncovered}
     assert covered == {"UCBB1", "UCBM1", "UCBB2", "UCBB2C"}
     for column in bounds.columns:
@@ -175,7 +178,8 @@ def test_notes_say_where_numbers_are_from():
     assert any(name == "UCBB2, UCBB2C" and "bounded costs and rewards" in sentence for name, sentence in found)
     assert not any("too small" in sentence for _, sentence in found)
     found = notes(problem_bounds(catalogue.load("G"), 1e5))
-    assert ("UCBB1 ≤", "Theorem 1 (Gaussian), for UCBB1(variance_factor=2)") in found
+    assert ("any policy ≥", "18.1 at this very budget, here or where one arm is made better") in found
+    assert ("UCBB1 ≤", "Theorem 1 (Gaussian), for UCBB1(variance_factor=1)") in found
     assert ("", "(not a bound: UCBM1 exceeds it for arm 1 as B grows)") in found
     assert ("", "(not a bound for every problem: on some, regret grows like a power of B)") in found
     assert not any(

@@ -41,7 +41,9 @@ def test_lower_bound_curve(three):
 
 
 def test_no_bound_where_the_theory_has_none(three):
-    tied = dataclasses.replace(three, problem=Problem([Gamma(1.0, 0.5, 1.0, 0.5, 0.5), Gamma(1.0, 0.2, 1.0, 0.2, 0.5)]))
+    tied = dataclasses.replace(
+        three, problem=Problem([Gamma(1.0, 0.5, 0.01, 0.005, 0.5), Gamma(1.0, 0.2, 0.009, 0.0018, 0.5)])
+    )
     assert bound_lines(tied) == []
     assert floor_of(tied.problem).at(100.0) is None
     assert "arm 1" in floor_of(tied.problem).reason

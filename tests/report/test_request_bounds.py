@@ -84,10 +84,10 @@ def test_of_many_arms_the_mix_and_the_costliest_are_shown():
 
 
 def test_without_a_bound_the_mix_is_still_there():
-    tied = Problem([Bernoulli(0.1, 0.3), Gamma(0.5, 0.1, 0.5, 0.1, 0.5)], ["a", "tied"])
+    tied = Problem([Bernoulli(0.1, 0.3), Gamma(0.5, 0.1, 0.001, 0.0002, 0.5)], ["a", "tied"])
     found = request_bounds(tied, 50.0, 1000)
     assert found.total.lower is None
-    assert "'tied': its law is Gamma with correlated" in found.reason
+    assert "'tied': its law is a correlated Gamma of shape" in found.reason
     assert found.reason in dict(request_notes(found))["≥"]
     assert mix(found) == "50 % to a, 50 % not served"
     wild = request_bounds(Problem([Pareto(1.0, 1.0, 1.5), Constant(2.0, 1.1)]), 1500.0, 1000)

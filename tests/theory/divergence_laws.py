@@ -34,6 +34,7 @@ LAWS: dict[str, Callable[[float, float], Any]] = {
     "Exponential": lambda c, d: Exponential(c, 0.5 * d),
     "Exponential, correlated": lambda c, d: Exponential(c, 0.5 * d, 0.6),
     "Gamma": lambda c, d: Gamma(c, 0.5 * d, 0.3 * c, 0.7 * d),
+    "Gamma, correlated": lambda c, d: Gamma(c, 0.5 * d, 0.5 * c, 0.25 * d, 0.4),
     "Lognormal": lambda c, d: Lognormal(c, 0.5 * d, 0.8 * c, 0.3 * d, 0.4),
     "Pareto": lambda c, d: Pareto(c, 0.5 * d, 2.5, 3.5),
     "StudentT": lambda c, d: StudentT(c, 0.5 * d, 0.5 * c, 0.4 * d, 3.0, 0.4),

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from outlay.arms import AnyLaw, Bernoulli, Problem, Uniform
+from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem, Uniform
 from outlay.errors import NotCovered
 from outlay.policies import UCBB1, UCBB2C
 from outlay.theory import rates, upper_bound
@@ -65,6 +65,20 @@ def test_residuals_reach_the_corners_of_their_box():
         mean = (r_low + r_high) / 2 - slope * (x_low + x_high) / 2
         wanted.append(max(abs(r - slope * x - mean) for x, r in itertools.product((x_low, x_high), (r_low, r_high))))
     assert _residual_reach(problem) == pytest.approx(np.array(wanted))
+
+
+@pytest.mark.parametrize("flip", [1.0, -1.0])
+@pytest.mark.parametrize("rising", [1.0, -1.0])
+def test_residuals_of_skewed_laws_reach_one_side_farther(rising, flip):
+    """Three outcomes, of which one is rare; rewards that rise or fall with costs, and either side the longer one."""
+    costs, rewards, chances = np.array([0.5, 1.0, 4.0]), np.array([0.2, 0.3, 2.0]), [0.6, 0.35, 0.05]
+    law = Discrete(costs, 3.0 + flip * (rising * costs + rewards), chances)
+    problem = Problem([law])
+    slope, (mean_cost, mean_reward, *_) = float(rates(problem).slope[0]), law.moments()
+    x_low, x_high, r_low, r_high = law.support()
+    corners = itertools.product((x_low, x_high), (r_low, r_high))
+    wanted = max(abs(r - slope * x - (mean_reward - slope * mean_cost)) for x, r in corners)
+    assert _residual_reach(problem) == pytest.approx([wanted])
 
 
 def test_a_slope_bound_may_be_the_slope():

@@ -17,8 +17,6 @@ from outlay.theory.arm_rates import rates
 from outlay.theory.upper.pull_bounds import pull_constants
 
 GAUSSIANS = Problem([Gaussian(1.0, 1.5, 0.5, 0.5, 0.6), Gaussian(0.8, 1.0, 0.4, 0.5, 0.5)])
-STEADY = Problem([Gaussian(1.0, 1.5, 0.0, 0.5), Gaussian(0.8, 1.0, 0.0, 0.5)])
-NOISY = Problem([Gaussian(1.0, 1.5, 0.5, 0.1), Gaussian(0.8, 0.2, 1.6, 0.1)])  # judged late, and dropped at once
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])
 BOXES = Problem([Uniform(0.1, 0.9, 0.2, 1.0), Uniform(0.3, 0.9, 0.1, 0.6, 0.5)])
 LEVEL = math.log(1e6)
@@ -43,9 +41,6 @@ def score(policy: Any, problem: Problem, arm: int, pulls: int, corner: tuple[flo
 
 
 CASES: list[tuple[Problem, Any]] = [
-    (GAUSSIANS, UCBB1(**GAUSSIANS.second_moments(), variance_factor=2.0, alpha=2.5)),
-    (STEADY, UCBB1(**STEADY.second_moments(), variance_factor=2.0, alpha=2.5)),
-    (NOISY, UCBB1(**NOISY.second_moments(), variance_factor=2.0, alpha=2.5)),
     (COINS, UCBB1(**COINS.second_moments(), cost_bound=1, reward_bound=1, alpha=2.5)),
     (BOXES, UCBB1(**BOXES.second_moments(), cost_bound=1, reward_bound=1, factor=1.7)),
     (COINS, UCBB2(1.0, 1.0, alpha=2.5)),

@@ -138,11 +138,16 @@ def test_exact_values_and_refusals():
         slope_radius(100, 1.5, 0.25, 1.0, 2.0)
     with pytest.raises(NotCovered, match=r"^Proposition 5 needs samples ≥ 17; got 16$"):
         median_rate_radius(16, 0.01, 1.0, 0.0, 1.0)
+    assert median_rate_radius(17, 0.01, 1.0, 0.0, 1.0) == pytest.approx(22 * 1.28 * math.sqrt(math.log(100) / 17))
 
 
 def test_bad_input_and_numbers_beyond_floating_point():
     with pytest.raises(BadParameter, match=r"^var_cost of slope_radius must be at most cost_bound²/4, with"):
         slope_radius(10**6, 0.01, 100.0, 1.0, 1.0)
+    for bound, most in ((1.0, 0.25), (4.0, 4.0)):  # half of the costs 0, half of them the bound
+        assert slope_radius(10**6, 0.01, most, bound, 1.0) > 0
+        with pytest.raises(BadParameter, match=r"^var_cost of slope_radius must be at most cost_bound²/4, with"):
+            slope_radius(10**6, 0.01, most * 1.02, bound, 1.0)
     uncountable = r"^Proposition \d needs more samples than a floating-point number can count; got 1000000$"
     with pytest.raises(NotCovered, match=uncountable):
         median_rate_radius(10**6, 0.01, 1e-200, 1.0, 1.0)

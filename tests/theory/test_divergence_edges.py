@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from outlay.arms import Bernoulli, Beta, Constant, Discrete, Gaussian, Linear, Uniform
-from outlay.errors import BadParameter
+from outlay.errors import BadParameter, NotCovered
 from outlay.theory.divergences import Edge, Points, divergence, kl_inf
 from outlay.theory.divergences.bernoulli import independent
 from outlay.theory.divergences.bounded import outcomes
@@ -41,6 +41,7 @@ def test_means_on_a_line(reward, reward_sd, correlation, wanted):
     ("cost_sd", "slope", "noise_sd", "correlation"),
     [
         (1.1, 1.61, 0.0, 1.0),  # of these the rounded covariance over the standard deviations is 1 − 1e-16,
+        (0.3, 0.11, 0.0, 1.0),  # 1 − 2e-16,
         (0.1, 0.44, 0.0, 1.0),  # 1 + 2e-16,
         (0.1, -1.86, 0.0, -1.0),  # −1 − 2e-16,
         (0.7, 0.42, 1e-12, 1.0),  # and again above 1
@@ -148,3 +149,21 @@ def test_the_logarithm_beyond_its_first_term():
 
 def test_a_constant_has_one_outcome():
     assert [part.tolist() for part in outcomes(Constant(2.0, 0.5))] == [[2.0], [0.5], [1.0]]
+
+
+@pytest.mark.parametrize("far", [1e5, 1.1e6, 1e9, 1e15, 1e20, 1e100, 1e200])
+@pytest.mark.parametrize("chance", [0.01, 0.5, 0.99])
+def test_outcomes_far_apart(far, chance):
+    """Z is 1 or −w: a better law has Z = 1 with chance q = w/(1 + w), and D* is kl(p, q)."""
+    points = Points(np.zeros(2), np.array([1.0, -far]), np.array([chance, 1 - chance]))
+    wanted = chance * math.log(chance / (far / (1 + far))) + (1 - chance) * math.log((1 - chance) * (1 + far))
+    found = kl_inf(points, far * (1 - chance) - chance, 0.0, Edge(*points[:2]))
+    assert found == pytest.approx(wanted, rel=1e-10)
+
+
+def test_outcomes_as_far_apart_as_rates_allow():
+    """Costs of 1e100 against a rate of 1e100: kl(½, q) with 1 − q = 1e-200; a reward of 1e-300 is too little."""
+    law = Discrete([0.0, 1e100], [1.0, 0.0], [0.5, 0.5])
+    assert divergence(law, 1e100) == pytest.approx(100 * math.log(10) - math.log(2), rel=1e-12)
+    with pytest.raises(NotCovered, match=r"^its outcomes are too far apart for floating-point numbers$"):
+        divergence(Discrete([0.0, 1e100], [1e-300, 0.0], [0.5, 0.5]), 1e100)

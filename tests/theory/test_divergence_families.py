@@ -11,6 +11,7 @@ from outlay.arms import (
     Exponential,
     Gaussian,
 )
+from outlay.errors import NotCovered
 from outlay.theory.divergences import divergence, exponential_family
 
 
@@ -89,3 +90,13 @@ def test_family_of_losing_gaussians():
     )
     assert free == pytest.approx(0.5**2 / (2 * 1.4), rel=1e-6)  # a mean cost of 0 may fall
     assert found == pytest.approx(divergence(law, 2.0), rel=1e-6)
+
+
+def test_families_without_a_better_law():
+    """Two coins: no mean reward is ½ of a mean cost and 2 more."""
+
+    def means(e):
+        return np.exp(-np.logaddexp(0.0, -e))
+
+    with pytest.raises(NotCovered, match=r"^the search for the nearest better law of its exponential family found no"):
+        exponential_family([0.0, 0.0], lambda e: float(np.logaddexp(0.0, e).sum()), means, rate=0.5, worth=2.0)

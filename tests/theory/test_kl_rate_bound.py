@@ -91,21 +91,20 @@ def test_lemma_3_by_enumeration() -> None:
     """What the best arm's mistakes cost, exactly: the bound is above the first eight terms, and not by any factor."""
     law, rate = Bernoulli(0.5, 0.5, 0.3), 0.4
     terms = [blocked(law, rate, pulls) for pulls in range(1, 9)]
-    lost = kl_rate_bound._lost(outcomes(law), rate, 1.0)
-    assert 0.1 < sum(terms) < lost.spend < 200 * sum(terms)
+    lost, _ = kl_rate_bound._lost(kl_rate_bound._arm(law), rate, 1.0, 1.0, 1.0, 1e6)
+    assert 0.1 < sum(terms) < lost.spend < 60 * sum(terms)
     assert terms[-1] < terms[3]
 
 
-def test_the_constant_grows_like_the_fifth_power() -> None:
-    """C₁ as ε is halved, and with what is added past the samples that are kept: docs/kl-rate-regret.md has both."""
-    points, shares = outcomes(Bernoulli(0.5, 0.5)), (0.1, 0.05, 0.025, 0.0125)
-    with_late = [kl_rate_bound._lost(points, 1.0 - share, 1.0).spend for share in shares]
+def test_how_the_constants_grow() -> None:
+    """As ε is halved: the sum over t like ε⁻⁴, the maximum over stretches like ε⁻². All samples kept."""
+    arm, shares = kl_rate_bound._arm(Bernoulli(0.5, 0.5)), (0.1, 0.05, 0.025, 0.0125)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kl_rate_bound, "_late", lambda decay, spend: 0.0)
-        printed = [kl_rate_bound._lost(points, 1.0 - share, 1.0).spend for share in shares]
-    assert all(4.9 < power < 5.2 for power in np.diff(np.log2(printed)))
-    assert all(4.0 < power < 9.0 for power in np.diff(np.log2(with_late)))
-    assert np.diff(np.log2(with_late)).max() > 8.0
+        patch.setattr(kl_rate_bound, "KEPT_EXACTLY", 10**9)
+        found = [kl_rate_bound._lost(arm, 1.0 - share, 1.0, 1.0, 1.0, 1e12) for share in shares]
+    sums, once = (np.diff(np.log2([each[at].spend for each in found])) for at in (0, 1))
+    assert all(3.7 < power < 4.1 for power in sums)
+    assert all(1.8 < power < 2.4 for power in once)
 
 
 def test_an_arm_that_costs_nothing_is_counted_twice_past_the_samples_kept() -> None:
@@ -177,6 +176,7 @@ NOT_COVERED: list[tuple[Problem, KLRate, str]] = [
     (CLEAR, KLRate("one", "exact", 0.5), "needs rewards ≤ 0.5, its reward_bound; those of 'arm 0' can be 1"),
     (Problem([Gaussian(1.0, 1.0, 0.1, 0.1)]), EXACT, "needs costs ≥ 0; those of 'arm 0' can be -inf"),
     (Problem([Uniform(1.0, 2.0, -2.0, -1.0)]), EXACT, "needs a best rate > 0; it is -1"),
+    (Problem([Uniform(1.0, 2.0, -1.0, 1.0)]), EXACT, "needs a best rate > 0; it is 0"),
     (Problem([Exponential(1.0, 1.0)]), EXACT, "needs rewards ≤ 1, its reward_bound; those of 'arm 0' can be inf"),
 ]
 

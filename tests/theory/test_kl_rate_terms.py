@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem
+from outlay.arms import AnyLaw, Bernoulli, Constant, Discrete, Problem
 from outlay.policies import KLRate
 from outlay.theory import upper_bound
-from outlay.theory.upper import kl_rate_bound
+from outlay.theory.upper import kl_rate_bound, mistakes
 from outlay.theory.upper.kl_rate_bound import kl_rate_pulls
 
 BEST = Discrete([0.0, 0.0, 1.0, 2.0], [0.5, 0.0, 1.5, 0.7], [0.2, 0.1, 0.4, 0.3])  # mean cost 1, mean reward 0.91
@@ -35,15 +35,20 @@ def test_what_is_read_of_an_arm() -> None:
 
 
 def test_sums_from_30_on() -> None:
-    """A base of 0.999 leaves a rest after ten thousand terms, bounded by a geometric series."""
+    """A base of 0.9995 leaves a rest after ten thousand terms, bounded by a geometric series; one above 1 no bound."""
     free = kl_rate_bound._FREE
     assert kl_rate_bound._summed(0.5, free) == pytest.approx(31 * 0.5**29, rel=1e-12)
     last = int(free[-1])
-    terms, ratio = [0.999**t for t in range(30, last + 1)], 0.999 * (1 + 1 / last) ** 2
+    terms, ratio = [0.9995**t for t in range(30, last + 1)], 0.9995 * (1 + 1 / last) ** 2
     rest = terms[-1] * ratio / (1 - ratio)
-    assert rest > 1e-6 * math.fsum(terms)
-    assert kl_rate_bound._summed(0.999, np.ones(len(free))) == pytest.approx(math.fsum(terms) + rest, rel=1e-9)
-    assert kl_rate_bound._summed(0.9999, np.ones(len(free))) == math.inf
+    assert rest > 1e-4 * math.fsum(terms)
+    assert kl_rate_bound._summed(0.9995, np.ones(len(free))) == pytest.approx(math.fsum(terms) + rest, rel=1e-9)
+    falling = 0.9995 + 1e-5 * (1 - np.arange(len(free)) / (len(free) - 1))
+    terms = [float(base) ** t for base, t in zip(falling, range(30, last + 1), strict=True)]
+    wanted = math.fsum(terms) + terms[-1] * ratio / (1 - ratio)
+    assert kl_rate_bound._summed(falling, np.ones(len(free))) == pytest.approx(wanted, rel=1e-10)
+    for base in (0.9999, 1.5):
+        assert kl_rate_bound._summed(base, np.ones(len(free))) == math.inf
 
 
 @pytest.mark.parametrize("largest", [3.0, 9.0])
@@ -58,7 +63,7 @@ def test_the_best_arm_where_it_has_cost_nothing(
         spend += largest * math.sqrt(t) * (t + 1) * base**t * (2 if t > few_kept else 1)
         times += free**t
     found = kl_rate_bound._freely(kl_rate_bound._arm(law), RATE, BOUND, largest)
-    assert found == pytest.approx((spend, times), rel=1e-9)
+    assert found == pytest.approx((spend, times), rel=1e-9, abs=0.0)
 
 
 def tilted(theta: float, u: float, *, by_cost: bool) -> float:
@@ -88,21 +93,52 @@ def late(n: int) -> float:
 
 
 def test_what_mistakes_about_the_best_arm_cost(few_kept: int) -> None:
-    """Lemma 3: ∫ 2ξ/(1−γ)³ du by the worse end of each cell at its best θ, and the least γ(0)/(1 − γ(0))."""
-    cells, total = kl_rate_bound._CELLS.tolist(), 0.0
-    for low, high in itertools.pairwise(cells):
-        each = []
-        for theta in tilts():
-            gamma = max(tilted(theta, u, by_cost=False) for u in (low, high))
-            xi = max(tilted(theta, u, by_cost=True) for u in (low, high))
-            if gamma < 1:
-                each.append(2 * xi / (1 - gamma) ** 3)
-        total += min(each) * (high - low)
+    """Lemma 3a by the worse end of each cell at its best θ, for each U; Lemma 3 is its U = 0, and the least γ(0)."""
+    cells, found = kl_rate_bound._CELLS.tolist(), []
+    z = [(r - RATE * x) / BOUND for x, r, _ in ROWS]
+    pairs = [
+        [tuple(max(tilted(theta, u, by_cost=cost) for u in ends) for cost in (False, True)) for theta in tilts()]
+        for ends in itertools.pairwise(cells)
+    ]
+    for place in mistakes._WITHIN:
+        within, total = cells[place], 0.0
+        curvature = max(min(z) ** 2, (max(z) / (1 - within * max(z))) ** 2)
+        for at, ((low, high), each) in enumerate(zip(itertools.pairwise(cells), pairs, strict=True)):
+            if at < place:
+                terms = [
+                    xi / (within * (1 - g) ** 2) + xi * math.sqrt(2 * curvature * (1 + g) / math.pi) / (1 - g) ** 2.5
+                    for g, xi in each
+                    if g < 1
+                ]
+                total += min(terms) * (high - low)
+            else:
+                total += min(2 * xi / (1 - g) ** 3 for g, xi in each if g < 1) * (high - low) / (1 - within)
+        found.append(total)
     least = min(tilted(theta, 0.0, by_cost=False) for theta in tilts())
-    found = kl_rate_bound._lost(kl_rate_bound._arm(BEST).points, RATE, BOUND)
-    assert found.times == pytest.approx(least / (1 - least), rel=1e-12)
-    assert late(few_kept) > 0.01 * total
-    assert found.spend == pytest.approx(total + late(few_kept), rel=1e-9)
+    free = kl_rate_bound._freely(kl_rate_bound._arm(BEST), RATE, BOUND, LARGEST)
+    sums, once = kl_rate_bound._lost(kl_rate_bound._arm(BEST), RATE, BOUND, LARGEST, 1.5, 1e9)
+    assert sums.times == pytest.approx(least / (1 - least) + free.times, rel=1e-12)
+    assert late(few_kept) > 0.01 * min(found)
+    assert sums.spend == pytest.approx(1.5 * (min(found) + late(few_kept) + free.spend), rel=1e-9)
+    assert min(found) < 0.96 * found[0]
+    assert once.times < sums.times
+
+
+@pytest.mark.parametrize(
+    ("ends", "spend", "fine"),
+    [((0.5, 0.3), (2.0, 1.0), True), ((0.3, 0.5), (1.0, 2.0), True), ((0.5, 1.05), (2.0, 1.0), False),
+     ((0.5, 1.0), (2.0, 1.0), False)],
+)  # fmt: skip
+def test_what_is_added_past_the_samples_kept(
+    few_kept: int, ends: tuple[float, float], spend: tuple[float, float], fine: bool
+) -> None:
+    """(n + 1)·ξ̄·γ̄^(n−1)·((n + 1)/(1 − γ(0)) + γ(0)/(1 − γ(0))²) at n = 60; nothing is said where γ̄ is 1 or more."""
+    row = np.array([[ends[0], 0.4, 0.45, ends[1]]])
+    found = kl_rate_bound._late(row, np.array([[spend[0], 1.5, 1.6, spend[1]]]))
+    first, last = ends
+    wanted = 61 * 2.0 * 0.5**59 * (61 / (1 - first) + first / (1 - first) ** 2)
+    assert last < 1 or not fine
+    assert found == (pytest.approx(wanted, rel=1e-12, abs=0.0) if fine else math.inf)
 
 
 @pytest.mark.parametrize("budget", [1e-9, 300.0])
@@ -125,7 +161,7 @@ def test_what_it_takes_to_judge_an_arm(few_kept: int, budget: float) -> None:
             found.append(once + (budget / 1.1 + square) * past)
     wanted = min(found) + 1 / math.expm1(cheap) + 1 / 0.7
     arm = kl_rate_bound._arm(WORSE)
-    assert kl_rate_bound._judged(arm, RATE, BOUND, budget, more) == pytest.approx(wanted, rel=1e-6)
+    assert kl_rate_bound._judged(arm, RATE, BOUND, budget, more) == pytest.approx(wanted, rel=1e-9)
 
 
 SLACK: dict[Any, tuple[float, float]] = {"one": (0.0, 0.0), "half": (5.0, 0.0), "plus": (math.log(3), math.log(4 / 3))}
@@ -150,14 +186,34 @@ def test_the_sum_of_the_terms(schedule: Any) -> None:
         bounds = [arm.most(budget)]
         for share in kl_rate_bound._SHARES.tolist():
             rate = best - share * (best - own)
-            lost = kl_rate_bound._lost(arms[0].points, rate, BOUND)
-            free = kl_rate_bound._freely(arms[0], rate, BOUND, LARGEST)
-            missed = math.exp(less + more) * (lost.spend + free.spend) / arm.mean
-            missed += (lost.times + free.times) * (arm.square - 1)
+            lost = kl_rate_bound._lost(arms[0], rate, BOUND, LARGEST, math.exp(less + more), budget)
+            missed = min(each.spend / arm.mean + each.times * (arm.square - 1) for each in lost)
             bounds.append(freely + missed + kl_rate_bound._judged(arm, rate, BOUND, budget, more))
         assert found[k] == pytest.approx(min(bounds), rel=1e-9)
         assert found[k] < bounds[0]
         assert freely > 1e-7 * found[k]
+
+
+def test_rates_to_judge_by_are_above_0() -> None:
+    """An arm that loses has a gap above r*; rates below 0 need not be tried."""
+    problem, budget = Problem([Bernoulli(0.5, 0.45), Discrete([1.0, 2.0], [-1.0, 0.3], [0.5, 0.5])]), 1e9
+    best, arm = (kl_rate_bound._arm(law) for law in problem.arms)
+    bounds = []
+    for share in kl_rate_bound._SHARES.tolist():
+        rate = 0.9 - share * 0.9
+        lost = kl_rate_bound._lost(best, rate, BOUND, 2.0, 1.0, budget)
+        missed = min(each.spend / arm.mean + each.times * (arm.square - 1) for each in lost)
+        bounds.append(missed + kl_rate_bound._judged(arm, rate, BOUND, budget, 0.0))
+    found = kl_rate_pulls(problem, KLRate("one", "exact", BOUND), budget)
+    assert found == {1: pytest.approx(min(bounds), rel=1e-4)}  # but for what 30 free pulls of a coin add
+
+
+@pytest.mark.parametrize(("dear", "chance"), [(400.0, 1e-4), (100.0, 1e-6)])
+def test_rare_and_dear(dear: float, chance: float) -> None:
+    """Some θ are too large for a cost as rare as that, and are passed over."""
+    rare = Discrete([0.1, dear], [0.1, 0.1], [1 - chance, chance])
+    found = kl_rate_pulls(Problem([rare, WORSE]), KLRate("one", "exact", BOUND), 1e12)
+    assert 0 < found[1] < 1e12
 
 
 def test_no_more_than_the_budget_buys() -> None:
@@ -177,3 +233,20 @@ def test_pulls_become_regret() -> None:
         "arm 1": pytest.approx((0.91 - 0.56 / 1.1) * (3 - 2.5 / 1.5)),
         "arm 2": pytest.approx(0.81 * (2 + 2.5 / 1.5)),
     }
+
+
+def test_outcomes_too_rare_for_every_tilt() -> None:
+    """Where no θ has a γ(0) below 1 there is no bound on mistakes, and what the budget buys is left."""
+    rare = Discrete([0.1, 30.0], [0.1, 0.1], [1 - 1e-8, 1e-8])
+    points = kl_rate_bound._arm(rare)
+    assert kl_rate_bound._lost(points, 0.988, 1.0, 30.0, 1.0, 1e6) == []
+    found = kl_rate_pulls(Problem([rare, Bernoulli(0.5, 0.2)]), KLRate("one", "exact", 1.0), 1e6)
+    assert 0 < found[1] < 2e6
+    assert kl_rate_bound._lost(points, 0.43, 1.0, 30.0, 1.0, 1e6)
+    huge = Problem([Discrete([0.1, 1e150], [0.1, 0.1], [1.0, 1e-152]), Constant(2.0, 0.1)])
+    assert kl_rate_pulls(huge, KLRate("one", "exact", 1.0), 1e6) == {1: pytest.approx(1e6 / 2 + 1)}
+
+
+def test_sums_too_large_for_a_number() -> None:
+    """Terms that are numbers, and a sum that is none."""
+    assert kl_rate_bound._summed(1.0 - 1e-9, np.full(len(kl_rate_bound._FREE), 1e307)) == math.inf

@@ -48,6 +48,11 @@ def test_the_widest_lattice(monkeypatch):
     assert find_lattice([coins(-2.0, 9.0, 1.0)], 5.0) is None
 
 
+def test_a_hundred_thousand_steps_are_the_most():
+    assert find_lattice([Constant(1.0, 1.0), Constant(100_000.0, 1.0)], 5.0) is not None
+    assert find_lattice([Constant(1.0, 1.0), Constant(100_001.0, 1.0)], 5.0) is None
+
+
 def test_decay_is_that_of_the_arm_that_refunds_most():
     """Costs of −2 and 1 with E[e^(−θX)] = 1: p·y² + (1 − p)/y = 1 at y = e^θ, so p·y² + p·y = 1 − p."""
     roots = {p: (math.sqrt(1 + 4 * (1 - p) / p) - 1) / 2 for p in (0.1, 0.2)}
@@ -57,9 +62,10 @@ def test_decay_is_that_of_the_arm_that_refunds_most():
         assert alone is not None
         assert decay(alone) == pytest.approx(math.log(root), rel=1e-8)
         assert decay(alone) < math.log(root)  # on the safe side
-    both = find_lattice(laws, 5.0)
-    assert both is not None
-    assert decay(both) == pytest.approx(math.log(roots[0.2]), rel=1e-8)
+    for order in (laws, laws[::-1]):
+        both = find_lattice(order, 5.0)
+        assert both is not None
+        assert decay(both) == pytest.approx(math.log(roots[0.2]), rel=1e-8)
     assert decay(Lattice(1.0, 0, 1, np.array([[0.5, 0.5]]), 5)) == math.inf
 
 

@@ -154,14 +154,12 @@ def test_the_whole_catalogue_is_covered(name):
 
 
 def test_laws_without_a_formula():
-    problem = Problem([Gaussian(1.0, 2.0, 0.5, 0.5), Gamma(0.5, 0.5, 0.5, 0.5, 0.5)], names=["g", "tied"])
-    with pytest.raises(
-        NotCovered,
-        match=r"^no lower bound for arm 'tied': its law is Gamma with correlated cost and reward, which ",
-    ):
+    narrow = Gamma(0.5, 0.5, 0.001, 0.001, 0.5)
+    problem = Problem([Gaussian(1.0, 2.0, 0.5, 0.5), narrow], names=["g", "tied"])
+    with pytest.raises(NotCovered, match=r"^no lower bound for arm 'tied': its law is a correlated Gamma of shape "):
         lower_bound(problem)
     # the best arm needs none
-    assert lower_bound(Problem([Gaussian(1.0, 0.2, 0.5, 0.5), Gamma(0.5, 0.5, 0.5, 0.5, 0.5)])) > 0
+    assert lower_bound(Problem([Gaussian(1.0, 0.2, 0.5, 0.5), narrow])) > 0
 
 
 def test_without_a_variance_there_is_no_bound():

@@ -1,15 +1,18 @@
 """G, the mean overshoot of any policy: values worked out by hand, the optimum on lattices, and arms that are alike."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.stats import beta, gamma, norm, uniform
 
 from outlay.arms import (
+    AnyLaw,
     Beta,
     Constant,
     Discrete,
+    Empirical,
     Exponential,
     Gamma,
     Gaussian,
@@ -26,6 +29,7 @@ from outlay.theory.optimum.dynamic import optimal_policy
 from outlay.theory.optimum.overshoot import longest_rest, overshoot_bound
 
 NEVER_NEGATIVE, ANY_SIGN = "second moments of costs that are never negative", "second moments of the costs"
+LORDEN = "Lorden's inequality: all costs have one law"
 BEYOND = "what a cost adds beyond any level, on average"
 
 
@@ -35,7 +39,7 @@ def settled(total: float, largest: float) -> float:
 
 
 def test_second_moments_by_hand():
-    """κ = μ + Var/μ: 4 and 1 for the first problem, 2.5 and 6 for the second, where √(E X²)/μ is √(5/4) and √3."""
+    """κ = μ + Var/μ: 4 and 1, then 2.5 and 6, then 4 and 2.5; √(E X²)/μ up to √3, then √2."""
     positive = Problem([Lognormal(2.0, 1.0, 2.0, 1.0), Constant(1.0, 1.0)])
     found = gap_constant(positive)
     assert found.reason == NEVER_NEGATIVE
@@ -45,12 +49,19 @@ def test_second_moments_by_hand():
     found = gap_constant(signed)
     assert found.reason == ANY_SIGN
     assert found.value == pytest.approx(8.5 / 2 + reach * settled(8.5, 6.0))
+    one_signed = Problem([Lognormal(2.0, 1.0, 2.0, 1.0), StudentT(2.0, 1.0, 1.0, 1.0, tail=3.0)])
+    reach = (1 + math.sqrt(2.0)) / 2
+    found = gap_constant(one_signed)
+    assert found.reason == ANY_SIGN
+    assert found.value == pytest.approx(6.5 / 2 + reach * settled(6.5, 4.0))
+    thrice = Problem([StudentT(3.0, 1.0, 3.0, 1.0, tail=3.0), StudentT(3.0, 1.0, 3.0, 1.0, tail=4.0)])
+    assert gap_constant(thrice).value == pytest.approx(12.0 / 2 + reach * settled(12.0, 6.0))
 
 
 def test_which_constant_is_the_least():
     few = Discrete([1.0, 50.0], [1.0, 1.0], [1.0 - 1e-6, 1e-6])
     alone = gap_constant(Problem([few]))
-    assert alone.reason == "Lorden's inequality: all costs have one law"
+    assert alone.reason == LORDEN
     assert alone.value == pytest.approx(1.0 + 2450e-6, rel=1e-4)
     assert gap_constant(Problem([few, Constant(2.0, 1.0)]))[1] == NEVER_NEGATIVE
     assert gap_constant(Problem([Constant(2.0, 1.0), Constant(1.0, 3.0)])) == (2.0, "no cost exceeds it")
@@ -73,9 +84,23 @@ def test_which_constant_is_the_least():
         ([Pareto(1.0, reward, 4.0) for reward in np.linspace(0.1, 1.0, 1000)], 3.0),
         ([Pareto(cost, 1.0, 4.0) for cost in np.linspace(0.9, 1.0, 1000)], settled(3.0, 3.0)),
         ([Lognormal(1.0, 1.0, sd, 1.0) for sd in np.linspace(0.9, 1.0, 1000)], settled(2.0, 2.0)),
+        ([Lognormal(2.0, 1.0, sd, 1.0) for sd in np.linspace(1.8, 2.0, 1000)], settled(4.0, 4.0)),
         ([StudentT(1.0, r, 1.0, 1.0, 3.0, 0.5) for r in (1.0, 0.5, 0.2)], 2.0),
+        (
+            [StudentT(1.0, 1.0, sd, 1.0, 3.0) for sd in np.linspace(0.9, 1.0, 1000)],
+            1.0 + (1 + math.sqrt(2.0)) / 2 * settled(2.0, 2.0),
+        ),
     ],
-    ids=["exponential", "exponential means", "one Pareto", "Pareto means", "lognormal spreads", "one Student"],
+    ids=[
+        "exponential",
+        "exponential means",
+        "one Pareto",
+        "Pareto means",
+        "lognormal spreads",
+        "wider lognormals",
+        "one Student",
+        "Student spreads",
+    ],
 )
 def test_arms_that_are_alike_count_once(laws, value):
     """A thousand exponential costs of mean 1 overshoot by 1: what is left of the last never depends on the past."""
@@ -86,6 +111,43 @@ def test_a_family_is_summed_where_that_is_less():
     """κ = 10.1 and 10 add up to 20.1; one law with the largest mean and the largest spread would have 100."""
     unlike = Problem([Lognormal(10.0, 1.0, 1.0, 1.0), Lognormal(1.0, 1.0, 3.0, 1.0)])
     assert gap_constant(unlike).value == pytest.approx(settled(20.1, 10.1))
+
+
+def test_other_families_are_summed():
+    """κ = 2 for the lognormal and 3 for the Pareto; 2, 4/3 and 8/3 with two uniforms."""
+    heavy = Problem([Lognormal(1.0, 1.0, 1.0, 1.0), Pareto(1.0, 1.0, 4.0)])
+    assert gap_constant(heavy).value == pytest.approx(settled(5.0, 3.0))
+    mixed = Problem([Lognormal(1.0, 1.0, 1.0, 1.0), Uniform(0.0, 2.0, 0.0, 1.0), Uniform(0.0, 4.0, 0.0, 1.0)])
+    assert gap_constant(mixed).value == pytest.approx(settled(6.0, 8 / 3))
+
+
+def test_one_law_of_costs_in_several_tables():
+    """1 fifteen times in sixteen, else 5: E[X²]/μ = 2 by Lorden, however it is written down."""
+    laws: list[AnyLaw] = [Discrete([1.0, 5.0], [1.0, 2.0], [0.9375, 0.0625]), Empirical([1.0] * 15 + [5.0], [1.0] * 16)]
+    assert gap_constant(Problem(laws)) == (2.0, LORDEN)
+    wide, narrow = (Beta(0.5, 0.5, 0.4, 0.2, cost_bound=bound) for bound in (2.0, 1.0))
+    assert gap_constant(Problem([narrow, narrow]))[1] == LORDEN
+    assert gap_constant(Problem([wide, narrow])) == (2.0, "no cost exceeds it")  # equal means and variances: two laws
+
+
+class Own(NamedTuple):
+    """A law of your own with cost and reward of mean 1 and a variance of 4."""
+
+    tag: object
+
+    def draw(self, rng: np.random.Generator) -> tuple[float, float]:
+        return 1.0 + 2.0 * rng.standard_normal(), 1.0
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return 1.0, 1.0, 4.0, 0.0, 0.0
+
+
+def test_laws_of_your_own_are_one_where_they_are_equal():
+    reach, largest = (1 + math.sqrt(5.0)) / 2, 5.0
+    two = 2 * largest / 2 + reach * settled(2 * largest, largest)
+    assert gap_constant(Problem([Own("a"), Own("a")])) == (largest, LORDEN)
+    assert gap_constant(Problem([Own("a"), Own("b")])).value == pytest.approx(two)
+    assert gap_constant(Problem([Own(["a"]), Own(["b"])])).value == pytest.approx(two)  # not hashable
 
 
 def test_laws_of_your_own_count_together_where_they_are_equal():
@@ -99,6 +161,7 @@ def test_laws_of_your_own_count_together_where_they_are_equal():
         (Exponential(2.0, 1.0), None),
         (Gamma(1.0, 1.0, 0.5, 1.0), gamma(4.0, scale=0.25)),
         (Gamma(1.0, 1.0, 2.0, 1.0), gamma(0.25, scale=4.0)),
+        (Gamma(2.0, 1.0, 4.0, 1.0), gamma(0.25, scale=8.0)),
         (Gaussian(1.3, 1.0, 0.9, 1.0), norm(1.3, 0.9)),
         (Uniform(0.5, 2.0, 0.0, 1.0), uniform(0.5, 1.5)),
         (Uniform(-1.0, 2.0, 0.0, 1.0), uniform(-1.0, 3.0)),
@@ -128,12 +191,12 @@ def test_the_longest_rest_of_tables():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "known"), [(1.1, 3.0, True), (3.0, 1.1, True), (0.95, 3.0, False), (3.0, 0.95, False)]
+    ("a", "b", "known"), [(1.01, 3.0, True), (3.0, 1.01, True), (0.99, 3.0, False), (3.0, 0.99, False)]
 )
 def test_betas_have_a_rising_hazard_where_both_shapes_are_1_or_more(a, b, known):
     mean, variance = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
-    law = Beta(2 * mean, 0.5, 2 * math.sqrt(variance), 0.2, cost_bound=2.0)
-    assert longest_rest(law) == pytest.approx(2 * mean if known else 2.0)
+    law = Beta(3 * mean, 0.5, 3 * math.sqrt(variance), 0.2, cost_bound=3.0)
+    assert longest_rest(law) == pytest.approx(3 * mean if known else 3.0)
 
 
 def test_policies_reach_what_costs_add():

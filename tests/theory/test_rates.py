@@ -60,3 +60,12 @@ def test_infinite_variances_give_infinity_and_never_nan():
 def test_a_problem_is_needed():
     with pytest.raises(BadParameter, match=r"^problem of rates must be an outlay.Problem; got None$"):
         rates(None)  # type: ignore[arg-type]
+
+
+def test_rounding_leaves_no_residual_variance_below_0():
+    """Rewards on a line in the cost have none; of these, more than a hundred would be at −4e-16."""
+    for cost_sd in np.linspace(0.1, 2.9, 29).tolist():
+        laws = [Gaussian(1.0, 1.0, cost_sd, sd, sign) for sd in np.linspace(0.1, 2.9, 29) for sign in (1.0, -1.0)]
+        left = rates(Problem(laws)).residual_variance
+        assert (left >= 0).all()
+        assert left == pytest.approx(0.0, abs=1e-14)

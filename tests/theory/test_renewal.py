@@ -63,6 +63,22 @@ def test_distributions_are_those_of_the_draws(law):
     assert max((ranks[1:] - exact).max(), (exact - ranks[:-1]).max()) < 1.95 / math.sqrt(4000)
 
 
+@pytest.mark.parametrize(
+    ("law", "exact"),
+    [
+        (LAWS[1], stats.uniform(0.3, 0.8)),
+        (LAWS[2], stats.beta(2.0, 3.0, scale=2.0)),
+        (LAWS[3], stats.gamma(0.25, scale=6.0)),
+        (Lognormal(math.exp(0.5), 1.0, math.sqrt(math.e * (math.e - 1)), 1.0), stats.lognorm(1.0)),
+        (LAWS[7], stats.lomax(2.5, scale=1.5 * 1.5)),
+    ],
+)
+def test_distributions_in_other_words(law, exact):
+    """The shapes by hand: a Beta of mean ⅖ and variance 1/25 of its range has 2 and 3; beyond it all is reached."""
+    levels = np.array([0.0, 0.01, 0.31, 0.5, 1.0, 1.09, 1.5, 1.99, 2.01, 2.1, 30.0])
+    assert distribution(law, levels) == pytest.approx(exact.cdf(levels), rel=1e-12, abs=1e-15)
+
+
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 def test_simulated_pulls_lie_between(law):
     """Within 4 standard errors of 3000 runs; false alarms below 1e-3 for all of them together."""
@@ -93,6 +109,10 @@ def test_gaussian_pulls_of_a_budget_near_zero():
 
 def test_where_there_is_none():
     assert distribution(Exponential(1.0, 1.0), np.ones(1)) is None
+    assert distribution(Uniform(1.0, 1.0, 0.0, 1.0), np.ones(1)) is None  # a constant has no density
+    assert distribution(Lognormal(1.0, 1.0, 0.0, 1.0), np.ones(1)) is None
+    assert enclosed_pulls(Gamma(1.0, 1.0, 1e12, 1.0), 1.0) is None  # nearly all costs are 0 to all digits
+    assert enclosed_pulls(Lognormal(1.0, 1.0, math.exp(200.0), 1.0), 1.0) is None
     assert enclosed_pulls(StudentT(1.0, 1.0, 0.5, 0.5), 1.0) is None
     assert enclosed_pulls(Uniform(-1.0, 2.0, 0.0, 1.0), 1.0) is None
     assert enclosed_pulls(Uniform(0.0, 2.0, 0.0, 1.0), 65.0) is None

@@ -87,9 +87,14 @@ def test_proved_constants():
     bound = upper_bound(problem, UCBB1(**told, variance_factor=2.0), 1e5, constants="proved")
     assert bound.theorem == "Theorem 1 (Gaussian)"
     assert math.isfinite(bound.value)
-    assert upper_bound(problem, UCBB1(**told, alpha=8.1), 1e5, constants="proved").value > 0
-    with pytest.raises(NotCovered, match=r"^the proof needs tails that can be summed, α·L > 4; α = 2\.1, L = 0\.5$"):
-        upper_bound(problem, UCBB1(**told), 1e5, constants="proved")
+    assert upper_bound(problem, UCBB1(**told, alpha=3.5), 1e5, constants="proved").value > 0
+    for alpha in (2.1, 3.48):
+        with pytest.raises(NotCovered, match=rf"^the proof needs tails .* α·L > 1\.741; α = {alpha}, L = 0\.5$"):
+            upper_bound(problem, UCBB1(**told, alpha=alpha), 1e5, constants="proved")
+    coins = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])
+    bounded = UCBB1(**coins.second_moments(), cost_bound=1.0, reward_bound=1.0, variance_factor=1.5)
+    with pytest.raises(NotCovered, match=r"α·L > 4; α = 2\.1, L = 1\.5$"):
+        upper_bound(coins, bounded, 1e5, constants="proved")
     correlated = Problem([Bernoulli(0.5, 0.5, 0.3), Bernoulli(0.5, 0.25, 0.3)])
     assert upper_bound(correlated, UCBB2(1.0, 1.0), 1e4, constants="proved").theorem == "Theorem 4"
     steep = Problem([Uniform(0.0, 10.0, 0.0, 1.0), Uniform(0.0, 10.0, -1.0, 1.0, -0.999)])

@@ -16,6 +16,7 @@
 
     lower_bound                regret that no policy avoids, as a coefficient of ln B            Theorem 3
     worst_case_bound           regret that no policy avoids everywhere, at any budget: √(K·B)   docs/lower-bounds.md
+    finite_bound               the same on a problem or one next to it: `FiniteBound`
     divergence                 D*, how far a law is from a better one of its model
     models, model_of           which models a law can be judged in
     exponential_family         D* for laws of your own
@@ -39,6 +40,7 @@ Whatever a result does not cover is refused with `outlay.errors.NotCovered`, whi
 from outlay.theory.arm_rates import rates
 from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius, variance_radius
 from outlay.theory.divergences import Edge, Points, divergence, exponential_family, kl_inf, model_of, models
+from outlay.theory.finite_budget import FiniteBound, finite_bound
 from outlay.theory.lower_bounds import lower_bound
 from outlay.theory.optimum import (
     expected_pulls,
@@ -55,11 +57,13 @@ from outlay.theory.worst_case import worst_case_bound
 __all__ = [
     "Bound",
     "Edge",
+    "FiniteBound",
     "Points",
     "divergence",
     "expected_pulls",
     "expected_reward",
     "exponential_family",
+    "finite_bound",
     "fluid",
     "fluid_loss",
     "fluid_regret",

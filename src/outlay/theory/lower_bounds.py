@@ -68,7 +68,7 @@ def lower_bound(
         raise BadParameter("lower_bound", "sharp", "True or False", sharp)
     if free and not sharp:
         raise BadParameter("lower_bound", "sharp", "True with requests: the paper prints no bound for them", sharp)
-    if model is not None and not any(_has(law, model) for law in problem.arms):
+    if model is not None and not any(has_model(law, model) for law in problem.arms):
         raise BadParameter("lower_bound", "model", "one that an arm has", model)
     at = prices_of(problem, budget, requests)
     gaps, distances = gaps_of(problem, at), distances_of(problem, at, model)
@@ -103,7 +103,7 @@ def distances_of(problem: Problem, at: list[Price], model: str | None = None) ->
     for k in np.flatnonzero(np.any(gaps_of(problem, at), axis=0)).tolist():
         law = problem.arms[k]
         try:
-            distances[k] = _distance(law, at, model if model and _has(law, model) else None)
+            distances[k] = _distance(law, at, model if model and has_model(law, model) else None)
         except NotCovered as reason:
             raise NotCovered(f"no lower bound for arm {problem.names[k]!r}: {reason}") from None
     return distances
@@ -146,5 +146,6 @@ def _pulls_lost(gap: float, distance: float) -> float:
     return float(gap) / distance if distance > 0 else math.inf
 
 
-def _has(law: AnyLaw, model: str) -> bool:
+def has_model(law: AnyLaw, model: str) -> bool:
+    """Whether the law can be judged in a model of this name."""
     return any(offered.name == model for offered in models(law))

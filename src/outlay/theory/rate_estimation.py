@@ -40,7 +40,7 @@ class RateBox(NamedTuple):
     def view(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Limits of a picture that shows the origin and the box with room around it."""
         top, bottom = self.reward + self.reward_radius, self.reward - self.reward_radius
-        margin = 0.25 * max(abs(top), abs(bottom))
+        margin = 0.25 * max(top, abs(bottom))
         return (0.0, 1.15 * (self.cost + self.cost_radius)), (min(0.0, bottom - margin), max(0.0, top + margin))
 
 

@@ -16,7 +16,7 @@ from outlay.theory.arm_rates import rates
 from outlay.theory.divergences import divergence
 
 _PARTS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 0.99999, 1.0)  # of B/μ, for n
-_FIRST = 1e-12  # the first ε to try where R − rX has no variance
+_FIRST = 1e-9  # the first ε to try is at least this part of the rate: nearer to it, D would be rounding
 _FINE = 1e-3  # precision of ε, relative: the peak is flat
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _FAR = 1e100  # a divergence that is as good as infinite
@@ -32,7 +32,8 @@ def worst_case_bound(problem: Problem, budget: float, *, model: str | None = Non
         max over n and ε ≤ max(|r|, √Var(R − rX)/μ) of  ε·μ·n·((1 − 1/K)·(1 − p) − √(n·D(ε)/(2K))),
 
     which is about ½(1 − 1/K)²·√(K·B·Var(R − rX)/μ) for large budgets. Regret is Σ_k E[T_k]μ_kΔ_k, as in `Result`.
-    0 for a single arm, for a best arm that cannot be better within its model, and for budgets of a pull or two.
+    0 for a single arm, for a best arm that cannot be better within its model, for budgets of a pull or two, and for
+    those so large (10²⁴ pulls) that rounding hides an ε as small as that.
 
     >>> from outlay.arms import Bernoulli, Gaussian, Problem
     >>> problem = Problem([Gaussian(1.0, 1.0, 0.0, 1.0), Gaussian(1.0, 0.9, 0.0, 1.0)])
@@ -55,7 +56,8 @@ def worst_case_bound(problem: Problem, budget: float, *, model: str | None = Non
         return gap * (share - math.sqrt(pulls / (2.0 * arms) * distance))
 
     # Where D(ε) is (με)²/(2σ²), nothing is left at this ε, and half of it is best.
-    end, most = share * 2.0 * sd * math.sqrt(arms / pulls) / mean or _FIRST, max(abs(found.best_rate), sd / mean)
+    rate, end = abs(found.best_rate), share * 2.0 * sd * math.sqrt(arms / pulls) / mean
+    end, most = max(end, _FIRST * rate), max(rate, sd / mean)
     while end < most and gain(end) > 0:
         end *= 2.0
     end = min(end, most)
@@ -83,8 +85,11 @@ def _pulls(budget: float, mean: float, variance: float, arms: int) -> tuple[int,
     """The n, with its (1 − 1/K)(1 − p), for which n·((1 − 1/K)(1 − p))²/√n, which is what counts, is largest."""
     found = [(0.0, 0, 0.0)]
     for part in _PARTS:
-        pulls = math.ceil(part * budget / mean) - 1
-        late = pulls * variance / (budget - pulls * mean) ** 2 if variance else 0.0
+        pulls = max(0, math.ceil(part * budget / mean) - 1)
+        left = budget - pulls * mean
+        late = 0.0
+        if pulls and variance:
+            late = pulls * variance / (left * left) if left * left > 0 else math.inf  # rounding may leave nothing
         share = (1.0 - 1.0 / arms) * max(0.0, 1.0 - late)
-        found.append((math.sqrt(max(0, pulls)) * share * share, pulls, share))
+        found.append((math.sqrt(pulls) * share * share, pulls, share))
     return max(found)[1:]

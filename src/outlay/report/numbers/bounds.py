@@ -13,7 +13,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
 from outlay.policies import UCBB1, UCBB2C
 from outlay.report.numbers.curves import Floats, floor_of
-from outlay.theory import divergence, model_of, outlasting, rates, upper_bound, worst_case_bound
+from outlay.theory import divergence, finite_bound, model_of, outlasting, rates, upper_bound, worst_case_bound
 from outlay.theory.arm_rates import suboptimal
 from outlay.theory.optimum.lattice import cost_table
 
@@ -64,6 +64,7 @@ class ProblemBounds(NamedTuple):
     capped: list[str]  # arms of which the lower bound is more than can be lost at this budget
     worst: float | None  # what every policy loses on some problem of arms like the best one
     best: str  # that arm
+    near: float | None = None  # what every policy loses on this problem, or on one that a better arm makes of it
 
     @property
     def total(self) -> ArmBounds:
@@ -80,7 +81,7 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
     >>> from outlay.arms import catalogue
     >>> total = problem_bounds(catalogue.load("G"), 1e5).total
     >>> round(total.lower, 1), {name: round(value) for name, value in total.upper.items()}
-    (48.1, {'UCBB1 ≤': 1608, 'UCBB1 printed': 599, 'UCBM1 ≤': 50000, 'UCBM1 printed': 43796})
+    (48.1, {'UCBB1 ≤': 457, 'UCBB1 printed': 599, 'UCBM1 ≤': 50000, 'UCBM1 printed': 43796})
     """
     budget = real("problem_bounds", "budget", budget, above=0)
     word("problem_bounds", "constants", constants, CONSTANTS)
@@ -103,11 +104,13 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
     reason = "" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1"
     if len(distances) < len(suboptimal(problem)) or not np.isfinite(_variances(problem)).all():
         reason = floor_of(problem).reason or reason
-    worst = None
+    worst, near = None, None
     with suppress(NotCovered, BadParameter):  # rates beyond what the theory calculates with
         worst = worst_case_bound(problem, budget)
+    with suppress(NotCovered, BadParameter):
+        near = finite_bound(problem, budget).value
     best = problem.names[problem.best]
-    return ProblemBounds(budget, rows, columns, uncovered, models, reason, capped, worst, best)
+    return ProblemBounds(budget, rows, columns, uncovered, models, reason, capped, worst, best, near)
 
 
 def _columns(problem: Problem, budget: float, constants: Constants) -> tuple[list[Column], dict[str, str]]:
@@ -134,9 +137,9 @@ def _columns(problem: Problem, budget: float, constants: Constants) -> tuple[lis
 
 
 def provable(problem: Problem, policy: object) -> tuple[object, str]:
-    """The policy with what a proof asks for, and that in words: L = 2 for Gaussian pairs, ω̄ ≥ M_R/c for two costs."""
-    if isinstance(policy, UCBB1) and policy.chosen_factor < 2.0:
-        return policy._replace(variance_factor=2.0), "variance_factor=2"
+    """The policy with what a proof asks for, and that in words: L = 1 for Gaussian pairs, ω̄ ≥ M_R/c for two costs."""
+    if isinstance(policy, UCBB1) and policy.chosen_factor < 1.0:
+        return policy._replace(variance_factor=1.0), "variance_factor=1"
     if isinstance(policy, UCBB2C):
         tables = [cost_table(law) for law in problem.arms]
         least = min((float(table[0][table[0] > 0].min()) for table in tables if table is not None), default=math.inf)

@@ -57,6 +57,8 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
             found.append(
                 ("", f"(this budget is too small for it: shown of {arms} is all that can be lost, gap times B)")
             )
+    if bounds.near:
+        found.append(("any policy ≥", f"{cell(bounds.near)} at this very budget, here or where one arm is made better"))
     if bounds.worst:
         some = f"{len(bounds.arms):,} arms like {bounds.best}, one of them a little better"
         found.append(("any policy ≥", f"{cell(bounds.worst)} at this very budget, on some problem of {some}"))

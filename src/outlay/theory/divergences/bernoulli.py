@@ -6,6 +6,7 @@ from outlay.arms import Bernoulli
 from outlay.theory.divergences.log_remainder import log_remainder
 
 _STEEPEST = 1e300  # what stands for an infinite slope
+_DEAR = 1e6  # of rp, where costs must nearly vanish
 
 
 def independent(law: Bernoulli, rate: float, worth: float = 0.0) -> float:
@@ -22,6 +23,8 @@ def independent(law: Bernoulli, rate: float, worth: float = 0.0) -> float:
     shortfall = rate * p + worth - q
     if worth > 1 or (worth == 1 and rate > 0 and p > 0):
         return math.inf
+    if rate * p > _DEAR:
+        return _dear(p, q, rate, worth)
     low, high = 0.0, 0.0
     if rate > 0:
         low, high = max(-p, -shortfall / rate), min(0.0, (1 - q - shortfall) / rate)
@@ -34,6 +37,24 @@ def independent(law: Bernoulli, rate: float, worth: float = 0.0) -> float:
     else:
         d = low if slope(low) >= 0 else float(brentq(slope, low, high, xtol=1e-300, rtol=1e-14, maxiter=10_000))
     return binary_kl(p, d) + binary_kl(q, shortfall + rate * d)
+
+
+def _dear(p: float, q: float, rate: float, worth: float) -> float:
+    """The same by the chance s of a reward: that of a cost, t = (s − ν)/r, is so much below p that p + d would lose it.
+
+    p ln(p/t) + (1−p) ln((1−p)/(1−t)) has the slope (t − p)/((s − ν)(1 − t)) in s.
+    """
+    from scipy.optimize import brentq
+
+    def slope(s: float) -> float:
+        t = (s - worth) / rate
+        return ((t - p) / ((s - worth) * (1 - t)) if t > 0 else -_STEEPEST) + _slope(q, s - q)
+
+    least = max(q, worth)
+    s = float(brentq(slope, least, 1.0, xtol=1e-300, rtol=1e-14, maxiter=10_000)) if q < 1 else 1.0
+    t = (s - worth) / rate
+    rest = (1 - p) * (math.log1p(-p) - math.log1p(-t)) if p < 1 else 0.0
+    return p * (math.log(p) - math.log(t)) + rest + binary_kl(q, s - q)
 
 
 def _slope(p: float, change: float) -> float:

@@ -21,7 +21,6 @@ from outlay.theory.divergences.scale import rise_of
 
 _NORMALS = np.arange(-13, 14) * 0.625  # sums over such grids leave D* a relative error below 1e-6
 _LOGS = np.arange(-30.0, 4.6, 0.125)
-_SMALL = 0.05  # changes of scale up to which the likelihood ratio is near 1 wherever there is mass
 _TABLED, _DEGREE = 3.0, 25  # u + w up to which ψ is tabulated, and the degree: odd, so that 0 is no node
 _GRID = 13  # points that the search starts from
 _PRECISION = 1e-6  # of the minimiser; the minimum is then right to the square of that
@@ -63,16 +62,10 @@ def scaled_kl(correlation: float, u: float, w: float) -> float:
 
 
 def summed_kl(correlation: float, u: float, w: float) -> float:
-    """The same as a sum over pairs.
-
-    For small changes as the mean of ℓ + e^(−ℓ) − 1, ℓ the logarithm of the likelihood ratio, whose terms are all ≥ 0:
-    e^(−ℓ) has the mean 1.
-    """
+    """The same as a sum over pairs; its terms cancel where the changes are small."""
     a, b, z, at_z, weights = _pairs(correlation)
     rest, apart = 1.0 - correlation, at_z - _log_bessel(z * math.exp(-(u + w) / 2))
     ratio = u + w + (a * math.expm1(-u) + b * math.expm1(-w)) / rest + apart
-    if max(abs(u), abs(w)) < _SMALL * math.sqrt(rest):
-        return -float(weights @ log_remainder(-np.expm1(-ratio)))
     return float(weights @ ratio)
 
 

@@ -14,6 +14,7 @@ RATES = {"at_least": -1e100, "at_most": 1e100}  # beyond them squares of the mea
 _STEPS = 10  # from the arm's own means to those asked for; each solution starts the next search
 _DIFFERENCE = 1e-5  # relative step of the second differences that scale the search
 _PRECISION = 1e-7  # of the constraints at the end, relative to a standard deviation
+_NONE = "the search for the nearest better law of its exponential family found none"
 
 
 @needed("theory.exponential_family")
@@ -72,7 +73,10 @@ def exponential_family(
 
     def step(centre: Vector, level: float) -> Vector:
         """The nearest parameter of this level, searched from `centre` in steps of its standard deviations."""
-        spread = np.linalg.cholesky(np.linalg.inv(_covariance(centre, means)))
+        try:
+            spread = np.linalg.cholesky(np.linalg.inv(_covariance(centre, means)))
+        except np.linalg.LinAlgError:  # the search has gone to the end of the domain
+            raise NotCovered(_NONE) from None
         better = {
             "type": "ineq",
             "fun": lambda y: np.nan_to_num(beyond(centre + spread @ y, level)),
@@ -92,7 +96,7 @@ def exponential_family(
     for level in np.linspace(mean[1] - rate * mean[0], worth, _STEPS + 1)[1:]:
         eta = step(eta, level)
     if not (beyond(eta, worth) > -_PRECISION).all():
-        raise NotCovered("the search for the nearest better law of its exponential family found none")
+        raise NotCovered(_NONE)
     return distance(eta)
 
 

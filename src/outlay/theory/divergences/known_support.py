@@ -14,11 +14,12 @@ import numpy as np
 
 from outlay.arms import AnyLaw
 from outlay.checks import Vector, real, vector
-from outlay.errors import BadParameter
+from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 from outlay.theory.divergences.log_remainder import log_remainder
 
 _TINY = 1e-300
+_FAR = 1e6  # of −Z/z, beyond which terms of first order would hide the others
 _PRECISION = 1e-6  # of the peak's place; its height is then right to the square of that
 
 
@@ -72,19 +73,25 @@ def largest_dual(points: Points, shortfall: float, rate: float, edge: Edge, wort
     """`kl_inf`, unchecked. With z the largest Z, w = Z/z and θ = λz, the peak has E[w/(1 − θw)] = 0, or else θ = 1."""
     from scipy.optimize import brentq
 
-    largest = float((edge.rewards - rate * edge.costs - worth).max())
-    if largest <= 0:
-        return math.inf
-    w = np.minimum((points.rewards - rate * points.costs - worth) / largest, 1.0)
+    with np.errstate(over="ignore"):
+        largest = float((edge.rewards - rate * edge.costs - worth).max())
+        if largest <= 0:
+            return math.inf
+        w = np.minimum((points.rewards - rate * points.costs - worth) / largest, 1.0)
     p, mean = points.probabilities, shortfall / largest
+    if w.min() == -math.inf:
+        raise NotCovered("its outcomes are too far apart for floating-point numbers")
+    far = w.min() < -_FAR  # E[w] is −mean, exactly where means are nearly equal; but it would hide what is near
 
     def slope(theta: float) -> float:
-        return min(theta * float((p * (w * w / np.maximum(1.0 - theta * w, _TINY))).sum()) - mean, 1.0 / _TINY)
+        rest = np.maximum(1.0 - theta * w, _TINY)
+        found = float((p * (w / rest)).sum()) if far else theta * float((p * (w * w / rest)).sum()) - mean
+        return min(found, 1.0 / _TINY)
 
     with np.errstate(over="ignore"):
         theta = 1.0 if slope(1.0) <= 0 else float(brentq(slope, 0.0, 1.0, xtol=_TINY, rtol=1e-14, maxiter=10_000))
     x = np.minimum(theta * w, 1.0 - 1e-16)
-    if x.min() < -1e6:  # the linear terms would cancel
+    if x.min() < -_FAR:  # the linear terms would cancel
         return float((p * np.log1p(-x)).sum())
     return theta * mean + float((p * log_remainder(x)).sum())
 

@@ -21,6 +21,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
 from outlay.theory.divergences.bernoulli import independent
 from outlay.theory.divergences.bounded import on_its_box, on_its_outcomes
+from outlay.theory.divergences.cherian import cherian
 from outlay.theory.divergences.downton import downton
 from outlay.theory.divergences.families import RATES
 from outlay.theory.divergences.gaussian import known_covariance, unknown_covariance
@@ -50,7 +51,7 @@ def _uncorrelated(law: arms.Bernoulli | arms.Exponential | arms.Gamma) -> bool:
     return law.correlation == 0
 
 
-def _correlated(law: arms.Exponential) -> bool:
+def _correlated(law: arms.Exponential | arms.Gamma) -> bool:
     return law.correlation > 0
 
 
@@ -86,6 +87,8 @@ _MODELS: dict[type, tuple[Model, ...]] = {
     ),
     arms.Gamma: (
         Model("known shapes", "Independent gammas of known shapes; means unknown.", known_shapes, _uncorrelated),
+        Model("known correlation", "Gammas with a common part, of known shapes and correlation; means unknown.",
+              cherian, _correlated),
     ),
     arms.Lognormal: (
         Model("known log-covariance", "Lognormal; the means are unknown, the covariance of the logarithms is known.",
@@ -158,11 +161,11 @@ def divergence(law: AnyLaw, rate: float, model: str | None = None, *, worth: flo
 def _chosen(law: AnyLaw, name: str | None) -> Model:
     offered = models(check_law("divergence", "law", law))
     if not offered:
-        kind = type(law).__name__
-        form = " with correlated cost and reward" if type(law) in _MODELS else ""
         if isinstance(law, Remembered):
             raise NotCovered(f"its law {law} is known by name only, and its code would have to say")
-        raise NotCovered(f"its law is {kind}{form}, which has no formula here and no divergence(rate) of its own")
+        raise NotCovered(
+            f"its law is {type(law).__name__}, which has no formula here and no divergence(rate) of its own"
+        )
     if name is None:
         return offered[0]
     for model in offered:

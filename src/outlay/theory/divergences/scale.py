@@ -27,7 +27,7 @@ def exponentials(law: Exponential, rate: float, worth: float = 0.0) -> float:
     >>> exponentials(Exponential(cost=1.0, reward=0.5), 1.0), math.log(1.5**2 / 2)
     (0.117783035656..., 0.117783035656...)
     """
-    return _nearest(law, rate, worth, partial(_gamma, 1.0), partial(_gamma, 1.0))
+    return _nearest(law, rate, worth, partial(gamma_kl, 1.0), partial(gamma_kl, 1.0))
 
 
 def known_shapes(law: Gamma, rate: float, worth: float = 0.0) -> float:
@@ -37,7 +37,7 @@ def known_shapes(law: Gamma, rate: float, worth: float = 0.0) -> float:
     (0.471132142625..., 0.471132142625...)
     """
     a, b = (law.cost / law.cost_sd) ** 2, (law.reward / law.reward_sd) ** 2
-    return _nearest(law, rate, worth, partial(_gamma, a), partial(_gamma, b))
+    return _nearest(law, rate, worth, partial(gamma_kl, a), partial(gamma_kl, b))
 
 
 def known_tails(law: Pareto, rate: float, worth: float = 0.0) -> float:
@@ -122,7 +122,7 @@ def _nearest(
     return float(minimize_scalar(both, bounds=(0.0, last), method="bounded", options={"xatol": close}).fun)
 
 
-def _gamma(shape: float, log_scale: float) -> float:
+def gamma_kl(shape: float, log_scale: float) -> float:
     """KL from a gamma law to one whose scale is larger by the factor exp(log_scale): a(u + e⁻ᵘ − 1)."""
     if log_scale < -_LARGEST:
         return math.inf

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.arms import AnyLaw, Bernoulli, Constant, Discrete, Empirical, Linear
+from outlay.arms import AnyLaw, Bernoulli, Discrete, Empirical, Linear
 from outlay.checks import Vector
 
 WIDEST = 100_000  # steps between the smallest and the largest cost
@@ -42,8 +42,6 @@ def cost_table(law: AnyLaw) -> tuple[Vector, Vector] | None:
     """
     law = cost_side(law)
     match law:
-        case Constant():
-            costs, chances = np.array([law.cost]), np.ones(1)
         case Bernoulli():
             costs, chances = np.array([0.0, 1.0]), np.array([1.0 - law.cost, law.cost])
         case Discrete():
@@ -137,6 +135,6 @@ def policy_value(chances: Vector, low: int, gain: Vector, beyond: Vector) -> Vec
     for x in range(low, low + width):
         first, last = max(0, x), max(0, min(states, states + x))  # the states whose successor is one too
         diagonals[x - low, max(0, -x) : max(0, -x) + last - first] = -chances[first:last, x - low]
-        known[last:] += chances[last:, x - low] * beyond[last - x - states : -x] if x < 0 else 0.0
+        known[last:] += chances[last:, x - low] * beyond[last - x - states : -x]
     diagonals[-low] += 1.0
     return np.asarray(solve_banded((low + width - 1, -low), diagonals, known))

@@ -94,10 +94,8 @@ def request_gaps(problem: Problem, budget: float, requests: float) -> Vector:
 
 def gaps_at(problem: Problem, price: float, worth: float) -> Vector:
     """Δ_k at these prices; what only rounding tells from 0 is 0."""
-    dues = worth + price * problem.mean_costs
-    gaps: Vector = dues - problem.mean_rewards
-    scale = np.maximum(worth + price * np.abs(problem.mean_costs), np.abs(problem.mean_rewards))
-    return np.where(gaps > TIE * scale, gaps, 0.0)
+    gaps: Vector = worth + price * problem.mean_costs - problem.mean_rewards
+    return np.where(gaps > TIE * (worth + price * np.abs(problem.mean_costs)), gaps, 0.0)
 
 
 def bend(problem: Problem, arm: int) -> Bend:

@@ -20,6 +20,7 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.arm_rates import rates, suboptimal
 from outlay.theory.optimum.lattice import cost_table
+from outlay.theory.upper.gaussian_pulls import least_level
 
 Bounded = UCBB1 | UCBB2 | UCBB2C  # policies that are told bounds on costs and rewards
 Covered = Bounded | UCBM1
@@ -87,8 +88,9 @@ def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
     _require_factor(theorem, policy)
     wanted = 0.5 if gaussian else 2.0
     if proved:
-        if policy.alpha * min(1.0, policy.chosen_factor / 2.0) <= 2.0:
-            need = f"α·L > 4; α = {policy.alpha:g}, L = {policy.chosen_factor:g}"
+        least = least_level(policy.factor) if gaussian else 4.0
+        if policy.alpha * (policy.chosen_factor if gaussian else min(2.0, policy.chosen_factor)) <= least:
+            need = f"α·L > {least:.4g}; α = {policy.alpha:g}, L = {policy.chosen_factor:g}"
             raise NotCovered(f"the proof needs tails that can be summed, {need}")
         if not gaussian:
             wide = _residual_reach(problem) > 2.0 * policy.reward_bound * (1.0 + _ROUNDING)

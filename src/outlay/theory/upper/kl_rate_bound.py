@@ -21,10 +21,11 @@ from outlay.policies.kl_rate import KEPT_EXACTLY
 from outlay.theory.arm_rates import rates, suboptimal
 from outlay.theory.divergences.bounded import outcomes
 from outlay.theory.divergences.known_support import Points
+from outlay.theory.upper.mistakes import Lost, Tilted, at_most_once, summed
 
 THEOREM = "KL-rate, Theorem 2"
 _ROUNDING = 2e-5  # what `exact_evidence` may miss of the samples that are kept
-_SHARES = np.concatenate([np.geomspace(0.02, 0.4, 5), np.linspace(0.5, 0.95, 5)])  # of the gap, for ε
+_SHARES = np.concatenate([np.geomspace(0.02, 0.4, 9), np.linspace(0.5, 0.95, 9)])  # of the gap, for ε
 _POWERS = np.geomspace(1e-3, 1.0, 60)  # for θ, where the arm itself is judged
 _TILTS = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 40)])  # for θ of the best arm, in units of E[Z]/E[Z²]
 _CELLS = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 120)])  # the ends of intervals of u
@@ -44,13 +45,6 @@ class _Arm(NamedTuple):
         return budget / self.mean + self.square
 
 
-class _Lost(NamedTuple):
-    """Σ E[H_t; A_t] and Σ P(A_t) over t, A_t being that t samples of the best arm show a rate below r* − ε."""
-
-    spend: float
-    times: float
-
-
 def kl_rate_pulls(problem: Problem, policy: KLRate, budget: float) -> dict[int, float]:
     """Bounds on E[T_k(N(B))] for the arms with a gap: the least over ε and θ, and never more than the budget buys.
 
@@ -67,13 +61,12 @@ def kl_rate_pulls(problem: Problem, policy: KLRate, budget: float) -> dict[int, 
     for k in suboptimal(problem):
         arm = arms[k]
         least = arm.most(budget)
-        led = [_summed(other.free, np.exp(more) * largest * np.sqrt(_FREE) / arm.mean + arm.square) for other in arms]
-        freely = math.fsum(led) - led[k]
+        price = math.exp(more) * largest * np.sqrt(_FREE) / arm.mean + arm.square
+        freely = sum(_summed(other.free, price) for j, other in enumerate(arms) if j != k)
         for share in _SHARES:
             rate = found.best_rate - float(share) * min(float(found.gap[k]), found.best_rate)
-            lost = [_lost(arms[found.best].points, rate, bound), _freely(arms[found.best], rate, bound, largest)]
-            spend, times = math.exp(less + more) * (lost[0].spend + lost[1].spend), lost[0].times + lost[1].times
-            missed = spend / arm.mean + times * (arm.square - 1.0)
+            lost = _lost(arms[found.best], rate, bound, largest, math.exp(less + more), budget)
+            missed = min((spend / arm.mean + times * (arm.square - 1.0) for spend, times in lost), default=math.inf)
             least = min(least, freely + missed + _judged(arm, rate, bound, budget, more))
         pulls[k] = least
     return pulls
@@ -92,7 +85,6 @@ def covered(problem: Problem, policy: KLRate) -> None:
         if box.reward_high > policy.reward_bound:
             words = f"rewards ≤ {policy.reward_bound:g}, its reward_bound; those of {name!r} can be {box.reward_high:g}"
             raise NotCovered(f"the theorem on KLRate needs {words}")
-        outcomes(law)
 
 
 def _arm(law: AnyLaw) -> _Arm:
@@ -126,22 +118,33 @@ def _judged(arm: _Arm, rate: float, bound: float, budget: float, more: float) ->
     return float(pulls.min()) + 1.0 / math.expm1(cheap) + 1.0 / (1.0 - arm.free)
 
 
-def _lost(best: Points, rate: float, bound: float) -> _Lost:
-    """∫ 2ξ/(1−γ)³ du over [0, 1], by its largest value in each cell, and γ(0)/(1 − γ(0)); with `_late`.
+def _lost(best: _Arm, rate: float, bound: float, largest: float, weight: float, budget: float) -> list[Lost]:
+    """Two bounds on what mistakes about the best arm cost (Lemmas 3a and 3b), each with what the code adds; or none."""
+    decay, spend = _tilts(best.points, rate, bound)
+    x, r, _ = best.points
+    w = (r - rate * x) / bound
+    with np.errstate(over="ignore", invalid="ignore"):
+        gamma, xi = np.maximum(decay[:, 1:], decay[:, :-1]), np.maximum(spend[:, 1:], spend[:, :-1])
+        tilted = Tilted(gamma, xi, _CELLS, decay[:, 0], float(w.min()), float(w.max()))
+        if not tilted.first < 1.0:
+            return []  # a dear outcome is too rare for every θ of the grid
+        sums = Lost(weight * (summed(tilted) + _late(decay, spend)), tilted.first / (1.0 - tilted.first))
+        once = at_most_once(tilted, largest, weight, budget, KEPT_EXACTLY)
+    free = _freely(best, rate, bound, largest)
+    return [Lost(each.spend + weight * free.spend, each.times + free.times) for each in (sums, once)]
 
-    γ = E[(1 − uZ/M)e^(−θZ)] and ξ = E[X(1 − uZ/M)e^(−θZ)], Z = R − rate·X, θ chosen anew for each cell. Both are linear
-    in u for a given θ, so that in a cell they are largest at one of its ends.
+
+def _tilts(best: Points, rate: float, bound: float) -> tuple[Vector, Vector]:
+    """γ = E[(1 − uZ/M)e^(−θZ)] and ξ = E[X(1 − uZ/M)e^(−θZ)], Z = R − rate·X: a row for each θ, a column for each u.
+
+    Both are linear in u for a given θ, so that in a cell they are largest at one of its ends.
     """
     x, r, p = best
     z = r - rate * x
     tilts = _TILTS * float((p * z).sum()) / float((p * z * z).sum())
     with np.errstate(over="ignore", invalid="ignore"):
         weights = p * np.exp(-tilts[:, None] * z)
-        decay, spend = _linear(weights, z / bound), _linear(weights * x, z / bound)
-        gamma, xi = np.maximum(decay[:, 1:], decay[:, :-1]), np.maximum(spend[:, 1:], spend[:, :-1])
-        sums = np.where(gamma < 1.0, 2.0 * xi / np.maximum(1.0 - gamma, 1e-99) ** 3, math.inf)
-        early, least = float((np.nanmin(sums, axis=0) * np.diff(_CELLS)).sum()), float(np.nanmin(decay[:, 0]))
-        return _Lost(early + _late(decay, spend), least / (1.0 - least))
+        return _linear(weights, z / bound), _linear(weights * x, z / bound)
 
 
 def _late(decay: Vector, spend: Vector) -> float:
@@ -150,7 +153,7 @@ def _late(decay: Vector, spend: Vector) -> float:
     (n + 1)·ξ̄·γ̄^(n−1)·((n + 1)/(1 − γ(0)) + γ(0)/(1 − γ(0))²), with the larger ξ̄ and γ̄ of u = 0 and u = 1, at any θ.
     """
     first, larger = decay[:, 0], np.maximum(decay[:, 0], decay[:, -1])
-    fine, n = (first < 1.0) & (larger < 1.0), KEPT_EXACTLY
+    fine, n = larger < 1.0, KEPT_EXACTLY
     first, larger = np.where(fine, first, 0.0), np.where(fine, larger, 1.0)
     times = (n + 1) / (1.0 - first) + first / (1.0 - first) ** 2
     sums = (n + 1) * np.maximum(spend[:, 0], spend[:, -1]) * np.exp((n - 1) * np.log(larger)) * times
@@ -163,8 +166,8 @@ def _linear(weights: Vector, w: Vector) -> Vector:
     return values
 
 
-def _freely(best: _Arm, rate: float, bound: float, largest: float) -> _Lost:
-    """`_lost` where all pulls of the best arm, 30 or more, have cost nothing: its price is the largest cost over √t.
+def _freely(best: _Arm, rate: float, bound: float, largest: float) -> Lost:
+    """The same where all pulls of the best arm, 30 or more, have cost nothing: its price is the largest cost over √t.
 
     Past the samples that are kept its evidence is the larger of two, each with the same bound: hence twice.
     """
@@ -173,7 +176,7 @@ def _freely(best: _Arm, rate: float, bound: float, largest: float) -> _Lost:
     price = rate * largest / (bound * np.sqrt(_FREE))
     base = np.maximum(best.free, best.free * (1.0 + price) - paid)
     factor = largest * np.sqrt(_FREE) * (_FREE + 1.0) * np.where(_FREE > KEPT_EXACTLY, 2.0, 1.0)
-    return _Lost(_summed(base, factor), _summed(best.free, np.ones(len(_FREE))))
+    return Lost(_summed(base, factor), _summed(best.free, np.ones(len(_FREE))))
 
 
 def _summed(base: float | Vector, factor: Vector) -> float:
@@ -183,5 +186,6 @@ def _summed(base: float | Vector, factor: Vector) -> float:
     """
     with np.errstate(over="ignore", divide="ignore"):
         terms = np.exp(_FREE * np.log(base)) * factor
+        total = float(terms.sum())
     ratio = float(np.broadcast_to(base, len(_FREE))[-1]) * (1.0 + 1.0 / float(_FREE[-1])) ** 2
-    return float(terms.sum()) + (float(terms[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else math.inf)
+    return total + (float(terms[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else math.inf)

@@ -7,7 +7,7 @@ an arm is judged once they are below τ of its mean cost, and dropped once H of 
     C = max( A·Var(X)/(τμ)² + 2c_X/(τμ),  A·H²S²/(Δμ)² + 2H·c_Z/(Δμ) )
     τ = (λ−1)/(2λ−1),  H = (1+κ)(1 + f(1+κ)),  κ = (λ−1)/λ,  S = √V + |r − ω|√Var(X),  f the factor of the score
 
-UCB-B2C has S = √(2·Var(R − rX)) and H = (1+κ)(1 + f(1+√2κ)).
+UCB-B2C has S = √(2·Var(R − rX)) and H = (1+κ)(1 + f(1+√2κ)). UCB-B1 on Gaussian pairs has `gaussian_pulls`.
 """
 
 import math
@@ -23,6 +23,7 @@ from outlay.theory.finite import finite
 from outlay.theory.rate_estimation import STRETCH
 from outlay.theory.upper import assumptions
 from outlay.theory.upper.assumptions import Covered
+from outlay.theory.upper.gaussian_pulls import Moments, gaussian_pulls
 
 _KAPPA = (STRETCH - 1.0) / STRETCH
 _TAU = (STRETCH - 1.0) / (2.0 * STRETCH - 1.0)
@@ -43,6 +44,7 @@ class Arm(NamedTuple):
     cost_bound: float  # M_X (0 for a policy without bounds)
     reward_bound: float  # M_R
     residual_bound: float  # M_Z = M_R + ω̄·M_X
+    best: Moments  # of a best arm
 
     @property
     def loss(self) -> float:
@@ -54,9 +56,14 @@ class Arm(NamedTuple):
         """M_k = M_R + |r|·M_X."""
         return self.reward_bound + abs(self.rate) * self.cost_bound
 
+    @property
+    def moments(self) -> Moments:
+        """Of this arm."""
+        return Moments(self.mean_cost, self.rate, self.slope, self.residual_variance, self.var_cost)
+
 
 class PullBound(NamedTuple):
-    """E[T_k(n)] ≤ coefficient·α·ln n + constant."""
+    """E[T_k(n)] ≤ coefficient·α·ln n + constant; for Gaussian pairs, proved, at the n it was asked for."""
 
     coefficient: float
     constant: float
@@ -82,20 +89,23 @@ def pull_bound(problem: Problem, policy: object, arm: int, pulls: int, constants
     >>> round(pull_bound(problem, policy, arm=1, pulls=1000), 2)  # 11·2·3·ln 1000 + 36
     491.91
     """
-    coefficient, constant = _constants("pull_bound", problem, policy, arm, constants)
-    level, alpha = math.log(whole("pull_bound", "pulls", pulls, at_least=1)), assumptions.covered(policy).alpha
+    level = math.log(whole("pull_bound", "pulls", pulls, at_least=1))
+    coefficient, constant = _constants("pull_bound", problem, policy, arm, constants, level)
+    alpha = assumptions.covered(policy).alpha
     return finite("pull_bound", lambda: coefficient * alpha * level + constant)
 
 
-def pull_constants(problem: Problem, policy: object, arm: int, constants: str = "printed") -> PullBound:
-    """The constants of `pull_bound`.
+def pull_constants(
+    problem: Problem, policy: object, arm: int, constants: str = "printed", log_n: float = math.log(1e6)
+) -> PullBound:
+    """The constants of `pull_bound`, at n = 10⁶ where they depend on it.
 
     >>> from outlay.arms import Gaussian, Problem
     >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
     >>> pull_constants(problem, UCBB1(**problem.second_moments(), alpha=3.0), arm=1)
     PullBound(coefficient=22.0, constant=36.0)
     """
-    return _constants("pull_constants", problem, policy, arm, constants)
+    return _constants("pull_constants", problem, policy, arm, constants, log_n)
 
 
 def outlasting(problem: Problem, policy: object) -> list[str]:
@@ -121,7 +131,7 @@ def outlasting(problem: Problem, policy: object) -> list[str]:
     return found
 
 
-def _constants(owner: str, problem: Problem, policy: object, arm: int, constants: str) -> PullBound:
+def _constants(owner: str, problem: Problem, policy: object, arm: int, constants: str, log_n: float) -> PullBound:
     theorem = assumptions.covering_theorem(problem, policy, constants, owner)
     known = assumptions.covered(policy)
     arm = whole(owner, "arm", arm, at_least=0, below=len(problem))
@@ -129,15 +139,15 @@ def _constants(owner: str, problem: Problem, policy: object, arm: int, constants
     if arm not in arms:
         raise NotCovered(f"the lemmas bound the pulls of arms with a gap, and {problem.names[arm]!r} is a best arm")
     try:
-        return lemma(theorem, known, arms[arm], constants)
+        return lemma(theorem, known, arms[arm], constants, log_n)
     except (OverflowError, ZeroDivisionError):
         raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
 
 
-def lemma(theorem: str, policy: Covered, arm: Arm, constants: str) -> PullBound:
+def lemma(theorem: str, policy: Covered, arm: Arm, constants: str, log_n: float) -> PullBound:
     """The lemma behind `theorem`, whose assumptions have been checked."""
     if constants == "proved":
-        return _proved(policy, arm)
+        return _proved(theorem, policy, arm, log_n)
     return _printed(theorem, arm, policy.alpha)
 
 
@@ -146,6 +156,8 @@ def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, Arm]:
     found, moments = rates(problem), problem.second_moments()
     cost_bound, reward_bound = (0.0, 0.0) if isinstance(policy, UCBM1) else (policy.cost_bound, policy.reward_bound)
     slope_bound = policy.slope_bound if isinstance(policy, UCBB2C) else 0.0
+    shown = (found.mean_cost, found.rate, found.slope, found.residual_variance, moments["var_cost"])
+    best = Moments(*(float(values[found.best]) for values in shown))
     return {
         k: Arm(
             gap=float(found.gap[k]),
@@ -159,6 +171,7 @@ def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, Arm]:
             cost_bound=cost_bound,
             reward_bound=reward_bound,
             residual_bound=reward_bound + slope_bound * cost_bound,
+            best=best,
         )
         for k in suboptimal(problem)
     }
@@ -184,11 +197,15 @@ def _printed(theorem: str, a: Arm, alpha: float) -> PullBound:
     return PullBound(21.0 * (3.0 * flat + stable) + 42.0 * (distinct + bounded + learned), 64.0 * tail)
 
 
-def _proved(policy: Covered, a: Arm) -> PullBound:
+def _proved(theorem: str, policy: Covered, a: Arm, log_n: float) -> PullBound:
     """The constants of docs/errata.md: A, c_X and c_Z of the radii, and how many tail events a pull is charged with."""
     weight = abs(a.rate - a.slope)
     spread = math.sqrt(a.residual_variance) + weight * math.sqrt(a.var_cost)
     match policy:
+        case UCBB1() if theorem == assumptions.GAUSSIAN:
+            level = policy.alpha * policy.chosen_factor
+            coefficient, constant = gaussian_pulls(a.moments, a.best, level, policy.factor, log_n)
+            return PullBound(policy.chosen_factor * coefficient, constant)
         case UCBB1():
             linear, residual = 2.0 / 3.0 * a.cost_bound, 2.0 / 3.0 * (a.reward_bound + weight * a.cost_bound)
             constant = 1.0 + 8.0 * _summed(policy.alpha * min(1.0, policy.chosen_factor / 2.0))

@@ -38,8 +38,9 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
         Theorem 5              Theorem 4 + 42(M_Z·M_X/√Var(X) + M_X⁴Δ_kμ_k/Var(X)²)
 
     Not all of these follow from the paper's proofs; docs/errata.md says which. "proved" takes C_k = Δ_kμ_k × the
-    proved constant of `pull_bounds` instead. It asks Gaussian pairs for α·L > 4, and UCB-B2C for costs of 0 and one
-    other value.
+    proved constant of `pull_bounds` instead. It asks Gaussian pairs for α·L > 1.741 (at the factor 1.4; below that
+    regret can be a power of B), and UCB-B2C for costs of 0 and one other value. For Gaussian pairs C_k falls with the
+    budget: of several splits into C_k and O(1), that of the least sum is taken.
 
     For `KLRate` with evidence="exact" and a reward_bound, whatever `constants` says, it is Theorem 2 of
     docs/kl-rate-regret.md: Σ Δ_kμ_k·E[T_k(N(B))] with all constants, proved, for bounded laws. For tables it is found
@@ -68,10 +69,10 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
         raise NotCovered(
             f"the theorems need a budget above half of the smallest mean cost, {least / 2:g}; got {budget:g}"
         )
-    level = known.alpha * (math.log(budget) - math.log(least / 2.0))  # 2B may be too large
+    log_n = math.log(budget) - math.log(least / 2.0)  # 2B may be too large
     terms = {}
     for k, arm in arms_with_a_gap(problem, known).items():
-        terms[problem.names[k]] = level * _coefficient(theorem, known, arm, constants)
+        terms[problem.names[k]] = known.alpha * log_n * _coefficient(theorem, known, arm, constants, log_n)
     return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
 
 
@@ -85,10 +86,10 @@ def _kl_rate(problem: Problem, policy: KLRate, budget: float) -> Bound:
     return Bound(finite("upper_bound", lambda: sum(terms.values())), THEOREM, terms)
 
 
-def _coefficient(theorem: str, policy: assumptions.Covered, arm: Arm, constants: str) -> float:
+def _coefficient(theorem: str, policy: assumptions.Covered, arm: Arm, constants: str, log_n: float) -> float:
     """C_k."""
     if constants == "proved" or theorem == assumptions.HEAVY_TAILED:
-        return finite("upper_bound", lambda: arm.loss * lemma(theorem, policy, arm, constants).coefficient)
+        return finite("upper_bound", lambda: arm.loss * lemma(theorem, policy, arm, constants, log_n).coefficient)
     return finite("upper_bound", lambda: _printed(theorem, arm))
 
 
