@@ -10,6 +10,8 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked
+from outlay.campaign.stores.db import sqlite_file
+from outlay.campaign.stores.writing import book
 from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS
@@ -143,3 +145,31 @@ def test_what_raises_is_heard_and_the_next_is_served(store: str, monkeypatch: py
         assert pull.decision == 2
         assert not any(name.startswith("outlay ") for name in watched.by)
     assert len(checked(store)) == 2
+
+
+def test_a_failure_while_events_are_read_leaves_the_file_to_others(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """What the error holds on to, here a cursor that is not at its end, must not hold on to the file's lock."""
+    with Campaign(["a", "b"], 100.0, store=store, first_pulls=None) as campaign:
+        campaign.tell_many([(pull, 0.1, 1.0) for pull in campaign.ask_many(50)])
+        with Campaign.open(store) as other:
+            campaign.disconnect()
+            monkeypatch.setattr(sqlite_file, "BUSY", 0.5)
+            raised = []
+            with monkeypatch.context() as patched:
+                patched.setattr(book, "apply", failing)
+                for _ in range(3):
+                    with pytest.raises(RuntimeError) as error:
+                        Campaign.open(store)
+                    raised.append(error)
+            gc.disable()
+            try:
+                assert other.ask() is not None
+            finally:
+                gc.enable()
+    assert len(raised) == 3
+
+
+def failing(*_: Any) -> None:
+    raise RuntimeError("of somebody's own policy")

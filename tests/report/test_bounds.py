@@ -178,10 +178,10 @@ def test_notes_say_where_numbers_are_from():
     assert any(name == "UCBB2, UCBB2C" and "bounded costs and rewards" in sentence for name, sentence in found)
     assert not any("too small" in sentence for _, sentence in found)
     found = notes(problem_bounds(catalogue.load("G"), 1e5))
-    assert ("any policy ≥", "18.1 at this very budget, here or where one arm is made better") in found
+    assert ("any policy ≥", "18.1 at this very budget, here, or else more where one arm is made better") in found
     assert ("UCBB1 ≤", "Theorem 1 (Gaussian), for UCBB1(variance_factor=1)") in found
     assert ("", "(not a bound: UCBM1 exceeds it for arm 1 as B grows)") in found
-    assert ("", "(not a bound for every problem: on some, regret grows like a power of B)") in found
+    assert ("", "(not a bound for every problem: on some, regret grows like a power of B; variance_factor=½)") in found
     assert not any(
         "not a bound" in sentence for _, sentence in notes(problem_bounds(catalogue.load("G"), 1e5, "proved"))
     )

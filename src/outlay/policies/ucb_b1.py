@@ -20,9 +20,9 @@ class UCBB1(Rising, KnownMoments):
 
     The paper prints r̂ − ω and assumes ω ≤ r; the absolute value is what its Proposition 2 needs, and equal then.
     L = ½ is the paper's value for Gaussian pairs, and too small for α < 3.48: regret is known to be O(ln B) where
-    α·L ≥ 1.741, and can be a power of B where it is less (docs/errata.md). For bounded pairs ε has the range of R as in
-    the text (the appendix has that of R − ωX). Taken literally the stability condition forces many
-    pulls on every arm before any is judged: a reference point more than a recommendation.
+    α·L ≥ 1.742, and can be a power of B where it is below 1.741 (docs/errata.md). For bounded pairs ε has the range of
+    R as in the text (the appendix has that of R − ωX). Taken literally the stability condition forces many pulls on
+    every arm before any is judged: a reference point more than a recommendation.
 
     Args:
         var_cost, var_reward, cov: variances and covariance of (cost, reward), a number or one per arm.

@@ -57,7 +57,8 @@ def finite_bound(
         x·D ≥ kl(1 − p − μ_k·x/b, R/(εb)),   kl the divergence of two coins,
 
     and so is at least the root of this, the largest over a grid of ε and b. There is no limit in this, and no O(1), and
-    `regret` is all that is asked of the policy. Regret is Σ_k E[T_k]μ_kΔ_k, as in `Result`.
+    `regret` is all that is asked of the policy; where none can meet it, as R = 0, the bound says nothing. Regret is
+    Σ_k E[T_k]μ_kΔ_k, as in `Result`.
 
     Without `regret`, R is the bound itself: **every** policy loses at least so much at this budget, on `problem` or on
     one that differs from it by one better arm.

@@ -58,7 +58,12 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
                 ("", f"(this budget is too small for it: shown of {arms} is all that can be lost, gap times B)")
             )
     if bounds.near:
-        found.append(("any policy ≥", f"{cell(bounds.near)} at this very budget, here or where one arm is made better"))
+        found.append(
+            (
+                "any policy ≥",
+                f"{cell(bounds.near)} at this very budget, here, or else more where one arm is made better",
+            )
+        )
     if bounds.worst:
         some = f"{len(bounds.arms):,} arms like {bounds.best}, one of them a little better"
         found.append(("any policy ≥", f"{cell(bounds.worst)} at this very budget, on some problem of {some}"))
@@ -74,9 +79,8 @@ def _upper_notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
     found = []
     kinds = {column.constants for column in bounds.columns}
     if "proved" in kinds:
-        found.append(
-            ("≤", "the term in ln B with proved constants and the default α, without O(1); at most gap times B")
-        )
+        found.append(("≤", "the term in ln B with proved constants and the default α, at most gap times B"))
+        found.append(("", "(without O(1), which is not always small)"))
     if "printed" in kinds:
         found.append(("printed", "the same with the constants that the paper prints, which are not all right"))
     for column in bounds.columns:
@@ -86,7 +90,8 @@ def _upper_notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
         elif column.constants == "printed" or "printed" not in kinds:
             found.append((column.label, theorem))
         if (column.theorem, column.constants) == (GAUSSIAN, "printed"):
-            found.append(("", "(not a bound for every problem: on some, regret grows like a power of B)"))
+            said = "(not a bound for every problem: on some, regret grows like a power of B; variance_factor=½)"
+            found.append(("", said))
         if column.exceeded:
             found.append(("", f"(not a bound: {column.policy} exceeds it for {_listed(column.exceeded)} as B grows)"))
     policies: dict[str, list[str]] = {}

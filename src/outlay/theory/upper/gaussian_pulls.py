@@ -27,6 +27,7 @@ from outlay.formulas.upper_rate import STABLE
 _DEVIATIONS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # β
 _SHARES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # γ
 _SUMMED = 100_000  # terms of the sum over j; the others are below an integral
+_NEVER, _NODES = 745.0, 200  # where e^(−x) is 0; of the rule by which that is integrated
 
 
 class Moments(NamedTuple):
@@ -96,7 +97,15 @@ def _logs() -> Vector:
 
 
 def _tail(exponent: float) -> float:
-    """∫ dx/(x^e·ln x) from the last term of the sum on: E₁((e−1)·ln of it)."""
-    from scipy.special import exp1
+    """∫ dx/(x^e·ln x) from the last term of the sum on: E₁(z) = ∫ exp(−e^t) dt from ln z on, z = (e−1)·ln of it."""
+    low, high = math.log((exponent - 1.0) * math.log(_SUMMED)), math.log(_NEVER)
+    nodes, weights = _gauss()
+    half = 0.5 * max(0.0, high - low)
+    return float(half * (weights @ np.exp(-np.exp(low + half * (1.0 + nodes)))))
 
-    return float(exp1((exponent - 1.0) * math.log(_SUMMED)))
+
+@lru_cache(maxsize=1)
+def _gauss() -> tuple[Vector, Vector]:
+    """Nodes and weights of the rule of Gauss and Legendre."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights

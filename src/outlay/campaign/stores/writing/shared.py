@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -268,6 +269,9 @@ class SharedStore:
         for share in shares:
             share.book.forget()
         if self._connection is not None:
+            if self._file is not None:  # or a cursor that an error holds on to would hold on to the file's lock
+                with suppress(*refusals(self.engine)):  # it is closed all the same
+                    self._connection.connection.rollback()
             self._connection.invalidate()
             self._connection.close()
             self._connection = None
