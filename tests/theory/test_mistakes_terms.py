@@ -1,16 +1,19 @@
 """Lemma 3b of docs/kl-rate-regret.md and what the kept samples add to it, against the same formulas in loops."""
 
 import math
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
-from outlay.arms import Bernoulli, Discrete
+from outlay.arms import AnyLaw, Bernoulli, Discrete
+from outlay.policies.kl_rate import KEPT_EXACTLY
 from outlay.theory.divergences.bounded import outcomes
 from outlay.theory.upper import kl_rate_bound, mistakes
-from outlay.theory.upper.mistakes import Tilted, at_most_once
+from outlay.theory.upper.mistakes import Lost, Tilted, at_most_once
 
-LAWS = {
+LAWS: dict[str, tuple[AnyLaw, float, float]] = {
     "table": (Discrete([0.0, 0.0, 1.0, 2.0], [0.5, 0.0, 1.5, 0.7], [0.2, 0.1, 0.4, 0.3]), 0.6, 2.0),
     "coins": (Bernoulli(0.5, 0.5), 0.6, 1.0),
     "near": (Bernoulli(0.5, 0.5), 0.9, 1.0),
@@ -34,9 +37,9 @@ def beta(a: float, budget: float) -> float:
 
 def price_of_mixing(tilted: Tilted, means: list[float], samples: int) -> float:
     """(1 + U√(2Qt/π))/U of the sum up to U and (t + 1)/(1 − U) of the rest, at the best U; means are times widths."""
-    ends, found = tilted.ends.tolist(), []
+    found: list[float] = []
     for place in mistakes._WITHIN:
-        u = ends[place]
+        u = float(tilted.ends[place])
         steep = [1 - v * z for z in (tilted.low, tilted.high) for v in (0.0, u)]
         tops = [(z / (1 - v * z)) ** 2 for z in (tilted.low, tilted.high) for v in (0.0, u) if v * z < 1]
         curvature = max(tops) if min(steep) > 0 else math.inf
@@ -112,3 +115,36 @@ def test_curvature_by_hand():
         (-3.0, 2.0, 0.6, math.inf),
     ):
         assert parts._replace(low=low, high=high).curvature(within) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("name", ["table", "often free"])
+def test_what_both_lemmas_are_given(name, monkeypatch):
+    """γ and ξ at the larger end of each cell, the range of Z/M, numbers in their places; and what free pulls add."""
+    often = Discrete([0.0, 1.0, 3.0], [0.02, 0.5, 0.4], [0.86, 0.1, 0.04])
+    law, rate, bound = LAWS["table"] if name == "table" else (often, 0.3, 1.0)
+    arm, seen = kl_rate_bound._arm(law), list[Any]()
+
+    def summed(tilted: Tilted) -> float:
+        seen.append(tilted)
+        return 10.0
+
+    def once_of(*given: Any) -> Lost:
+        seen.append(given)
+        return Lost(20.0, 2.0)
+
+    monkeypatch.setattr(kl_rate_bound, "summed", summed)
+    monkeypatch.setattr(kl_rate_bound, "at_most_once", once_of)
+    monkeypatch.setattr(kl_rate_bound, "_late", lambda decay, spend: 0.5)
+    sums, once = kl_rate_bound._lost(arm, rate, bound, 3.0, 1.5, 77.0)
+    (tilted, (same, *numbers)), free = seen, kl_rate_bound._freely(arm, rate, bound, 3.0)
+    assert same is tilted
+    assert numbers == [3.0, 1.5, 77.0, KEPT_EXACTLY]
+    decay, spend = (part.tolist() for part in kl_rate_bound._tilts(arm.points, rate, bound))
+    for found, ends in ((tilted.gamma, decay), (tilted.xi, spend)):
+        assert found.tolist() == [[max(a, b) for a, b in pairwise(row)] for row in ends]
+    assert tilted.firsts.tolist() == [row[0] for row in decay]
+    z = [(r - rate * x) / bound for x, r, _ in zip(*arm.points, strict=True)]
+    assert (tilted.low, tilted.high) == pytest.approx((min(z), max(z)))
+    assert sums == pytest.approx((1.5 * (10.5 + free.spend), tilted.first / (1 - tilted.first) + free.times))
+    assert once == pytest.approx((20.0 + 1.5 * free.spend, 2.0 + free.times), rel=1e-12)
+    assert (once.spend > 20.1) == (name == "often free")
