@@ -173,20 +173,34 @@ def test_theorem_1_is_true_from_3_48_on():
         assert proved > 0
 
 
+def lost_by_hand(best: tuple[float, ...], below: float, e: float) -> float:
+    """Σ min(1, K/(j^e·ln j)) over j ≥ 2, without an end, for μ, √Var(X), √V, ω and r of the best arm, and γΔ."""
+    mean, sd, root, slope, rate = best
+    w = max(abs(slope), abs(rate - below - slope))
+    m = mean / ((1 + 1.4 * KAPPA) * max((root + w * sd) / below, 2 * sd))
+    k, times = 3 / (2 * e * m**2), np.arange(2.0, 100_001.0)
+    rest, _ = integrate.quad(lambda t: k * math.exp(-(e - 1) * t) / t, math.log(100_000), math.inf)  # j = eᵗ
+    return float(np.minimum(1.0, k / (times**e * np.log(times))).sum()) + rest
+
+
+@pytest.mark.parametrize("slope", [-0.3, 0.5, 0.9, 2.0])
+@pytest.mark.parametrize("below", [0.1, 0.4, 0.9])
+def test_what_is_lost_by_hand(slope, below):
+    """Slopes below 0, below the rate and above it; with little noise of the rewards 2√Var(X) is the larger of both."""
+    for root in (0.01, 0.7):
+        for e in (1.02, 1.5):
+            found = _lost(Moments(0.8, 1.0, slope, root**2, 0.3**2), below, 1.4, e)
+            assert found == pytest.approx(lost_by_hand((0.8, 0.3, root, slope, 1.0), below, e), rel=1e-7)
+
+
 def by_hand(arm: tuple[float, ...], best: tuple[float, ...], gap: float, level: float, log_n: float) -> list[float]:
     """C, c and what both come to at n, at f = 1.4 and the best β and γ: the theorem of docs/errata.md, term by term.
 
     Of the arm it reads μ, √Var(X) and S, of the best one μ, √Var(X), √V, ω and r; the sum over j goes on for ever.
     """
-    c_f = 1.4 / (1 + 1.4 * KAPPA)
-    e, found, times = level * c_f**2 / 2, [], np.arange(2.0, 100_001.0)
+    e, found = level * (1.4 / (1 + 1.4 * KAPPA)) ** 2 / 2, []
     for gamma in gaussian_pulls_module._SHARES:
-        mean, sd, root, slope, rate = best
-        w = max(abs(slope), abs(rate - gamma * gap - slope))
-        m = mean / ((1 + 1.4 * KAPPA) * max((root + w * sd) / (gamma * gap), 2 * sd))
-        k = 3 / (2 * e * m**2)
-        lost = float(np.minimum(1.0, k / (times**e * np.log(times))).sum())
-        lost += integrate.quad(lambda t, k=k: k * math.exp(-(e - 1) * t) / t, math.log(100_000), math.inf)[0]  # j = eᵗ
+        lost = lost_by_hand(best, gamma * gap, e)
         for beta in gaussian_pulls_module._DEVIATIONS:
             mean, sd, spread = arm
             tau, h = KAPPA / (1 + KAPPA * beta), (1 + KAPPA * beta) * (beta + 1.4 * (1 + KAPPA * beta))
@@ -209,6 +223,15 @@ def test_the_theorem_by_hand(alpha, log_n):
     found = pull_constants(problem, policy, 1, "proved", log_n)
     assert found == pytest.approx((enough / 2, constant), rel=1e-7)  # L = ½: C·α·L
     assert found.coefficient * alpha * log_n + found.constant == pytest.approx(total, rel=1e-7)
+
+
+def test_worse_arms_with_little_noise():
+    """√Var(X) = √V = 0.02: less than one pull in units of a·ln n, and the deviations still count."""
+    problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.2, 0.02, 0.02)])
+    policy = UCBB1(**problem.second_moments(), alpha=4.0)
+    enough, constant, _ = by_hand((1.0, 0.02, 0.024), (1.0, 0.5, 0.5, 0.0, 1.0), 0.8, 2.0, 1.0)
+    assert enough < 1 < constant
+    assert pull_constants(problem, policy, 1, "proved", 1.0) == pytest.approx((enough / 2, constant), rel=1e-7)
 
 
 def test_without_noise():

@@ -93,6 +93,7 @@ def test_stretches_leave_nothing_out():
     assert seen[:4] == [1, 2, 4, 8]
     assert 501 in seen
     assert all(b <= 2 * a for a, b in pairwise(seen))
+    assert (mistakes._next(4, 4), mistakes._next(5, 4), mistakes._next(4, 7)) == (5, 10, 8)
 
 
 @pytest.mark.parametrize(

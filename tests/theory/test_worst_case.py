@@ -194,3 +194,10 @@ def test_gaps_that_rounding_hides(rate):
         assert found >= wanted * (0.99 if budget <= 1e18 else 0.0)
         assert found == 0.0 or budget < 1e30
     assert worst_case_bound(Problem([Constant(1.0, rate)] * 2), 1e24) == 0.0
+
+
+def test_a_rate_of_0_has_no_part():
+    """The first ε to try is then that of the spread."""
+    assert worst_case_bound(Problem([Gaussian(1.0, 0.0, 0.0, 1.0)] * 2), 1e6) == pytest.approx(
+        math.sqrt(1e6 / 32), rel=1e-2
+    )

@@ -103,7 +103,7 @@ def cases_of(problem: Problem, budget: float, model: str | None = None) -> _Case
     part = np.repeat(budget * np.array(_PARTS), len(_GAINS))
     distance = np.array([np.tile(_distances(problem, k, model), len(_PARTS)) for k in arms]).reshape(-1, len(part))
     spread = float((variances / found.mean_cost).max()) * part
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # 0/0 at budgets next to 0, of which nothing follows
         late = spread / (spread + (budget - part) ** 2)
     mean, gap = (values[np.array(arms, dtype=int)] for values in (found.mean_cost, found.gap))
     return _Cases(arms, mean[:, None], mean * gap, distance, gap[:, None] * gains * part, part, late)
@@ -121,9 +121,9 @@ def _distances(problem: Problem, arm: int, model: str | None) -> list[float]:
 
 def pulls_at(cases: _Cases, regret: float) -> Vector:
     """For each arm the largest x that some ε and b prove: where x·D is kl(1 − p − μx/b, R/(εb)), by halving."""
-    there = np.minimum(regret / cases.gain, 1.0)
-    here = np.maximum(there, 1.0 - cases.late)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        there = np.minimum(regret / cases.gain, 1.0)
+        here = np.maximum(there, 1.0 - cases.late)
         most = np.nan_to_num(_coins(here, there) / cases.distance, nan=0.0, posinf=math.inf)
         high = np.minimum(most, (here - there) * cases.part / cases.mean)  # at the latter both shares are equal
         low = np.zeros_like(high)
@@ -131,13 +131,12 @@ def pulls_at(cases: _Cases, regret: float) -> Vector:
             middle = (low + high) / 2.0
             less = middle * cases.distance < _coins(np.maximum(there, here - cases.mean * middle / cases.part), there)
             low, high = np.where(less, middle, low), np.where(less, high, middle)
-    pulls: Vector = low.max(axis=1, initial=0.0)
+    pulls: Vector = low.max(axis=1)
     return pulls
 
 
 def _coins(p: Vector, q: Vector) -> Vector:
     """The divergence of a coin of chance p from one of chance q ≤ p: 0 where they are equal, ∞ at q = 0 < p."""
-    heads = np.where(p > 0, p * np.log(p / q), 0.0)
     tails = np.where(p < 1, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
-    distance: Vector = np.where(p > q, heads + tails, 0.0)
+    distance: Vector = np.where(p > q, p * np.log(p / q) + tails, 0.0)
     return distance

@@ -83,13 +83,11 @@ def _peak(gain: Callable[[float], float], end: float) -> float:
 
 def _pulls(budget: float, mean: float, variance: float, arms: int) -> tuple[int, float]:
     """The n, with its (1 − 1/K)(1 − p), for which n·((1 − 1/K)(1 − p))²/√n, which is what counts, is largest."""
-    found = [(0.0, 0, 0.0)]
+    found = []
     for part in _PARTS:
         pulls = max(0, math.ceil(part * budget / mean) - 1)
         left = budget - pulls * mean
-        late = 0.0
-        if pulls and variance:
-            late = pulls * variance / (left * left) if left * left > 0 else math.inf  # rounding may leave nothing
+        late = pulls * variance / (left * left) if left * left > 0 else math.inf  # rounding may leave nothing
         share = (1.0 - 1.0 / arms) * max(0.0, 1.0 - late)
         found.append((math.sqrt(pulls) * share * share, pulls, share))
     return max(found)[1:]

@@ -15,7 +15,7 @@ import numpy as np
 from outlay.checks import Vector
 
 _WITHIN = (0, 20, 40, 55, 65, 75, 85, 92, 99, 106)  # places of U among the cells
-_STRETCH = 2.0  # from the beginning of a stretch of t to that of the next
+_STRETCH = 2  # from the beginning of a stretch of t to that of the next
 _DEPTH = 60.0  # e⁻⁶⁰ is nothing
 _LARGEST = 700.0  # of exp
 
@@ -89,7 +89,7 @@ def at_most_once(tilted: Tilted, largest: float, weight: float, budget: float, k
         end = _next(begin, kept)
         height = _height(tilted, least**begin * widths, end - 1)
         spend += _capped(weight * largest * (end - 1) * height, budget)
-        times += min(1.0, tilted.first**begin)
+        times += tilted.first**begin
         begin = end
     with np.errstate(invalid="ignore"):
         after = np.where(tilted.gamma < 1.0, tilted.cubes * tilted.gamma ** (begin - 1), math.inf)
@@ -134,8 +134,7 @@ def _height(tilted: Tilted, means: Vector, samples: int) -> float:
 
 def _next(begin: int, kept: int) -> int:
     """Where the next stretch begins; one begins after the samples that are kept."""
-    end = max(begin + 1, math.ceil(begin * _STRETCH))
-    return min(end, kept + 1) if begin <= kept else end
+    return min(_STRETCH * begin, kept + 1) if begin <= kept else _STRETCH * begin
 
 
 def _capped(height: float, budget: float) -> float:
