@@ -9,8 +9,9 @@ from scipy.integrate import quad
 from outlay.arms import Gamma, Gaussian, Problem
 from outlay.errors import NotCovered
 from outlay.theory import divergence, lower_bound, model_of, models
+from outlay.theory.divergences import common_part
 from outlay.theory.divergences.cherian import scaled_kl
-from outlay.theory.divergences.common_part import _pairs, log_density
+from outlay.theory.divergences.common_part import _pairs, log_density, summed_kl
 
 SHAPES = [(0.5, 0.5, 0.5), (2.0, 2.0, 2.0), (0.9, 3.1, 0.1), (0.2, 0.1, 1.8), (30.0, 20.0, 5.0)]  # (c, p, q)
 
@@ -49,6 +50,17 @@ def test_kl_is_the_mean_log_ratio_of_draws(shapes, u, w):
     x, y = np.log(np.array([law.draw(rng) for _ in range(20_000)])).T
     ratio = log_density(shapes, x, y, y - x) - log_density(shapes, x - u, y - w, y - x - (w - u)) + u + w
     assert abs(ratio.mean() - scaled_kl(shapes, u, w)) < 4 * ratio.std() / math.sqrt(len(x))
+
+
+@pytest.mark.parametrize(
+    "shapes", [(0.1, 1000, 1000), (0.05, 300, 300), (2, 900, 900), (100, 400, 500), (1, 0.02, 0.03)]
+)
+def test_finer_sums_over_the_common_part_find_the_same(monkeypatch, shapes):
+    """Where the common part is small beside the others, where it is large, and on the narrowest ridge there is."""
+    found = summed_kl(shapes, -0.02, 0.03)
+    for name in ("_INNER", "_INNER_PEAK"):
+        monkeypatch.setattr(common_part, name, getattr(common_part, name) / 3.0)
+    assert found == pytest.approx(summed_kl(shapes, -0.02, 0.03), rel=1e-3 if shapes[1] < 1 else 1e-9)
 
 
 @pytest.mark.parametrize("sd", [(0.5, 0.25), (1.0, 0.5), (0.2, 0.4), (1.4, 0.3)])
@@ -109,8 +121,13 @@ def test_cost_and_reward_in_proportion():
 
 
 def test_the_ridge_shows_small_gaps_sooner():
-    """D* falls like Δ^(p+q) where p + q < 1, the chance of being nearer to the ridge than Δ; like Δ² without one."""
-    for law, power in [(Gamma(1.0, 0.5, 2.0, 1.0, 0.5), 0.25), (Gamma(1.0, 0.5, 0.25, 0.125, 0.5), 2.0)]:
+    """D* falls like Δ^(p+q) where p + q < 1, the chance of being nearer to the ridge than Δ; like Δ² without one.
+
+    In between, for 1 < p + q < 3/2, like Δ^(2(p+q)−1).
+    """
+    laws = [(Gamma(1.0, 0.5, 2.0, 1.0, 0.5), 0.25), (Gamma(1.0, 0.5, 0.25, 0.125, 0.5), 2.0)]
+    laws.append((Gamma(1.0, 0.5, 1.4**-0.5, 0.5 * 1.4**-0.5, 0.5), 1.8))  # p + q = 1.4
+    for law, power in laws:
         small, large = (divergence(law, 0.5 * math.exp(gap)) for gap in (1e-4, 1e-3))
         assert math.log10(large / small) == pytest.approx(power, abs=0.03)
 
@@ -123,10 +140,12 @@ def test_it_is_a_model_like_the_others():
     with pytest.raises(NotCovered, match="its law is a correlated Gamma of shape"):
         divergence(Gamma(1.0, 0.5, 0.002, 0.001, 0.5), 1.0)
     with pytest.raises(NotCovered, match=r"of a correlation so near 1 that only .* of its shapes is not shared"):
-        divergence(Gamma(1.0, 0.5, 1.0, 0.5, 0.999), 1.0)
+        divergence(Gamma(1.0, 0.5, 1.0, 0.5, 0.98), 1.0)
+    with pytest.raises(NotCovered, match=r"of a correlation so near 1 that only .* of its shapes is not shared"):
+        divergence(Gamma(1.0, 0.5, 0.1, 0.05, 0.995), 1.0)
 
 
-@pytest.mark.parametrize("shapes", [*SHAPES, (1.0, 0.01, 0.01), (1.0, 1e-6, 0.5), (5.0, 2.0, 1e-5), (1e-6, 1.0, 1.0)])
+@pytest.mark.parametrize("shapes", [*SHAPES, (1.0, 0.02, 0.03), (1.0, 1e-6, 0.5), (5.0, 2.0, 1e-5), (1e-6, 1.0, 1.0)])
 def test_the_pairs_hold_all_of_both_laws(shapes):
     """Both densities sum to 1 over the pairs that KL is summed over."""
     u, w = -0.3, 0.4

@@ -23,8 +23,8 @@ from outlay.theory.divergences.common_part import summed_kl
 from outlay.theory.divergences.scale import gamma_kl, rise_of
 
 _SMALLEST = 1e-9  # share of a shape that only rounding tells from 0
-_LARGEST = 1e4  # the shape up to which the sums are fine enough
-_LEAST = 0.01  # of p + q, both above 0: below that the ridge is too narrow for them
+_LARGEST = 1e3  # the shape up to which a search takes seconds
+_LEAST, _LEAST_SHARE = 0.05, 0.02  # of p + q, both above 0, and in c: KL is right to three digits there
 _GRID = 7  # points that the search starts from
 _PRECISION = 1e-4  # of the minimiser; the minimum is then right to the square of that
 _STEP = 1.0 / 16.0  # of sums over ln(G₀/G₁)
@@ -66,9 +66,9 @@ def _shapes(law: Gamma) -> tuple[float, float, float]:
     """(c, p, q), of which p and q are 0 where they are no more than rounding."""
     c, rests = law.shared_shape, (law.cost_shape, law.reward_shape)
     if c + max(rests) > _LARGEST:
-        raise NotCovered(f"its law is a correlated Gamma of shape {c + max(rests):.3g}; the sums are for up to 10000")
+        raise NotCovered(f"its law is a correlated Gamma of shape {c + max(rests):.3g}; the sums are for up to 1000")
     p, q = (rest if rest > _SMALLEST * (c + rest) else 0.0 for rest in rests)
-    if min(p, q) > 0 and p + q < _LEAST:
+    if min(p, q) > 0 and p + q < max(_LEAST, _LEAST_SHARE * c):
         raise NotCovered(
             f"its law is a Gamma of a correlation so near 1 that only {p + q:.2g} of its shapes is not shared"
         )

@@ -64,7 +64,7 @@ def log_density(shapes: tuple[float, float, float], x: Vector, y: Vector, v: Vec
 
 def _shared(c: float, p: float, q: float, m: Vector, gap: Vector) -> Vector:
     """The logarithm of ∫ s^(c−1)·(1−s)^(p−1)·(1−se^(−gap))^(q−1)·e^(ms) ds, over logit of s, or of s^c where c < 1."""
-    power, step = min(1.0, c), min(_INNER, _INNER_PEAK / math.sqrt(1.0 + c))
+    power, step = min(1.0, c), min(_INNER, _INNER_PEAK / math.sqrt(1.0 + c)) / _wide(c, c + min(p, q))
     t = np.arange(-math.asinh(_DEPTH / math.pi), math.asinh(_DEPTH / (math.pi * min(1.0, p))) + step, step)
     z = math.pi * np.sinh(t)
     log_s = -np.logaddexp(0.0, -z) / power
@@ -72,13 +72,28 @@ def _shared(c: float, p: float, q: float, m: Vector, gap: Vector) -> Vector:
         log_rest = np.where(z > _DEPTH, -z - math.log(power), np.log(-np.expm1(log_s)))  # ln(1 − s)
     weights = c * log_s - np.logaddexp(0.0, z) + (p - 1.0) * log_rest + np.log(np.cosh(t) * math.pi * step / power)
     s, rest, found = np.exp(log_s), np.exp(log_rest), np.empty(len(m))
+
+    def logs(rows: slice, at: slice) -> Vector:
+        apart = rest[at] + s[at] * -np.expm1(-gap[rows, None])  # 1 − se^(−gap)
+        terms: Vector = weights[at] + (q - 1.0) * np.log(np.maximum(apart, _TINY)) + m[rows, None] * s[at]
+        return terms
+
+    few = max(1, int(_INNER / step))
     for first in range(0, len(m), _ROWS):
         rows = slice(first, first + _ROWS)
-        apart = rest + s * -np.expm1(-gap[rows, None])  # 1 − se^(−gap)
-        terms = weights + (q - 1.0) * np.log(np.maximum(apart, _TINY)) + m[rows, None] * s
+        rough = logs(rows, slice(0, None, few))  # where there is more than nothing
+        there = np.flatnonzero((rough >= rough.max(axis=1, keepdims=True) - 2.0 * _DEPTH).any(axis=0))
+        terms = logs(rows, slice(few * max(0, there[0] - 1), few * (there[-1] + 1) + 1))
         top = terms.max(axis=1)
         found[rows] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
     return found
+
+
+def _wide(c: float, m: float) -> float:
+    """How much finer the sum over s must be where it is far from 0 in z that terms are largest: at s of about c/m."""
+    if c >= 1.0:
+        return 1.3 * math.hypot(1.0, math.log(m / c) / math.pi)  # dz = π·cosh(t)·dt, at π·sinh(t) = ln(m/c)
+    return max(1.0, max(1.0, math.log1p(m)) * math.hypot(1.0, math.log(c) / math.pi) / 1.5)
 
 
 def _pairs(shapes: tuple[float, float, float], u: float, w: float) -> _Pairs:
