@@ -15,7 +15,7 @@ import pytest
 from outlay.campaign import Campaign
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import Asked, Voided
-from outlay.campaign.stores.writing.shared import UNRECEIVED
+from outlay.campaign.stores.writing.share import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked

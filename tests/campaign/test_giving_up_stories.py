@@ -26,7 +26,7 @@ from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.campaign.stores.writing.job import Job
-from outlay.campaign.stores.writing.shared import UNRECEIVED
+from outlay.campaign.stores.writing.share import UNRECEIVED
 from outlay.campaign.stores.writing.writer import Writer
 from outlay.errors import StoreBusy, StoreError
 from tests.campaign.busy import blocked

@@ -49,7 +49,7 @@ def run(
             replies.append(error)
         else:
             records += more
-            replies.append(_shown(state, command, reply, now))
+            replies.append(shown(state, command, reply, now))
         if time.monotonic() > until:
             break
     return Done(state, records, replies)
@@ -65,7 +65,8 @@ def settled_first(groups: Sequence[Sequence[Command]]) -> list[int]:
     return sorted(range(len(groups)), key=lambda i: len(groups[i]) > 0 and isinstance(groups[i][0], Ask))
 
 
-def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply:
+def shown(state: State, command: Command, reply: int | None, now: int = 0) -> Reply:
+    """What `decide` replied, as its user sees it; `now` matters to an ask that gets no pull."""
     if isinstance(command, Ask):
         return next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, (Tell, Amend)):

@@ -1,6 +1,6 @@
 """States and events as rows of the tables, and back."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -8,33 +8,17 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from sqlalchemy.ext.compiler import compiles
 
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
 from outlay.campaign.stores.db import tables
-from outlay.campaign.stores.db.driver import Rows, Talk, Values, talk
-from outlay.campaign.stores.db.typed import CampaignRow, damaged, opening, record, typed
+from outlay.campaign.stores.db.driver import Talk, Values, talk
+from outlay.campaign.stores.db.typed import CampaignRow, opening, record, typed
 
 _ARM_FIELDS = tuple(field.name for field in msgspec.structs.fields(Arm))
 _DECISION_FIELDS = tuple(field.name for field in msgspec.structs.fields(Decision))
-
-
-class Found(NamedTuple):
-    """A campaign that nobody else may change until COMMIT, and its events after those that are known, if some are."""
-
-    id: int
-    seq: int
-    clock: int | None  # the server's, where there is one
-    head: str | None  # the hash of its last event; None where an older version wrote that
-    records: list[Record]
-
-    def continues(self, seq: int, head: str) -> bool:
-        """Whether what is known of it, up to an event with this hash, is what is there."""
-        before = self.head if self.seq == seq else self.records[0].before if self.records else None
-        return self.seq >= seq and before in (None, head)
 
 
 class Written(NamedTuple):
@@ -43,50 +27,7 @@ class Written(NamedTuple):
     campaign: int
     state: State
     records: list[Record]
-    by: str  # the name of the transaction
-
-
-class Wanted(NamedTuple):
-    """A campaign that is to be locked."""
-
-    name: str
-    known: int | None  # the last event that is known, if one is
-    shared: bool  # whether somebody else wrote to it since the last time
-
-
-def lock(talking: Talk, wanted: Sequence[Wanted]) -> list[Found | None]:
-    """Lock campaigns, in this order; None for one that is not there.
-
-    Events are read when the lock is held: from a file where there are some, and from a server, which answers all of it
-    at once, where a campaign is shared. Otherwise who finds that there are some asks for them.
-    """
-    file = talking.dialect.name == "sqlite"
-    talking.begin()
-    said = []
-    for one in wanted:
-        locked = talking.say(_LOCK, (one.name,))
-        said.append((locked, _later(talking, one) if one.shared and not file else None))
-    talking.hear()
-    found: list[Found | None] = []
-    for one, (locked, later) in zip(wanted, said, strict=True):
-        row = next(iter(locked()), None)
-        if row is not None and not isinstance(row[1], int):
-            raise damaged(talking.connection, f"campaign {one.name!r}", "the number of its last event is none")
-        if file and row is not None and one.known is not None and row[1] > one.known:
-            later = _later(talking, one)
-        lines = [record(talking.connection, *line) for line in (later() if later else ())]
-        found.append(None if row is None else Found(row[0], row[1], row[2], row[3], lines))
-    return found
-
-
-def _later(talking: Talk, one: Wanted) -> Callable[[], Rows]:
-    """The events after those that are known."""
-    return talking.say(_LATER, (one.name, one.known))
-
-
-def clock(connection: Connection) -> int | None:
-    """What the server's clock says, where there is one."""
-    return connection.execute(sa.select(_Clock())).scalar()
+    by: Sequence[str]  # for each, the name of the transaction that it was wanted in
 
 
 def make(connection: Connection, state: State) -> int:
@@ -103,8 +44,8 @@ def write(talking: Talk, written: Sequence[Written]) -> None:
     astuple = msgspec.structs.astuple
     for number, state, records, by in written:
         touched, changed = set[int](), set[int]()
-        for each in records:
-            events.append((number, each.seq, each.at, to_json(each.event), by, each.before))
+        for each, name in zip(records, by, strict=True):
+            events.append((number, each.seq, each.at, to_json(each.event), name, each.before))
             decision = each.about()
             if decision is not None:
                 touched.add(decision)
@@ -165,7 +106,7 @@ def decisions(connection: Connection, number: int, *conditions: sa.ColumnElement
 def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
     """The events of a campaign after the first `after`, in order."""
     table = tables.event
-    wanted = sa.select(*_LINE).where(table.c.campaign == number, table.c.seq > after)
+    wanted = sa.select(*LINE).where(table.c.campaign == number, table.c.seq > after)
     for row in connection.execute(wanted.order_by(table.c.seq).limit(most)):
         yield record(connection, *row)
 
@@ -251,35 +192,7 @@ def _upsert(table: sa.Table, dialect: str) -> Any:
     return new.on_conflict_do_update(index_elements=["campaign", "number"], set_={k: new.excluded[k] for k in rest})
 
 
-class _Clock(sa.sql.functions.GenericFunction[int]):
-    """The server's clock in microseconds, one for all its workers; NULL where there is no server."""
-
-    type = sa.BigInteger()
-    inherit_cache = True
-
-
-@compiles(_Clock)
-def _no_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
-    return "NULL"
-
-
-@compiles(_Clock, "postgresql")
-def _its_clock(element: _Clock, compiler: object, **_: object) -> str:  # noqa: ARG001
-    return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-
-
-_LINE = [tables.event.c[name] for name in ("seq", "at", "body", "before")]
-_LOCK = (
-    sa.select(tables.campaign.c.id, tables.campaign.c.seq, _Clock().label("clock"), tables.campaign.c.head)
-    .where(tables.campaign.c.name == sa.bindparam("name_"))
-    .with_for_update()
-)
-_LATER = (
-    sa.select(*_LINE)
-    .where(tables.event.c.campaign == tables.campaign.c.id, tables.campaign.c.name == sa.bindparam("name_"))
-    .where(tables.event.c.seq > sa.bindparam("after"))
-    .order_by(tables.event.c.seq)
-)
+LINE = [tables.event.c[name] for name in ("seq", "at", "body", "before")]  # what `record` takes
 _NEW_EVENT = sa.insert(tables.event)
 _SET_CAMPAIGN = (
     sa.update(tables.campaign)

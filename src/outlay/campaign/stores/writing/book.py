@@ -17,7 +17,7 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import step
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.batch import Done, run
-from outlay.campaign.stores.db import rows, snapshots
+from outlay.campaign.stores.db import errands, locking, rows, snapshots
 from outlay.campaign.stores.db.database import where
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
@@ -41,6 +41,7 @@ class Book:
         self.listeners: list[Listener] = []
         self.id: int | None = None
         self.shared = False  # whether somebody else had written to it, the last time
+        self.crowd = 0  # how many others have written to it of late, about
         self.state: State | None = None
         self._server_time: int | None = None  # what the server's clock said, where it has one
         self._snapshot, self._every = 0, EVERY
@@ -52,9 +53,9 @@ class Book:
         return None if self.state is None else self.state.seq
 
     @property
-    def wanted(self) -> rows.Wanted:
+    def wanted(self) -> locking.Wanted:
         """What there is to say where it is to be locked."""
-        return rows.Wanted(self.name, self.seq, self.shared and self.state is not None)
+        return locking.Wanted(self.name, self.id, self.seq, self.shared and self.state is not None)
 
     @property
     def number(self) -> int:
@@ -62,16 +63,18 @@ class Book:
         assert self.id is not None  # noqa: S101 (it was found or made at the start)
         return self.id
 
-    def find(self, connection: Connection, found: rows.Found | None, by: str) -> None:
+    def find(self, connection: Connection, found: locking.Found | None, by: str) -> None:
         """Fold in what others wrote to the campaign, which is locked; open it, if it is new."""
         if found is None:
             self._open(connection, by)
             return
-        self.id, self._server_time = found.id, found.clock
+        another, self.id, self._server_time = self.id not in (None, found.id), found.id, found.clock
         self.shared = self.state is not None and self.state.seq < found.seq
+        others = {name.partition("-")[0] for name in found.by} - {by.partition("-")[0]}
+        self.crowd = max(len(others), self.crowd - 1)
         if self.shared and not found.records:
             found = found._replace(records=list(rows.events(connection, self.number, self.seq or 0)))
-        if self.state is not None and not found.continues(self.state.seq, self.state.head):
+        if self.state is not None and (another or not found.continues(self.state.seq, self.state.head)):
             log.set_back(self.name, self.state.seq, found.seq)
             self.forget()
         if self.state is None:
@@ -136,13 +139,14 @@ class Book:
     def _open(self, connection: Connection, by: str) -> None:
         if self._opening is None:
             raise NoCampaign(f"{where(connection.engine)} has no campaign {self.name!r}")
-        now = self._clock.now(rows.clock(connection))
+        now = self._clock.now(locking.clock(connection))
         self.state, records, _ = step(None, self._opening, now, self._policy)
         self.id = rows.make(connection, self.state)
-        rows.write_now(connection, rows.Written(self.id, self.state, records, by))
+        rows.write_now(connection, rows.Written(self.id, self.state, records, [by] * len(records)))
 
     def _recover(self, connection: Connection) -> None:
-        """Start from the newest snapshot that can be used, if there is one."""
+        """Start from the newest snapshot that can be used, if there is one; clear away what is long over."""
+        errands.sweep(connection, self.number)
         for seq, body in snapshots.newest_first(connection, self.number):
             self.state = snapshot.load(body, self._policy)
             if self.state is not None:

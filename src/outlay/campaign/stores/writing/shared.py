@@ -15,9 +15,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.ledger.commands import Command, Void
-from outlay.campaign.stores.batch import Done, settled_first
-from outlay.campaign.stores.db import rows, sqlite_file
+from outlay.campaign.stores.db import errands, rows, sqlite_file
 from outlay.campaign.stores.db.address import parsed
 from outlay.campaign.stores.db.database import (
     connect,
@@ -30,15 +28,17 @@ from outlay.campaign.stores.db.database import (
     where,
 )
 from outlay.campaign.stores.db.driver import Talk, talk
+from outlay.campaign.stores.db.errands import Name
+from outlay.campaign.stores.db.locking import Found, lock
 from outlay.campaign.stores.db.turns import Turns
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.job import Job
+from outlay.campaign.stores.writing.share import Share
 from outlay.campaign.stores.writing.writer import Writer
-from outlay.errors import OutlayError, StoreError
+from outlay.errors import StoreError
 
 PATIENCE = 60.0  # seconds to go on trying while a server is away
 HELD = 1.0  # seconds that one transaction decides: others wait for it, and a server ends one that is silent for long
-UNRECEIVED = "nobody received it"  # why such a pull is voided
 
 Key = tuple[int, str, sqlite_file.Identity | None]  # the process, the address, and which file has it
 _stores: dict[Key, "SharedStore"] = {}
@@ -86,50 +86,6 @@ def _key(store: object, new: bool) -> Key:
         return os.getpid(), url.render_as_string(hide_password=False), None
     path = sqlite_file.checked_path(url, new)
     return os.getpid(), str(path), sqlite_file.identity(path)
-
-
-class Share:
-    """What a batch brings for one campaign: its jobs, and what they come to."""
-
-    def __init__(self, book: Book, jobs: list[Job]) -> None:
-        self.book = book
-        self.jobs = jobs
-        if len(jobs) > 1:
-            in_order = [jobs[i] for i in settled_first([job.commands for job in jobs])]
-            self.jobs = sorted(in_order, key=lambda job: bool(job.replies))  # who was served in part comes last
-        self.voids = list(book.unwanted)
-        self.done: Done | None = None
-        self.taken: list[tuple[Job, Sequence[Command]]] = []  # with what is decided of each
-        self.error: BaseException | None = None
-
-    def decide(self, connection: Connection, found: rows.Found | None, by: str, seconds: float) -> None:
-        """Decide for those who still wait; what is wrong with this campaign is its callers' affair alone."""
-        self.error, self.done = None, None
-        self.taken = [(job, job.left) for job in self.jobs if job.wanted]
-        commands: list[Command] = [Void(number, UNRECEIVED) for number in self.voids]
-        for _, part in self.taken:
-            commands += part
-        try:
-            self.book.find(connection, found, by)
-            self.done = self.book.decide(connection, commands, time.monotonic() + seconds)
-        except OutlayError as error:
-            self.refuse(error)
-
-    def answer(self) -> None:
-        """Give each job its replies, now that they are kept."""
-        assert self.done is not None  # noqa: S101 (it was decided)
-        replies, start = self.done.replies, len(self.voids)
-        del self.book.unwanted[: min(start, len(replies))]
-        for job, part in self.taken:
-            job.replies = [*job.replies, *replies[start : start + len(part)]]
-            start += len(part)
-
-    def refuse(self, error: BaseException) -> None:
-        """Tell each job why nothing came of it."""
-        self.error = error
-        self.book.forget()
-        for job in self.jobs:
-            job.error = error
 
 
 class SharedStore:
@@ -184,7 +140,7 @@ class SharedStore:
             jobs = [job for share in shares for job in share.jobs]
             for share in shares:
                 share.refuse(error)
-            if len(jobs) > 1 and of_one_job(error):
+            if (len(jobs) > 1 or shares[0].helping) and of_one_job(error):
                 for job in jobs:
                     job.error = None
                     self._serve_all([Share(job.book, [job])])
@@ -220,32 +176,64 @@ class SharedStore:
         if self._connection is None:
             self._connection = self.engine.connect()
             self._talking = talk(self._connection)
-        connection, talking = self._connection, self._talking
+        talking = self._talking
+        this = next(self._batches)
+        batch = f"{self._me}-{this:x}"
+        if self._left_to_others(talking, shares, Name(self._me, this), batch):
+            return
         if self._turns is not None:  # several processes may share a file; a server has an order of its own
             self._turns.begin()
         try:
-            found = rows.lock(talking, [share.book.wanted for share in shares])
-            if not self._is_kept(connection, shares, found):
+            found = lock(talking, [share.book.wanted for share in shares])
+            if not self._is_kept(talking.connection, shares, found):
                 self._unanswered = None
-                batch = f"{self._me}-{next(self._batches):x}"
                 for share, there in zip(shares, found, strict=True):
-                    share.decide(connection, there, batch, HELD / len(shares))
-                self._write(talking, [share for share in shares if share.error is None], batch)
+                    share.decide(talking.connection, there, batch, HELD / len(shares))
+                self._write(talking, shares, batch)
             self._check_file()
             talking.commit()
             talking.hear()
         finally:
             if self._turns is not None:
                 self._turns.end()
-        if connection.in_transaction():  # in SQLAlchemy's eyes
-            connection.commit()
+        self._over(talking)
+
+    def _left_to_others(self, talking: Talk, shares: list[Share], name: Name, batch: str) -> bool:
+        """In a crowd on a server, leave a command for whoever has the campaign; False where it is to be done here.
+
+        Where it is our turn, it is decided together with what others have left.
+        """
+        share = shares[0]
+        body = share.to_leave() if self._turns is None and len(shares) == 1 else None
+        if body is None:
+            return False
+        number = share.book.number
+        share.left_as(name)
+        turn = errands.leave(talking, share.book.wanted, number, name, body)
+        if turn.mine:
+            share.decide(talking.connection, turn.found, batch, HELD, turn.errands)
+            self._write(talking, shares, batch)
+            errands.cross_out(talking, number, [name, *share.errands])
+            talking.commit()
+            errands.let_go_ahead(talking, number)
+        else:
+            share.hear_of(talking.connection, turn.found, batch)
+            talking.commit()
+        talking.hear()
+        self._over(talking)
+        return turn.mine or share.done is not None or share.error is not None
+
+    def _over(self, talking: Talk) -> None:
+        """A transaction has ended, also in SQLAlchemy's eyes."""
+        if talking.connection.in_transaction():
+            talking.connection.commit()
 
     def _write(self, talking: Talk, shares: list[Share], batch: str) -> None:
         written = []
         for share in shares:
-            if share.done is not None and share.done.records:
+            if share.error is None and share.done is not None and share.done.records:
                 share.book.keep_snapshot(talking.connection)
-                written.append(rows.Written(share.book.number, share.book.known(), share.done.records, batch))
+                written.append(rows.Written(share.book.number, share.book.known(), share.done.records, share.by))
         if written:
             self._unanswered = batch
             rows.write(talking, written)
@@ -255,13 +243,14 @@ class SharedStore:
         if self._file is not None and sqlite_file.identity(self._file) != self._key[2]:
             raise StoreError(f"{self._file} was removed or replaced while it was open: open the campaign anew")
 
-    def _is_kept(self, connection: Connection, shares: list[Share], found: Sequence[rows.Found | None]) -> bool:
+    def _is_kept(self, connection: Connection, shares: list[Share], found: Sequence[Found | None]) -> bool:
         """Whether the batch whose COMMIT was not answered is in the ledger: all of it is, or nothing."""
         if self._unanswered is None:
             return False
         for share, there in zip(shares, found, strict=True):
             if there is not None and share.done is not None and share.done.records:
-                return rows.writer_of(connection, there.id, share.done.records[-1].seq) == self._unanswered
+                # The first: those that follow may have been wanted by others, who saw to them themselves.
+                return rows.writer_of(connection, there.id, share.done.records[0].seq) == self._unanswered
         return False
 
     def _forget(self, shares: list[Share]) -> None:
