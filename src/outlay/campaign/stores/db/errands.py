@@ -76,7 +76,7 @@ def written(command: Command) -> str | None:
         if isinstance(command, Ask) and command.metadata is None:
             return msgspec.json.encode(_Body(ask=command)).decode()
         return msgspec.json.encode(_Body(tell=command)).decode() if isinstance(command, Tell) else None
-    except (TypeError, ValueError, OverflowError):  # which its own process refuses in plain words
+    except UnicodeError:  # which its own process refuses in plain words
         return None
 
 

@@ -1,0 +1,323 @@
+"""Many processes on one server: whose turn it is decides what the others have left, once, and each gets his answer."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from outlay.campaign import Campaign, verify
+from outlay.campaign.ledger.commands import Ask, Pause, Tell
+from outlay.campaign.ledger.events import Asked, Told, Voided
+from outlay.campaign.stores.db import errands
+from outlay.campaign.stores.db.errands import Name, written
+from outlay.campaign.stores.writing.share import UNRECEIVED
+from outlay.errors import CampaignConflict, StoreBusy, UnknownDecision
+from tests.campaign.checker import checked
+from tests.campaign.postgres import Server
+from tests.campaign.worker import TERMS, Noted, Workers, spend, together
+
+PROCESSES = 5
+CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s AND xact_start IS NOT NULL"
+AGO = "clock_timestamp() - %s * interval '1 s'"
+LEAVE = f"INSERT INTO errand (campaign, process, number, body, at) VALUES (1, %s, 1, %s, {AGO})"
+
+
+@pytest.fixture(autouse=True)
+def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever can leave an errand leaves one."""
+    monkeypatch.setattr(errands, "CROWD", 0)
+
+
+class Crowd:
+    """As many stores as processes would have, on one campaign, and a connection of our own to look on."""
+
+    def __init__(self, url: str, looking: psycopg.Connection[Any], campaigns: list[Campaign]) -> None:
+        self.url, self._looking, self.campaigns = url, looking, campaigns
+        self.answers: dict[int, Any] = {}
+
+    def sql(self, text: str, *values: object) -> list[Any]:
+        cursor = self._looking.execute(text, values)
+        return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def held_up(self) -> Iterator[None]:
+        """Nobody can have the campaign meanwhile."""
+        with psycopg.connect(self.url.replace("+psycopg", "")) as connection:
+            connection.execute("SELECT 1 FROM campaign FOR UPDATE")
+            yield
+
+    def start(self, *actions: Callable[[Campaign], Any]) -> list[threading.Thread]:
+        """Each by a process of its own; one after the other, so that they are in line in this order."""
+        threads = []
+        for i, action in enumerate(actions):
+            threads.append(threading.Thread(target=self._run, args=(i, action)))
+            threads[-1].start()
+            self.wait_for_line(i)
+        return threads
+
+    def wait_for_line(self, length: int) -> None:
+        """Until one has the turn, and so many others stand in line."""
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND NOT granted"
+        has = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted"
+        deadline = time.monotonic() + 30
+        while (self.sql(has, errands.LINE_OF), self.sql(waiting, errands.LINE_OF)) != ([(1,)], [(length,)]):
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+
+    def together(self, *actions: Callable[[Campaign], Any]) -> list[Any]:
+        """What each came to, where the first of them found the errands of all."""
+        with self.held_up():
+            threads = self.start(*actions)
+        for thread in threads:
+            thread.join(30)
+        return [self.answers[i] for i in range(len(actions))]
+
+    def transactions(self, after: int) -> list[int]:
+        """How many events each transaction wrote, in order."""
+        counted = "SELECT count(*) FROM event WHERE seq > %s GROUP BY xmin::text ORDER BY min(seq)"
+        return [count for (count,) in self.sql(counted, after)]
+
+    def left(self) -> list[Any]:
+        return self.sql("SELECT process, body FROM errand WHERE body IS NOT NULL")
+
+    def _run(self, i: int, action: Callable[[Campaign], Any]) -> None:
+        try:
+            self.answers[i] = action(self.campaigns[i])
+        except Exception as error:
+            self.answers[i] = error
+
+
+@pytest.fixture
+def crowd(postgres_url: str) -> Iterator[Crowd]:
+    Campaign(**TERMS, store=postgres_url).disconnect()
+    urls = [f"{postgres_url}&application_name=process{i}" for i in range(PROCESSES)]
+    campaigns = [Campaign.open(url) for url in urls]
+    try:
+        with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as looking:
+            yield Crowd(postgres_url, looking, campaigns)
+    finally:
+        for campaign in campaigns:
+            campaign.disconnect()
+
+
+def test_one_transaction_for_all_who_wait(crowd: Crowd) -> None:
+    pulls = crowd.together(*[lambda campaign: campaign.ask(tags=["x"])] * PROCESSES)
+    assert crowd.transactions(1) == [PROCESSES]
+    receipts = crowd.together(*[lambda campaign, pull=pull: campaign.tell(pull, 7, 0.5) for pull in pulls])
+    assert crowd.transactions(1) == [PROCESSES, PROCESSES]
+    assert not crowd.left()
+    records = checked(crowd.url)
+    assert sorted(pull.decision for pull in pulls) == [r.seq for r in records if isinstance(r.event, Asked)]
+    named = {record.seq: record.event.arm for record in records if isinstance(record.event, Asked)}
+    assert all(TERMS["arms"][named[pull.decision]] == pull.arm and pull.standing == "open" for pull in pulls)
+    assert all(record.event.tags == ("x",) for record in records if isinstance(record.event, Asked))
+    assert [receipt[:4] for receipt in receipts] == [(pull.decision, pull.arm, 7.0, 0.5) for pull in pulls]
+    assert not any(receipt.duplicate for receipt in receipts)
+    assert all(verify(crowd.url, expected_head=receipt.head).ok for receipt in receipts)
+    assert {campaign.status() for campaign in crowd.campaigns} == {crowd.campaigns[0].status()}
+
+
+def test_tells_before_asks(crowd: Crowd) -> None:
+    pull = crowd.campaigns[0].ask()
+    assert pull is not None
+    ask = lambda campaign: campaign.ask()  # noqa: E731
+    crowd.together(ask, ask, ask, lambda campaign: campaign.tell(pull, 1, 1.0))
+    kinds = [type(record.event) for record in checked(crowd.url)[2:]]
+    assert kinds == [Asked, Told, Asked, Asked]  # the first is that of whose turn it was
+
+
+def test_everyone_hears_of_his_own_mistake_and_of_nobody_elses(crowd: Crowd) -> None:
+    pull, told = crowd.campaigns[0].ask("key"), crowd.campaigns[0].ask()
+    assert pull is not None
+    assert told is not None
+    crowd.campaigns[0].tell(told, 5, 1.0)
+    asked, missing, other, again, same = crowd.together(
+        lambda campaign: campaign.ask(),
+        lambda campaign: campaign.tell(99, 1, 1.0),
+        lambda campaign: campaign.tell(told, 6, 1.0),
+        lambda campaign: campaign.tell(told, 5, 1.0),
+        lambda campaign: campaign.ask("key"),
+    )
+    assert isinstance(missing, UnknownDecision)
+    assert isinstance(other, CampaignConflict)
+    assert again.duplicate
+    assert same == pull
+    assert asked.decision == 5
+    assert not crowd.left()
+    assert len(checked(crowd.url)) == 5
+
+
+def test_whose_command_comes_to_nothing_helps_nobody(crowd: Crowd) -> None:
+    """Its transaction has no event by which it could be known whether it came to pass: the next one helps instead."""
+    missing, *pulls = crowd.together(
+        lambda campaign: campaign.tell(99, 1, 1.0), *[lambda campaign: campaign.ask()] * (PROCESSES - 1)
+    )
+    assert isinstance(missing, UnknownDecision)
+    assert len({pull.decision for pull in pulls}) == PROCESSES - 1
+    assert crowd.transactions(1) == [PROCESSES - 1]
+
+
+def test_what_others_told_at_the_same_time(crowd: Crowd) -> None:
+    """One of two counts, and the other is told so."""
+    pull = crowd.campaigns[0].ask()
+    assert pull is not None
+    tells = [lambda campaign, cost=cost: campaign.tell(pull, cost, 1.0) for cost in (1, 1, 2)]
+    one, again, other = crowd.together(*tells)
+    assert (one.duplicate, again.duplicate, isinstance(other, CampaignConflict)) == (False, True, True)
+    assert [r.event.cost for r in checked(crowd.url) if isinstance(r.event, Told)] == [1]
+
+
+def test_who_gives_up_while_others_decide_for_him(crowd: Crowd) -> None:
+    with crowd.held_up():
+        threads = crowd.start(lambda campaign: campaign.ask(), lambda campaign: campaign.ask(timeout=0.2))
+        threads[1].join(30)
+        assert isinstance(crowd.answers[1], StoreBusy)
+    threads[0].join(30)
+    crowd.campaigns[1].ask()  # with this at the latest it is taken back
+    records = checked(crowd.url)
+    voided = [record.event for record in records if isinstance(record.event, Voided)]
+    assert [(event.decision, event.reason) for event in voided] == [(3, UNRECEIVED)]
+    assert not crowd.left()
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(300, marks=pytest.mark.soak)])
+def test_connections_that_are_cut_while_they_wait(crowd: Crowd, rounds: int) -> None:
+    """Who calls his errand back and who does it race for the campaign: it is done once, and answered."""
+    rng, got = random.Random(3), list[int]()
+    for _ in range(rounds):
+        with crowd.held_up():
+            threads = crowd.start(*[lambda campaign: campaign.ask()] * PROCESSES)
+            victims = rng.sample(range(PROCESSES), rng.randint(1, PROCESSES))
+            for i in victims:
+                crowd.sql(CUT, f"process{i}")
+                time.sleep(rng.choice([0.0, 0.06]))
+        for thread in threads:
+            thread.join(60)
+        got += [crowd.answers[i].decision for i in range(PROCESSES)]
+    assert sorted(got) == [r.seq for r in checked(crowd.url) if isinstance(r.event, Asked)]
+    assert not crowd.left()
+
+
+def test_what_was_called_back_is_not_done_and_cannot_come_late(crowd: Crowd) -> None:
+    """Nor does it undo what the same process has left since."""
+    engine = sa.create_engine(crowd.url)
+    leave = errands._LEAVE
+    with engine.begin() as connection:
+        first = {"campaign": 1, "process": "p", "number": 7, "body": written(Ask())}
+        assert errands.call_back(connection, 1, Name("p", 7), 0) == []
+        connection.execute(leave, first)
+        assert not crowd.left()
+        connection.execute(leave, first | {"number": 8, "body": written(Ask("later"))})
+        connection.execute(leave, first)
+    assert crowd.left() == [("p", written(Ask("later")))]
+    engine.dispose()
+    assert crowd.campaigns[0].ask() is not None  # and so that of the process that left it, which is not there
+    assert [r.event.key for r in checked(crowd.url) if isinstance(r.event, Asked)] == [None, "later"]
+
+
+def test_what_was_left_long_ago(crowd: Crowd) -> None:
+    """Nobody waits for it any more; it is deleted when somebody opens the campaign."""
+    for process, age in (("young", 9), ("old", 11), ("ancient", 3601)):
+        values = "VALUES (1, %s, 1, %s, clock_timestamp() - %s * interval '1 s')"
+        crowd.sql(
+            f"INSERT INTO errand (campaign, process, number, body, at) {values}", process, written(Ask(process)), age
+        )
+    crowd.campaigns[0].ask()
+    assert [r.event.key for r in checked(crowd.url) if isinstance(r.event, Asked)] == [None, "young"]
+    Campaign.open(f"{crowd.url}&application_name=another").disconnect()
+    assert [process for process, _ in crowd.left()] == ["old"]
+
+
+@pytest.mark.parametrize("body", ["", "[", "{}", '{"ask":[1]}', '{"bet":[]}', '{"tell":[1,2,null]}', "[" * 100_000])
+def test_what_cannot_be_read_is_left_alone(crowd: Crowd, body: str) -> None:
+    """Another version may have written it: its own process sees to it."""
+    crowd.sql(LEAVE, "p", body, 0)
+    assert crowd.campaigns[0].ask() is not None
+    assert crowd.left() == [("p", body)]
+    assert len(checked(crowd.url)) == 2
+
+
+@pytest.mark.parametrize("command", [Pause(), Ask(metadata={"a": 1}), Tell(1, 2, 0.5, "\ud800")])
+def test_what_is_not_left(command: Any) -> None:
+    assert written(command) is None
+
+
+def test_many_commands_and_several_campaigns_are_not_left(crowd: Crowd) -> None:
+    with Campaign(**TERMS, store=f"{crowd.url}&application_name=process0", name="another") as another:
+        assert len(crowd.campaigns[0].ask_many(3)) == 3
+        together([partial(_many, campaign) for campaign in (another, crowd.campaigns[0])])
+    for name in ("default", "another"):
+        assert verify(crowd.url, name).ok
+
+
+def _many(campaign: Campaign) -> None:
+    together([partial(_several, campaign)] * 4)
+
+
+def _several(campaign: Campaign) -> None:
+    for _ in range(10):
+        pull = campaign.ask()
+        assert pull is not None
+        campaign.tell(pull, 1, 1.0)
+
+
+def test_a_campaign_that_was_set_back_meanwhile(crowd: Crowd) -> None:
+    """By a backup: what was known is dropped, and what is decided stands on what is there."""
+    for campaign in crowd.campaigns:
+        campaign.ask("before")
+    last = crowd.campaigns[0].ask()
+    assert last is not None
+    crowd.sql("DELETE FROM event WHERE seq = %s", last.decision)
+    crowd.sql("DELETE FROM decision WHERE number = %s", last.decision)
+    arm = TERMS["arms"].index(last.arm)
+    crowd.sql("UPDATE arm SET in_flight = in_flight - 1 WHERE number = %s", arm)
+    head = crowd.sql("SELECT at FROM event WHERE seq = %s", last.decision - 1)[0][0]
+    before = crowd.campaigns[1]._ledger._book.state.head  # type: ignore[attr-defined]
+    crowd.sql("UPDATE campaign SET seq = %s, at = %s, head = %s, used = used - 1", last.decision - 1, head, before)
+    pulls = crowd.together(*[lambda campaign: campaign.ask()] * PROCESSES)
+    assert len({pull.decision for pull in pulls}) == PROCESSES
+    assert len(checked(crowd.url)) == last.decision - 1 + PROCESSES
+
+
+@pytest.mark.parametrize("pulls", [15, pytest.param(400, marks=pytest.mark.soak)])
+def test_processes_on_one_server(
+    workers: Workers, postgres_server: Server, postgres_url: str, tmp_path: Path, pulls: int
+) -> None:
+    """With connections cut now and then: every step is in the ledger, once."""
+    notes, over = tmp_path / "notes", threading.Event()
+    Campaign(**TERMS, store=postgres_url).disconnect()
+    name = "tests.campaign.test_errands.spend_in_a_crowd"
+    children = [workers.start(name, postgres_url, str(notes), str(i), pulls) for i in range(PROCESSES)]
+    rng, database = random.Random(4), sa.make_url(postgres_url).database
+
+    def cut() -> None:
+        with psycopg.connect(postgres_server.url("postgres").replace("+psycopg", ""), autocommit=True) as connection:
+            while not over.wait(rng.uniform(0.01, 0.1)):
+                one = "SELECT pid FROM pg_stat_activity WHERE datname = %s ORDER BY random() LIMIT 1"
+                connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({one}) one", [database])
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    try:
+        assert [workers.wait(child) for child in children] == [0] * PROCESSES
+    finally:
+        over.set()
+        cutting.join()
+    noted, records = Noted.read(notes), checked(postgres_url)
+    noted.check(records)
+    assert not noted.refused
+    assert len(noted.told) == sum(isinstance(record.event, Told) for record in records) == PROCESSES * pulls
+
+
+def spend_in_a_crowd(store: str, notes: str, name: str, pulls: int) -> None:
+    """In a process of its own."""
+    errands.CROWD = 0
+    spend(store, notes, name, 1, pulls, None)
