@@ -15,10 +15,12 @@ import sqlalchemy as sa
 
 from outlay.campaign import Campaign, verify
 from outlay.campaign.ledger.commands import Ask, Pause, Tell
-from outlay.campaign.ledger.events import Asked, Told, Voided
+from outlay.campaign.ledger.events import Asked, Expired, Opened, Told, Voided
 from outlay.campaign.stores.db import errands
 from outlay.campaign.stores.db.errands import Name, written
-from outlay.campaign.stores.writing.share import UNRECEIVED
+from outlay.campaign.stores.writing.book import Book
+from outlay.campaign.stores.writing.job import Job
+from outlay.campaign.stores.writing.share import UNRECEIVED, Share
 from outlay.errors import CampaignConflict, StoreBusy, UnknownDecision
 from tests.campaign.checker import checked
 from tests.campaign.postgres import Server
@@ -163,6 +165,40 @@ def test_whose_command_comes_to_nothing_helps_nobody(crowd: Crowd) -> None:
     assert isinstance(missing, UnknownDecision)
     assert len({pull.decision for pull in pulls}) == PROCESSES - 1
     assert crowd.transactions(1) == [PROCESSES - 1]
+    by = [name for (name,) in crowd.sql("SELECT batch FROM event WHERE seq > 1 ORDER BY seq")]
+    assert [name.endswith(".errand") for name in by] == [False] + [True] * (PROCESSES - 2)
+
+
+def test_what_expires_meanwhile_is_no_answer_to_an_errand(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    pull = crowd.campaigns[0].ask(ttl=60)
+    assert pull is not None
+    hours = iter([0, 1, 2, 3])
+
+    def now(wall: int | None, _: int) -> int:
+        assert wall is not None
+        return wall + 3_600_000_000 * next(hours)
+
+    monkeypatch.setattr(_book(crowd.campaigns[0])._clock, "now", now)
+    asked, missing = crowd.together(lambda campaign: campaign.ask(), lambda campaign: campaign.tell(99, 1, 1.0))
+    assert asked.decision == 3
+    assert isinstance(missing, UnknownDecision)
+    assert [type(record.event) for record in checked(crowd.url)] == [Opened, Asked, Asked, Expired]
+
+
+def test_a_command_of_others_that_breaks_off_harms_nobody_else(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a change, as only a user's policy can: what was decided is dropped, and ours decided alone."""
+    book = _book(crowd.campaigns[0])
+    decide = book.decide
+
+    def breaking(connection: Any, commands: Any, until: float) -> Any:
+        if commands == [Ask("theirs")]:
+            raise RuntimeError("spoilt")
+        return decide(connection, commands, until)
+
+    monkeypatch.setattr(book, "decide", breaking)
+    mine, theirs = crowd.together(lambda campaign: campaign.ask("mine"), lambda campaign: campaign.ask("theirs"))
+    assert {mine.decision, theirs.decision} == {2, 3}
+    assert len(checked(crowd.url)) == 3
 
 
 def test_what_others_told_at_the_same_time(crowd: Crowd) -> None:
@@ -250,6 +286,13 @@ def test_what_is_not_left(command: Any) -> None:
     assert written(command) is None
 
 
+def test_the_rest_of_many_is_not_left(crowd: Crowd) -> None:
+    job = Job(_book(crowd.campaigns[0]), [Ask(), Ask()])
+    job.replies = [None]
+    assert Share(job.book, [job]).to_leave() is None
+    assert Share(job.book, [Job(job.book, [Ask()])]).to_leave() == written(Ask())
+
+
 def test_many_commands_and_several_campaigns_are_not_left(crowd: Crowd) -> None:
     with Campaign(**TERMS, store=f"{crowd.url}&application_name=process0", name="another") as another:
         assert len(crowd.campaigns[0].ask_many(3)) == 3
@@ -280,14 +323,29 @@ def test_a_campaign_that_was_set_back_meanwhile(crowd: Crowd) -> None:
     arm = TERMS["arms"].index(last.arm)
     crowd.sql("UPDATE arm SET in_flight = in_flight - 1 WHERE number = %s", arm)
     head = crowd.sql("SELECT at FROM event WHERE seq = %s", last.decision - 1)[0][0]
-    before = crowd.campaigns[1]._ledger._book.state.head  # type: ignore[attr-defined]
+    before = _book(crowd.campaigns[1]).known().head
     crowd.sql("UPDATE campaign SET seq = %s, at = %s, head = %s, used = used - 1", last.decision - 1, head, before)
     pulls = crowd.together(*[lambda campaign: campaign.ask()] * PROCESSES)
     assert len({pull.decision for pull in pulls}) == PROCESSES
     assert len(checked(crowd.url)) == last.decision - 1 + PROCESSES
 
 
-@pytest.mark.parametrize("pulls", [15, pytest.param(400, marks=pytest.mark.soak)])
+def test_another_campaign_that_has_its_name_now(crowd: Crowd) -> None:
+    """And more events; while to the one that is known others have written, too."""
+    Campaign(**TERMS, store=crowd.url, name="another").disconnect()
+    first, second, *_ = crowd.campaigns
+    for campaign in (first, second, first, second):
+        campaign.ask()
+    with Campaign.open(crowd.url, "another") as another:
+        another.ask_many(9)
+    crowd.sql("UPDATE campaign SET name = CASE id WHEN 1 THEN 'former' ELSE 'default' END")
+    pull = first.ask()
+    assert pull is not None
+    assert pull.decision == 11
+    assert [len(checked(crowd.url, name, choices=False)) for name in ("former", "default")] == [5, 11]
+
+
+@pytest.mark.parametrize("pulls", [40, pytest.param(400, marks=pytest.mark.soak)])
 def test_processes_on_one_server(
     workers: Workers, postgres_server: Server, postgres_url: str, tmp_path: Path, pulls: int
 ) -> None:
@@ -297,6 +355,8 @@ def test_processes_on_one_server(
     name = "tests.campaign.test_errands.spend_in_a_crowd"
     children = [workers.start(name, postgres_url, str(notes), str(i), pulls) for i in range(PROCESSES)]
     rng, database = random.Random(4), sa.make_url(postgres_url).database
+    while len({key.partition("/")[0] for key in Noted.read(notes).asking}) < PROCESSES:  # reading is not tried again
+        time.sleep(0.01)
 
     def cut() -> None:
         with psycopg.connect(postgres_server.url("postgres").replace("+psycopg", ""), autocommit=True) as connection:
@@ -315,6 +375,10 @@ def test_processes_on_one_server(
     noted.check(records)
     assert not noted.refused
     assert len(noted.told) == sum(isinstance(record.event, Told) for record in records) == PROCESSES * pulls
+
+
+def _book(campaign: Campaign) -> Book:
+    return campaign._ledger._book  # type: ignore[attr-defined, no-any-return]
 
 
 def spend_in_a_crowd(store: str, notes: str, name: str, pulls: int) -> None:

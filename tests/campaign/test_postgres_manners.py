@@ -50,8 +50,8 @@ def test_no_plan_reads_a_whole_table(
         driver.execute("SET plan_cache_mode = force_generic_plan")
         found = driver.execute("SELECT name, statement, parameter_types::text[] FROM pg_prepared_statements").fetchall()
         reading = [(name, kinds) for name, text, kinds in found if re.search("FROM [ce]|^UPDATE", text)]
-        # To lock, to hear of others, to note where the campaign stands; with errands also to look for one's own, to lock
-        # in turn, to find those of others, to cross out.
+        # To lock, to hear of others, to note where the campaign stands; with errands also to look for one's own, to
+        # lock in turn, to find those of others, to cross out.
         assert len(reading) == count
         for name, kinds in reading:
             nothing = f"({', '.join(['NULL'] * len(kinds))})"
