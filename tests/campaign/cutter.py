@@ -1,12 +1,14 @@
 """Between a client and a PostgreSQL server: cuts the wire at a COMMIT, before it is heard or before it is answered."""
 
+import re
 import socket
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-COMMIT = b"COMMIT\0"
+# To have it parsed under a name, after which only the name is said: in each message between two zeros.
+PREPARED = re.compile(rb"(outlay_\d+)\0COMMIT\0")
 
 
 class Cutter:
@@ -17,6 +19,8 @@ class Cutter:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / f".s.PGSQL.{port}"))
         self._where: Literal["before", "after"] | None = None
+        self._passing = 0
+        self.cuts = 0  # that were made
 
     def __enter__(self) -> Self:
         self._listener.listen()
@@ -27,9 +31,9 @@ class Cutter:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
-    def cut(self, where: Literal["before", "after"]) -> None:
-        """Cut the wire before or after the server hears the next COMMIT."""
-        self._where = where
+    def cut(self, where: Literal["before", "after"], passing: int = 0) -> None:
+        """Cut the wire before or after the server hears the next COMMIT, or a later one, so many being passed on."""
+        self._where, self._passing = where, passing
 
     def _accept(self) -> None:
         while True:
@@ -43,13 +47,19 @@ class Cutter:
         with client, socket.socket(socket.AF_UNIX) as server:
             server.connect(self._server)
             threading.Thread(target=_copy, args=(server, client), daemon=True).start()
+            commit = b"COMMIT"
             while heard := client.recv(1 << 16):
-                if self._where is not None and COMMIT in heard:
-                    where, self._where = self._where, None
-                    client.shutdown(socket.SHUT_RDWR)
-                    if where == "after":
-                        server.sendall(heard)
-                    break
+                if prepared := PREPARED.search(heard):
+                    commit = prepared[1]
+                if self._where is not None and b"\0%s\0" % commit in heard:
+                    if not self._passing:
+                        where, self._where = self._where, None
+                        self.cuts += 1
+                        client.shutdown(socket.SHUT_RDWR)
+                        if where == "after":
+                            server.sendall(heard)
+                        break
+                    self._passing -= 1
                 server.sendall(heard)
             server.shutdown(socket.SHUT_RDWR)  # closing alone would not wake the thread that listens to it
 

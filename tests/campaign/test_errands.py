@@ -1,13 +1,14 @@
 """Many processes on one server: whose turn it is decides what the others have left, once, and each gets his answer."""
 
 import random
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 import pytest
@@ -18,12 +19,14 @@ from outlay.campaign.ledger.commands import Ask, Pause, Tell
 from outlay.campaign.ledger.events import Asked, Expired, Opened, Told, Voided
 from outlay.campaign.stores.db import errands
 from outlay.campaign.stores.db.errands import Name, written
+from outlay.campaign.stores.writing import book
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.job import Job
 from outlay.campaign.stores.writing.share import UNRECEIVED, Share
 from outlay.errors import CampaignConflict, StoreBusy, UnknownDecision
 from tests.campaign.checker import checked
-from tests.campaign.postgres import Server
+from tests.campaign.cutter import Cutter
+from tests.campaign.postgres import PORT, Server
 from tests.campaign.worker import TERMS, Noted, Workers, spend, together
 
 PROCESSES = 5
@@ -56,13 +59,14 @@ class Crowd:
             connection.execute("SELECT 1 FROM campaign FOR UPDATE")
             yield
 
-    def start(self, *actions: Callable[[Campaign], Any]) -> list[threading.Thread]:
+    def start(self, *actions: Callable[[Campaign], Any], waiting: bool = True) -> list[threading.Thread]:
         """Each by a process of its own; one after the other, so that they are in line in this order."""
         threads = []
         for i, action in enumerate(actions):
             threads.append(threading.Thread(target=self._run, args=(i, action)))
             threads[-1].start()
-            self.wait_for_line(i)
+            if waiting:
+                self.wait_for_line(i)
         return threads
 
     def wait_for_line(self, length: int) -> None:
@@ -187,15 +191,15 @@ def test_what_expires_meanwhile_is_no_answer_to_an_errand(crowd: Crowd, monkeypa
 
 def test_a_command_of_others_that_breaks_off_harms_nobody_else(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the middle of a change, as only a user's policy can: what was decided is dropped, and ours decided alone."""
-    book = _book(crowd.campaigns[0])
-    decide = book.decide
+    ours = _book(crowd.campaigns[0])
+    decide = ours.decide
 
     def breaking(connection: Any, commands: Any, until: float) -> Any:
         if commands == [Ask("theirs")]:
             raise RuntimeError("spoilt")
         return decide(connection, commands, until)
 
-    monkeypatch.setattr(book, "decide", breaking)
+    monkeypatch.setattr(ours, "decide", breaking)
     mine, theirs = crowd.together(lambda campaign: campaign.ask("mine"), lambda campaign: campaign.ask("theirs"))
     assert {mine.decision, theirs.decision} == {2, 3}
     assert len(checked(crowd.url)) == 3
@@ -239,6 +243,51 @@ def test_connections_that_are_cut_while_they_wait(crowd: Crowd, rounds: int) -> 
             thread.join(60)
         got += [crowd.answers[i].decision for i in range(PROCESSES)]
     assert sorted(got) == [r.seq for r in checked(crowd.url) if isinstance(r.event, Asked)]
+    assert not crowd.left()
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("passing", [0, 1])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("verb", ["ask", "tell"])
+def test_a_commit_that_is_not_answered(
+    crowd: Crowd,
+    postgres_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    where: Literal["before", "after"],
+    passing: int,
+    first: bool,
+    verb: str,
+) -> None:
+    """When the errand is left, or when it is done: by its own process with those of others, or by another.
+
+    What is read again starts from a snapshot, which does not have what was told before.
+    """
+    monkeypatch.setattr(book, "EVERY", 1)
+    name = sa.make_url(crowd.url).database
+    pulls = crowd.campaigns[-1].ask_many(3)
+    actions: list[Callable[[Campaign], Any]] = [lambda campaign: campaign.ask()] * 3
+    if verb == "tell":
+        actions = [lambda campaign, pull=pull: campaign.tell(pull, 5, 0.5) for pull in pulls]  # type: ignore[misc]
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as folder,
+        Cutter(postgres_server.folder, Path(folder), PORT) as wire,
+        Campaign.open(f"postgresql://postgres@/{name}?host={folder}&port={PORT}") as cut,
+    ):
+        crowd.campaigns.insert(0 if first else 1, cut)
+        wire.cut(where, passing)
+        with crowd.held_up():
+            threads = crowd.start(*actions, waiting=passing == 1)
+        for thread in threads:
+            thread.join(60)
+        crowd.campaigns.remove(cut)
+        assert wire.cuts == 1
+    answers = [crowd.answers[i] for i in range(3)]
+    if verb == "tell":
+        assert [answer[:5] for answer in answers] == [(pull.decision, pull.arm, 5.0, 0.5, False) for pull in pulls]
+    else:
+        assert sorted(answer.decision for answer in answers) == [5, 6, 7]
+    assert len(checked(crowd.url)) == 7
     assert not crowd.left()
 
 

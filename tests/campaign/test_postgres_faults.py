@@ -130,6 +130,7 @@ def test_a_commit_that_is_not_answered(
         receipt = campaign.tell(pull, 5, 0.5)
         wire.cut(where)
         assert campaign.tell(pull, 5, 0.5) == receipt._replace(duplicate=True)
+        assert wire.cuts == 3
     assert not receipt.duplicate
     _, asked, told = checked(postgres_url)
     assert asked.seq == pull.decision == told.event.decision  # type: ignore[union-attr]
