@@ -264,6 +264,8 @@ def test_a_commit_that_is_not_answered(
     What is read again starts from a snapshot, which does not have what was told before.
     """
     monkeypatch.setattr(book, "EVERY", 1)
+    for campaign in crowd.campaigns:
+        _book(campaign)._every = 1
     name = sa.make_url(crowd.url).database
     pulls = crowd.campaigns[-1].ask_many(3)
     actions: list[Callable[[Campaign], Any]] = [lambda campaign: campaign.ask()] * 3
@@ -335,11 +337,16 @@ def test_what_is_not_left(command: Any) -> None:
     assert written(command) is None
 
 
-def test_the_rest_of_many_is_not_left(crowd: Crowd) -> None:
+def test_what_is_not_all_there_is_to_do_is_not_left(crowd: Crowd) -> None:
+    """The rest of many commands, and one beside pulls that are to be taken back."""
     job = Job(_book(crowd.campaigns[0]), [Ask(), Ask()])
     job.replies = [None]
     assert Share(job.book, [job]).to_leave() is None
-    assert Share(job.book, [Job(job.book, [Ask()])]).to_leave() == written(Ask())
+    job = Job(job.book, [Ask()])
+    assert Share(job.book, [job]).to_leave() == written(Ask())
+    job.book.unwanted = [2]
+    assert Share(job.book, [job]).to_leave() is None
+    job.book.unwanted = []
 
 
 def test_many_commands_and_several_campaigns_are_not_left(crowd: Crowd) -> None:

@@ -113,7 +113,7 @@ class Share:
                 records = errands.call_back(connection, self.book.number, *job.errand)
                 if records:
                     rows.recall(connection, self.book.number, self.book.known(), records)
-                    job.replies, job.errand = [self._heard(job, records)], None
+                    job.replies = [self._heard(job, records)]
 
     def _heard(self, job: Job, records: Sequence[Record]) -> Reply:
         """The reply to the command that a job left, which led to these events."""
