@@ -151,6 +151,30 @@ def speeds(folder: Path, console: Console, before: Path | None, policy: str, tur
     console.print(table)
 
 
+def processes(console: Console, policy: str, turns: int, counts: tuple[int, ...] = (1, 2, 3, 4, 8, 16)) -> None:
+    """Pairs per second of so many processes on one campaign of a server, each with one caller, by turns."""
+    if reason := unavailable():
+        console.print(f"PostgreSQL was left out: {reason}", markup=False)
+        return
+    source, made = Path(outlay.__file__).parents[1], itertools.count()
+    with Server(durable=True) as server:
+        got = [
+            [
+                pace(server.create_database(f"processes{next(made)}"), f"{n} processes", source, policy, "warm")
+                for n in counts
+            ]
+            for _ in range(turns)
+        ]
+    table = Table("processes", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("ask + tell / s", "÷ one", "least, of an equal share"):
+        table.add_column(name, justify="right")
+    for i, n in enumerate(counts):
+        rate, least = (statistics.median(turn[i][what] for turn in got) for what in ("rate", "least"))
+        ratio = statistics.median(turn[i]["rate"] / turn[0]["rate"] for turn in got)
+        table.add_row(str(n), f"{rate:,.0f}", f"{ratio:.2f}", f"{least:.0%}")
+    console.print(table)
+
+
 def next_to_optuna(folder: Path, console: Console) -> None:
     """As many callers each, by turns, on the same disk; a new study every time, arms at random or in turn."""
     table = Table("ledger", "callers", box=SIMPLE_HEAD, pad_edge=False)
@@ -251,7 +275,7 @@ def choice_times(
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--events", type=int, default=1_000_000, help="of the long ledger")
-    options.add_argument("--only", choices=("speeds", "optuna", "growth", "choices"))
+    options.add_argument("--only", choices=("speeds", "processes", "optuna", "growth", "choices"))
     options.add_argument("--before", type=Path, help="the src folder of another version, to compare the speeds with")
     options.add_argument("--policy", default="Frugal", help="of the campaigns whose speed is measured")
     options.add_argument("--cold", action="store_true", help="measure campaigns that have just been opened")
@@ -262,6 +286,8 @@ def main() -> None:
         folder = Path(name)
         if given.only in (None, "speeds"):
             speeds(folder, console, given.before, given.policy, given.turns, "cold" if given.cold else "warm")
+        if given.only in (None, "processes"):
+            processes(console, given.policy, given.turns)
         if given.only in (None, "optuna"):
             try:
                 next_to_optuna(folder, console)
