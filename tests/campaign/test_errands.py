@@ -1,6 +1,8 @@
 """Many processes on one server: whose turn it is decides what the others have left, once, and each gets his answer."""
 
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -18,12 +20,13 @@ from outlay.campaign import Campaign, verify
 from outlay.campaign.ledger.commands import Ask, Pause, Tell
 from outlay.campaign.ledger.events import Asked, Expired, Opened, Told, Voided
 from outlay.campaign.stores.db import errands
-from outlay.campaign.stores.db.errands import Name, written
+from outlay.campaign.stores.db.errands import Left, Name, written
+from outlay.campaign.stores.db.locking import Found
 from outlay.campaign.stores.writing import book
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.job import Job
 from outlay.campaign.stores.writing.share import UNRECEIVED, Share
-from outlay.errors import CampaignConflict, StoreBusy, UnknownDecision
+from outlay.errors import CampaignConflict, StoreBusy, StoreError, UnknownDecision
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server
@@ -57,6 +60,13 @@ class Crowd:
         """Nobody can have the campaign meanwhile."""
         with psycopg.connect(self.url.replace("+psycopg", "")) as connection:
             connection.execute("SELECT 1 FROM campaign FOR UPDATE")
+            yield
+
+    @contextmanager
+    def line_held(self) -> Iterator[None]:
+        """Nobody has his turn meanwhile."""
+        with psycopg.connect(self.url.replace("+psycopg", "")) as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s, 1)", [errands.LINE_OF])
             yield
 
     def start(self, *actions: Callable[[Campaign], Any], waiting: bool = True) -> list[threading.Thread]:
@@ -228,6 +238,53 @@ def test_who_gives_up_while_others_decide_for_him(crowd: Crowd) -> None:
     assert not crowd.left()
 
 
+CANCEL = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
+
+
+@pytest.mark.parametrize("key", [None, "key"])
+def test_who_is_told_of_a_failure_while_others_decide_for_him(crowd: Crowd, key: str | None) -> None:
+    """Somebody, or a limit of the server's, ends the waiting: the pull is nobody's, unless it can be asked for anew."""
+    with crowd.held_up():
+        threads = crowd.start(lambda campaign: campaign.ask(), lambda campaign: campaign.ask(key))
+        crowd.sql(CANCEL, "process1")
+        threads[1].join(30)
+        assert isinstance(crowd.answers[1], StoreError)
+    threads[0].join(30)
+    deadline = time.monotonic() + 30
+    while crowd.left() or _book(crowd.campaigns[1]).unheard:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    records = checked(crowd.url)
+    asked = {record.seq for record in records if isinstance(record.event, Asked)}
+    voided = {r.event.decision for r in records if isinstance(r.event, Voided) and r.event.reason == UNRECEIVED}
+    assert asked - voided == {crowd.answers[0].decision, *([3] if key and len(asked) == 2 else [])}
+
+
+def test_who_gives_up_and_ends(crowd: Crowd) -> None:
+    """Nobody decides for a process that has ended in order."""
+    script = Path(__file__).with_name("errand_given_up.py")
+    with crowd.line_held():
+        (thread,) = crowd.start(lambda campaign: campaign.ask(), waiting=False)
+        command = [sys.executable, str(script), f"{crowd.url}&application_name=process1"]
+        assert subprocess.run(command, timeout=60, check=True, capture_output=True, text=True).stdout == "busy\n"
+    thread.join(30)
+    assert [record.seq for record in checked(crowd.url) if isinstance(record.event, Asked)] == [2]
+
+
+def test_a_late_tell_of_what_its_teller_has_forgotten(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_ = crowd.campaigns
+    monkeypatch.setattr(book, "KEPT", 0)
+    pull = second.ask()
+    assert pull is not None
+    second.charge(pull)
+    for campaign in (first, second, first, second):
+        assert campaign.ask() is not None
+    assert pull.decision not in _book(second).known().decisions
+    _, receipt = crowd.together(lambda campaign: campaign.ask(), lambda campaign: campaign.tell(pull, 3, 0.5))
+    assert receipt[:6] == (pull.decision, pull.arm, 3.0, 0.5, False, True)
+    assert len(checked(crowd.url)) == 9
+
+
 @pytest.mark.parametrize("rounds", [6, pytest.param(300, marks=pytest.mark.soak)])
 def test_connections_that_are_cut_while_they_wait(crowd: Crowd, rounds: int) -> None:
     """Who calls his errand back and who does it race for the campaign: it is done once, and answered."""
@@ -299,7 +356,7 @@ def test_what_was_called_back_is_not_done_and_cannot_come_late(crowd: Crowd) -> 
     leave = errands._LEAVE
     with engine.begin() as connection:
         first = {"campaign": 1, "process": "p", "number": 7, "body": written(Ask())}
-        assert errands.call_back(connection, 1, Name("p", 7), 0) == []
+        assert errands.call_back(connection, Found(1, 1, None, None, [], []), Left(Name("p", 7), Ask(), 1, "")) == []
         connection.execute(leave, first)
         assert not crowd.left()
         connection.execute(leave, first | {"number": 8, "body": written(Ask("later"))})
@@ -312,7 +369,7 @@ def test_what_was_called_back_is_not_done_and_cannot_come_late(crowd: Crowd) -> 
 
 def test_what_was_left_long_ago(crowd: Crowd) -> None:
     """Nobody waits for it any more; it is deleted when somebody opens the campaign."""
-    for process, age in (("young", 9), ("old", 11), ("ancient", 3601)):
+    for process, age in (("young", 0), ("old", 2), ("ancient", 3601)):
         values = "VALUES (1, %s, 1, %s, clock_timestamp() - %s * interval '1 s')"
         crowd.sql(
             f"INSERT INTO errand (campaign, process, number, body, at) {values}", process, written(Ask(process)), age
@@ -368,22 +425,39 @@ def _several(campaign: Campaign) -> None:
         campaign.tell(pull, 1, 1.0)
 
 
-def test_a_campaign_that_was_set_back_meanwhile(crowd: Crowd) -> None:
-    """By a backup: what was known is dropped, and what is decided stands on what is there."""
+@pytest.mark.parametrize("waiting", [False, True])
+def test_a_campaign_that_is_set_back_meanwhile(crowd: Crowd, waiting: bool) -> None:
+    """By a backup: what was known is dropped, and what is decided stands on what is there, for each once."""
+    tables = ["event", "decision", "arm"]
     for campaign in crowd.campaigns:
         campaign.ask("before")
-    last = crowd.campaigns[0].ask()
-    assert last is not None
-    crowd.sql("DELETE FROM event WHERE seq = %s", last.decision)
-    crowd.sql("DELETE FROM decision WHERE number = %s", last.decision)
-    arm = TERMS["arms"].index(last.arm)
-    crowd.sql("UPDATE arm SET in_flight = in_flight - 1 WHERE number = %s", arm)
-    head = crowd.sql("SELECT at FROM event WHERE seq = %s", last.decision - 1)[0][0]
-    before = _book(crowd.campaigns[1]).known().head
-    crowd.sql("UPDATE campaign SET seq = %s, at = %s, head = %s, used = used - 1", last.decision - 1, head, before)
-    pulls = crowd.together(*[lambda campaign: campaign.ask()] * PROCESSES)
-    assert len({pull.decision for pull in pulls}) == PROCESSES
-    assert len(checked(crowd.url)) == last.decision - 1 + PROCESSES
+    for table in (*tables, "campaign"):
+        crowd.sql(f"CREATE TABLE kept_{table} AS SELECT * FROM {table}")
+    for campaign in (*crowd.campaigns, *crowd.campaigns):
+        campaign.ask()
+
+    def set_back() -> None:
+        with psycopg.connect(crowd.url.replace("+psycopg", "")) as connection:
+            for table in tables:
+                connection.execute(f"DELETE FROM {table}")
+                connection.execute(f"INSERT INTO {table} SELECT * FROM kept_{table}")
+            columns = "seq, at, spent, reserved, reward, used, head"
+            connection.execute(f"UPDATE campaign SET ({columns}) = (SELECT {columns} FROM kept_campaign)")
+
+    asks = [lambda campaign: campaign.ask()] * PROCESSES
+    if waiting:
+        with crowd.line_held():
+            threads = crowd.start(*asks, waiting=False)
+            crowd.wait_for_line(PROCESSES)
+            set_back()
+        for thread in threads:
+            thread.join(60)
+        pulls = [crowd.answers[i] for i in range(PROCESSES)]
+    else:
+        set_back()
+        pulls = crowd.together(*asks)
+    asked = [record.seq for record in checked(crowd.url) if isinstance(record.event, Asked)]
+    assert sorted(pull.decision for pull in pulls) == asked[1:]
 
 
 def test_another_campaign_that_has_its_name_now(crowd: Crowd) -> None:

@@ -51,6 +51,15 @@ class Errand(NamedTuple):
     command: Command
 
 
+class Left(NamedTuple):
+    """An errand as its own process remembers it: with the last event that was known, and the hash of that."""
+
+    name: Name
+    command: Command
+    seq: int
+    head: str
+
+
 class Turn(NamedTuple):
     """What became of an errand that was left."""
 
@@ -125,11 +134,18 @@ def sweep(connection: Connection, campaign: int) -> None:
         connection.execute(_SWEEP, {"campaign_": campaign})
 
 
-def call_back(connection: Connection, campaign: int, name: Name, after: int) -> list[Record]:
-    """What came of an errand, in events after the first `after`; if nothing did, nothing will. It must be locked."""
-    connection.execute(_CALL_BACK, {"campaign": campaign, **name._asdict()})
+def call_back(connection: Connection, found: Found, left: Left) -> list[Record]:
+    """What came of an errand in a campaign, which is locked; if nothing did, nothing will.
+
+    It is looked for among all events only where these do not continue those that were known: where rows were set back.
+    """
+    connection.execute(_CALL_BACK, {"campaign": found.id, **left.name._asdict()})
+    if (found.seq, found.head) == (left.seq, left.head):
+        return []
     event = tables.event
-    wanted = sa.select(*LINE).where(event.c.campaign == campaign, event.c.seq > after, event.c.batch == str(name))
+    since = sa.select(event.c.before).where(event.c.campaign == found.id, event.c.seq == left.seq + 1)
+    after = left.seq if connection.execute(since).scalar() == left.head else 0
+    wanted = sa.select(*LINE).where(event.c.campaign == found.id, event.c.seq > after, event.c.batch == str(left.name))
     return [record(connection, *row) for row in connection.execute(wanted.order_by(event.c.seq))]
 
 
@@ -164,11 +180,12 @@ _LOOK = sa.select(
     )
 )
 _LOCK_IN_TURN = LOCK.where(_IN_TURN)
-# Who left one a while ago has gone, or sees to it himself.
+# Who left one a while ago sees to it himself, or has gone: a process that ends in order waits longer than that for what
+# it has under way (AT_THE_END in writer.py).
 _OTHERS = (
     sa.select(_ERRAND.process, _ERRAND.number, _ERRAND.body)
     .where(_IN_TURN, _OF_CAMPAIGN, _ERRAND.process != sa.bindparam("process_"), _OPEN)
-    .where(sa.text("at > clock_timestamp() - interval '10 s'"))
+    .where(sa.text("at > clock_timestamp() - interval '1 s'"))
     .order_by(_ERRAND.at)
     .limit(sa.literal_column("256"))
 )

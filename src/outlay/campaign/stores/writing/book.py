@@ -19,6 +19,7 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.db import errands, locking, rows, snapshots
 from outlay.campaign.stores.db.database import where
+from outlay.campaign.stores.db.errands import Left
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
 from outlay.errors import NoCampaign, OutlayError, StoreError
@@ -38,6 +39,7 @@ class Book:
         self._clock = clock or Clock()
         self.closed = False  # nobody may hand in commands any more
         self.unwanted: list[int] = []  # decisions that nobody received, to be voided with the next batch
+        self.unheard: list[Left] = []  # errands of callers who were told that the store failed them, to be called back
         self.listeners: list[Listener] = []
         self.id: int | None = None
         self.shared = False  # whether somebody else had written to it, the last time

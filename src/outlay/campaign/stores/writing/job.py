@@ -3,20 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
 
 from outlay.campaign.answers.replies import Pull, Reply
 from outlay.campaign.ledger.commands import Ask, Command
-from outlay.campaign.stores.db.errands import Name
+from outlay.campaign.stores.db.errands import Left
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.gate import Gate
-
-
-class Left(NamedTuple):
-    """The name under which a command was left to others, and the last event that was known then."""
-
-    name: Name
-    after: int
 
 
 class Job:

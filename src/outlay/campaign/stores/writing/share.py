@@ -10,10 +10,10 @@ from outlay.campaign.ledger.commands import Ask, Command, Void
 from outlay.campaign.ledger.events import Asked, Record, Told
 from outlay.campaign.stores.batch import Done, settled_first, shown
 from outlay.campaign.stores.db import errands, rows
-from outlay.campaign.stores.db.errands import Errand, Name
+from outlay.campaign.stores.db.errands import Errand, Left, Name
 from outlay.campaign.stores.db.locking import Found
 from outlay.campaign.stores.writing.book import Book
-from outlay.campaign.stores.writing.job import Job, Left
+from outlay.campaign.stores.writing.job import Job
 from outlay.errors import OutlayError
 
 UNRECEIVED = "nobody received it"  # why such a pull is voided
@@ -29,6 +29,7 @@ class Share:
             in_order = [jobs[i] for i in settled_first([job.commands for job in jobs])]
             self.jobs = sorted(in_order, key=lambda job: bool(job.replies))  # who was served in part comes last
         self.voids = list(book.unwanted)
+        self.orphans: list[int] = []  # pulls that others made for callers who had been told of a failure
         self.done: Done | None = None
         self.by: list[str] = []  # for each event that is to be written, the transaction in which it was wanted
         self.helping = False  # whether it brings what others have left
@@ -39,13 +40,15 @@ class Share:
     def to_leave(self) -> str | None:
         """What may be left to others where they are many: one command, if there is nothing else to be done."""
         job, *more = self.jobs
-        if self.book.crowd < errands.CROWD or self.book.state is None or self.voids or more or job.errand is not None:
+        if self.book.crowd < errands.CROWD or self.book.state is None or more or job.errand is not None:
             return None
-        return errands.written(job.commands[0]) if len(job.commands) == 1 and job.left else None
+        alone = len(job.commands) == 1 and not self.voids and not self.book.unheard
+        return errands.written(job.commands[0]) if alone and job.left else None
 
     def left_as(self, name: Name) -> None:
         """Note the name under which its command is left: from now on others may decide it."""
-        self.jobs[0].errand = Left(name, self.book.known().seq)
+        state = self.book.known()
+        self.jobs[0].errand = Left(name, self.jobs[0].commands[0], state.seq, state.head)
 
     def hear_of(self, connection: Connection, found: Found | None, by: str) -> None:
         """Fold in what others wrote, and take from it what they decided for us, if they did; nothing is locked."""
@@ -56,12 +59,12 @@ class Share:
             return
         try:
             self.book.find(connection, found, by)
+            named = zip(found.records, found.by, strict=True)
+            mine = [record for record, name in named if name == str(job.errand.name)]
+            reply = self._heard(connection, job.errand.command, mine)
+            self.taken, self.done = [(job, job.commands)], Done(self.book.known(), [], [reply])
         except OutlayError as error:
             self.refuse(error)
-            return
-        named = zip(found.records, found.by, strict=True)
-        reply = self._heard(job, [record for record, name in named if name == str(job.errand.name)])
-        self.taken, self.done = [(job, job.commands)], Done(self.book.known(), [], [reply])
 
     def decide(
         self,
@@ -79,10 +82,10 @@ class Share:
         until = time.monotonic() + seconds
         try:
             self.book.find(connection, found, by)
-            if others is None:
-                self._call_back(connection)
+            if others is None and found is not None:
+                self._call_back(connection, found)
             self.taken = [(job, job.left) for job in self.jobs if job.wanted]
-            commands: list[Command] = [Void(number, UNRECEIVED) for number in self.voids]
+            commands: list[Command] = [Void(number, UNRECEIVED) for number in (*self.voids, *self.orphans)]
             for _, part in self.taken:
                 commands += part
             self.done = self.book.decide(connection, commands, until)
@@ -106,25 +109,34 @@ class Share:
             self.by += [str(name) if settled else by] * len(records)
             self.errands += [name] * settled
 
-    def _call_back(self, connection: Connection) -> None:
-        """Call back what was left to others and not heard of again, and take what they decided, if they did."""
-        for job in self.jobs:
-            if job.errand is not None:
-                records = errands.call_back(connection, self.book.number, *job.errand)
-                if records:
-                    rows.recall(connection, self.book.number, self.book.known(), records)
-                    job.replies = [self._heard(job, records)]
+    def _call_back(self, connection: Connection, found: Found) -> None:
+        """Call back what was left to others and not heard of again, and take what they decided, if they did.
 
-    def _heard(self, job: Job, records: Sequence[Record]) -> Reply:
-        """The reply to the command that a job left, which led to these events."""
-        (command,) = job.commands
-        return shown(self.book.known(), command, _settled(command, records))
+        A pull whose asker was told that the store failed him is nobody's.
+        """
+        for job in self.jobs:
+            if job.errand is not None and (records := errands.call_back(connection, found, job.errand)):
+                job.replies = [self._heard(connection, job.errand.command, records)]
+        self.orphans = []
+        for left in self.book.unheard:
+            number = _settled(left.command, errands.call_back(connection, found, left))
+            if number is not None and isinstance(left.command, Ask) and left.command.key is None:
+                self.orphans.append(number)
+
+    def _heard(self, connection: Connection, command: Command, records: Sequence[Record]) -> Reply:
+        """The reply to a command that was left, and led to these events."""
+        state = self.book.known()
+        rows.recall(connection, self.book.number, state, records)
+        return shown(state, command, _settled(command, records))
 
     def answer(self) -> None:
         """Give each job its replies, now that they are kept."""
         assert self.done is not None  # noqa: S101 (it was decided)
         replies, start = self.done.replies, len(self.voids)
         del self.book.unwanted[: min(start, len(replies))]
+        start += len(self.orphans)
+        if start <= len(replies):
+            self.book.unheard = []
         for job, part in self.taken:
             job.replies = [*job.replies, *replies[start : start + len(part)]]
             start += len(part)

@@ -144,6 +144,9 @@ class SharedStore:
                 for job in jobs:
                     job.error = None
                     self._serve_all([Share(job.book, [job])])
+                return
+            for job in jobs:
+                job.book.unheard += [job.errand] if job.errand is not None else []
             return
         for share in shares:
             if share.error is None:

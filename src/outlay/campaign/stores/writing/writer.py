@@ -172,7 +172,8 @@ class Writer:
                 self._take_back(job)
 
     def _take_back(self, job: Job) -> None:
-        if pulls := job.unreceived():
+        pulls = job.unreceived()
+        if pulls or (job.error is not None and job.errand is not None):  # which others may decide for nobody
             job.book.unwanted += pulls
             self._waiting.append(Job(job.book, ()))
             self._wake()
