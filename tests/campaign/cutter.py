@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 # To have it parsed under a name, after which only the name is said: in each message between two zeros.
-PREPARED = re.compile(rb"(outlay_\d+)\0COMMIT\0")
+PREPARED = re.compile(rb"(outlay_\w+)\0COMMIT\0")
 
 
 class Cutter:

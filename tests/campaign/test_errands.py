@@ -199,15 +199,18 @@ def test_what_expires_meanwhile_is_no_answer_to_an_errand(crowd: Crowd, monkeypa
     assert [type(record.event) for record in checked(crowd.url)] == [Opened, Asked, Asked, Expired]
 
 
-def test_a_command_of_others_that_breaks_off_harms_nobody_else(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the middle of a change, as only a user's policy can: what was decided is dropped, and ours decided alone."""
+@pytest.mark.parametrize("error", [RuntimeError, StoreError])
+def test_a_command_of_others_that_breaks_off_harms_nobody_else(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """A user's policy, or a row that is damaged: what was decided is dropped, and ours is decided alone."""
     ours = _book(crowd.campaigns[0])
     decide = ours.decide
 
-    def breaking(connection: Any, commands: Any, until: float) -> Any:
+    def breaking(commands: Any, until: float) -> Any:
         if commands == [Ask("theirs")]:
-            raise RuntimeError("spoilt")
-        return decide(connection, commands, until)
+            raise error("spoilt")
+        return decide(commands, until)
 
     monkeypatch.setattr(ours, "decide", breaking)
     mine, theirs = crowd.together(lambda campaign: campaign.ask("mine"), lambda campaign: campaign.ask("theirs"))
@@ -246,8 +249,9 @@ def test_who_is_told_of_a_failure_while_others_decide_for_him(crowd: Crowd, key:
     """Somebody, or a limit of the server's, ends the waiting: the pull is nobody's, unless it can be asked for anew."""
     with crowd.held_up():
         threads = crowd.start(lambda campaign: campaign.ask(), lambda campaign: campaign.ask(key))
-        crowd.sql(CANCEL, "process1")
-        threads[1].join(30)
+        while threads[1].is_alive():  # in line, and then before the campaign itself
+            crowd.sql(CANCEL, "process1")
+            threads[1].join(0.02)
         assert isinstance(crowd.answers[1], StoreError)
     threads[0].join(30)
     deadline = time.monotonic() + 30
@@ -283,6 +287,28 @@ def test_a_late_tell_of_what_its_teller_has_forgotten(crowd: Crowd, monkeypatch:
     _, receipt = crowd.together(lambda campaign: campaign.ask(), lambda campaign: campaign.tell(pull, 3, 0.5))
     assert receipt[:6] == (pull.decision, pull.arm, 3.0, 0.5, False, True)
     assert len(checked(crowd.url)) == 9
+
+
+def test_who_waits_in_line_in_vain_goes_ahead(crowd: Crowd) -> None:
+    with crowd.line_held():
+        (thread,) = crowd.start(lambda campaign: campaign.ask(), waiting=False)
+        crowd.wait_for_line(1)
+        crowd.sql(CANCEL, "process0")
+        thread.join(30)
+        assert crowd.answers[0].decision == 2
+    assert not crowd.left()
+
+
+def test_keys_of_others_are_looked_up_together(crowd: Crowd) -> None:
+    looked: list[int] = []
+    sa.event.listen(
+        crowd.campaigns[0]._ledger._store.engine,  # type: ignore[attr-defined]
+        "before_cursor_execute",
+        lambda *said: looked.append("FROM decision" in said[2]),
+    )
+    asks = [lambda campaign, key=key: campaign.ask(key) for key in "abcde"]
+    assert len({pull.decision for pull in crowd.together(*asks)}) == PROCESSES
+    assert sum(looked) == 2  # its own, and those of the others
 
 
 @pytest.mark.parametrize("rounds", [6, pytest.param(300, marks=pytest.mark.soak)])

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
+from hashlib import blake2s
 from typing import Any
 from weakref import WeakSet
 
@@ -21,6 +22,7 @@ _forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next
 Values = tuple[object, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
 _WHOLE = (20, 21, 23)  # PostgreSQL's types of whole numbers
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # so that what others wrote is seen once a lock is held
 
 
 class Talk:
@@ -75,7 +77,7 @@ class PostgresTalk(Talk):
         """Begin the transaction."""
         if not self._driver.autocommit:
             self._driver.autocommit = True  # psycopg must not begin one of its own, which takes a round trip
-        self._said.append(("BEGIN", ()))
+        self._said.append((_BEGIN, ()))
 
     def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
         """Have a statement run with the others."""
@@ -129,7 +131,8 @@ class PostgresTalk(Talk):
             return []
         new = [text for text in dict.fromkeys(texts) if text not in self._prepared]
         for text in new:
-            self._prepared[text] = f"outlay_{len(self._prepared)}".encode()
+            # By a name that says what it is: behind a pool, another client may have prepared it.
+            self._prepared[text] = f"outlay_{blake2s(text.encode(), digest_size=8).hexdigest()}".encode()
         return new
 
 

@@ -6,8 +6,9 @@ is locks the campaign, and decides what the others have left together with its o
 comes they see that it is done, let the next one go ahead, and find the answer among the events.
 
 An errand is done once at most: the transaction that writes its events, which has the campaign locked, crosses it out.
-Who does not know what came of one, since the connection was lost, calls it back while he has the campaign locked. If it
-was done, its events carry its name; if not, it can no longer be done, nor left by a connection that lives on.
+Who does not know what came of one, since the connection was lost, calls it back while he has the campaign locked. If
+another has done it, its events carry its name. If not, nobody will do it any more, even where the server hears only now
+that it was left.
 """
 
 from collections.abc import Iterable
@@ -68,7 +69,7 @@ class Turn(NamedTuple):
     errands: list[Errand]  # of others, for whose turn it is
 
 
-class _Body(msgspec.Struct, omit_defaults=True):
+class _Body(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """What can be left to others: what nearly every caller does all the time."""
 
     ask: Ask | None = None
@@ -76,7 +77,7 @@ class _Body(msgspec.Struct, omit_defaults=True):
 
 
 def written(command: Command) -> str | None:
-    """A command as it is left; None for one that is not. What is noted of a pull may not outlive being written twice.
+    """A command as it is left; None for one that is not. What users note about a pull is written by their own process.
 
     >>> written(Tell(7, 100, 0.5)), written(Ask(metadata={"size": 2**70}))
     ('{"tell":[7,100,0.5,null,false]}', None)
@@ -119,8 +120,8 @@ def leave(talking: Talk, one: Wanted, campaign: int, name: Name, body: str) -> T
 
 
 def cross_out(talking: Talk, campaign: int, names: Iterable[Name]) -> None:
-    """Cross out errands that are done; who left one waits for it, and has left no other."""
-    talking.say(_CROSS_OUT, (campaign, f"{{{','.join(name.process for name in names)}}}"))
+    """Cross out errands that are done."""
+    talking.say(_CROSS_OUT, (campaign, f"{{{','.join(f'{process}-{number}' for process, number in names)}}}"))
 
 
 def let_go_ahead(talking: Talk, campaign: int) -> None:
@@ -161,10 +162,11 @@ _LEAVE = sa.text(
 )
 _CALL_BACK = sa.text(
     "INSERT INTO errand (campaign, process, number) VALUES (:campaign, :process, :number)"
-    " ON CONFLICT (campaign, process) DO UPDATE SET number = excluded.number, body = NULL, at = excluded.at"
+    " ON CONFLICT (campaign, process) DO UPDATE"
+    " SET number = GREATEST(errand.number, excluded.number), body = NULL, at = excluded.at"
 )
-# A session holds this lock, and not a transaction, which could let go of it at its end only. But it is held within one
-# transaction: from a worker that falls asleep the server takes it, with the connection.
+# A session holds this lock, and not a transaction, which could let go of it at its end only. But it is let go in one
+# piece with COMMIT: from a worker that falls asleep before, the server takes it with the connection.
 _LINE: Any = sa.literal_column(str(LINE_OF)), sa.bindparam("line", type_=sa.Integer)
 _STAND_IN_LINE = sa.select(sa.func.pg_advisory_lock(*_LINE))
 _NEXT = sa.select(sa.func.pg_advisory_unlock(*_LINE))
@@ -189,10 +191,10 @@ _OTHERS = (
     .order_by(_ERRAND.at)
     .limit(sa.literal_column("256"))
 )
-_PROCESSES: Any = sa.bindparam("processes", type_=sa.ARRAY(sa.String))
+_NAMES: Any = sa.bindparam("names", type_=sa.ARRAY(sa.String))
 _CROSS_OUT = (
     sa.update(tables.errand)
-    .where(_OF_CAMPAIGN, _ERRAND.process == sa.any_(_PROCESSES))
+    .where(_OF_CAMPAIGN, sa.literal_column("process || '-' || number") == sa.any_(_NAMES))
     .values(body=sa.literal_column("NULL"))
 )
 _SWEEP = sa.delete(tables.errand).where(_OF_CAMPAIGN, sa.text("at < clock_timestamp() - interval '1 hour'"))

@@ -116,7 +116,7 @@ event = Table(
     Column("seq", _Big, primary_key=True),
     Column("at", _Big, nullable=False),
     Column("body", Text, nullable=False),  # JSON
-    Column("batch", String(40), nullable=False),  # the transaction that wrote it
+    Column("batch", String(40), nullable=False),  # the transaction that wrote it, or the errand that it was
     Column("before", String(64)),  # the hash of the event before it; NULL where an older version wrote it
 )
 

@@ -101,11 +101,15 @@ class Book:
                 why = f"it is damaged, or the policy fails at it ({type(error).__name__}: {error})"
                 raise StoreError(f"{title} cannot be folded: {why}") from error
 
-    def decide(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
-        """What the commands come to, those that can be decided until then."""
+    def recall(self, connection: Connection, commands: Sequence[Command]) -> None:
+        """Hold the decisions again that were let go and that commands are about."""
         state = self.known()
         for decision in rows.recalled(connection, self.number, state, commands):
             state.hold(decision)
+
+    def decide(self, commands: Sequence[Command], until: float) -> Done:
+        """What the commands come to, those that can be decided until then; what they are about must be held."""
+        state = self.known()
         done = run(state, commands, self._clock.now(self._server_time, state.at), None, until)
         self._news += done.records
         return done
@@ -136,7 +140,7 @@ class Book:
 
     def forget(self) -> None:
         """Drop what is known: the ledger knows better."""
-        self.state, self._snapshot, self._every, self._news = None, 0, EVERY, []
+        self.state, self._snapshot, self._every, self._news, self.crowd = None, 0, EVERY, [], 0
 
     def _open(self, connection: Connection, by: str) -> None:
         if self._opening is None:

@@ -32,7 +32,7 @@ class Share:
         self.orphans: list[int] = []  # pulls that others made for callers who had been told of a failure
         self.done: Done | None = None
         self.by: list[str] = []  # for each event that is to be written, the transaction in which it was wanted
-        self.helping = False  # whether it brings what others have left
+        self.helping = False  # whether it is about what others have left
         self.errands: list[Name] = []  # of others, that are done
         self.taken: list[tuple[Job, Sequence[Command]]] = []  # with what is decided of each
         self.error: BaseException | None = None
@@ -78,7 +78,7 @@ class Share:
 
         Where it is our turn among those who left errands, those of `others` come after our own commands.
         """
-        self.error, self.done, self.by, self.errands, self.helping = None, None, [], [], bool(others)
+        self.error, self.done, self.by, self.errands, self.helping = None, None, [], [], False
         until = time.monotonic() + seconds
         try:
             self.book.find(connection, found, by)
@@ -88,26 +88,33 @@ class Share:
             commands: list[Command] = [Void(number, UNRECEIVED) for number in (*self.voids, *self.orphans)]
             for _, part in self.taken:
                 commands += part
-            self.done = self.book.decide(connection, commands, until)
+            self.book.recall(connection, commands)
+            self.done = self.book.decide(commands, until)
             self.by = [by] * len(self.done.records)
-            self._help(connection, others or (), by, until)
         except OutlayError as error:
             self.refuse(error)
+            return
+        if others and self.done.records:
+            self._help(connection, self.done.records, others, by, until)
 
-    def _help(self, connection: Connection, others: Sequence[Errand], by: str, until: float) -> None:
+    def _help(
+        self, connection: Connection, records: list[Record], others: Sequence[Errand], by: str, until: float
+    ) -> None:
         """Decide what others have left, tells first. What makes no pull and settles none is left to who left it.
 
         Only after events of our own: by these it is known, where COMMIT is not answered, whether it came to pass.
         """
-        done = self.done
+        self.helping = True  # what fails now is no fault of ours
+        self.book.recall(connection, [command for _, command in others])
         for name, command in sorted(others, key=lambda other: isinstance(other.command, Ask)):
-            if done is None or not done.records or time.monotonic() > until:
-                return
-            records = self.book.decide(connection, [command], until).records
-            settled = _settled(command, records) is not None
-            done.records.extend(records)
-            self.by += [str(name) if settled else by] * len(records)
+            if time.monotonic() > until:
+                break
+            more = self.book.decide([command], until).records
+            settled = _settled(command, more) is not None
+            records += more
+            self.by += [str(name) if settled else by] * len(more)
             self.errands += [name] * settled
+        self.helping = False
 
     def _call_back(self, connection: Connection, found: Found) -> None:
         """Call back what was left to others and not heard of again, and take what they decided, if they did.

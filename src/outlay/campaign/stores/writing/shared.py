@@ -95,6 +95,7 @@ class SharedStore:
         self.engine, self._key = engine, key
         self.campaigns = 1  # that use it
         self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
+        self._in_line = False
         self._connection: Connection | None = None
         self._talking: Talk
         self._file = where(engine) if is_sqlite(engine) else None
@@ -140,7 +141,7 @@ class SharedStore:
             jobs = [job for share in shares for job in share.jobs]
             for share in shares:
                 share.refuse(error)
-            if (len(jobs) > 1 or shares[0].helping) and of_one_job(error):
+            if shares[0].helping or (len(jobs) > 1 and of_one_job(error)):
                 for job in jobs:
                     job.error = None
                     self._serve_all([Share(job.book, [job])])
@@ -157,7 +158,7 @@ class SharedStore:
         """`_transact`, tried again while a server is away or others are in the way, never done twice."""
         deadline = time.monotonic() + PATIENCE
         pause = 0.05
-        self._unanswered = None
+        self._unanswered, self._in_line = None, False
         while True:
             opening = any(share.book.id is None for share in shares)
             try:
@@ -166,7 +167,9 @@ class SharedStore:
             except refusals(self.engine) as error:
                 self._forget(shares)
                 rivalled = opening and is_rival(error)  # somebody opened the campaign at the same moment
-                if is_sqlite(self.engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:
+                again = lost(error) or rivalled or self._in_line
+                self._in_line = False
+                if is_sqlite(self.engine) or not again or time.monotonic() > deadline:
                     with in_plain_words(self.engine):
                         raise
                 time.sleep(pause)
@@ -212,7 +215,9 @@ class SharedStore:
             return False
         number = share.book.number
         share.left_as(name)
+        self._in_line = True  # an order and no lock: who waits in vain goes ahead without it
         turn = errands.leave(talking, share.book.wanted, number, name, body)
+        self._in_line = False
         if turn.mine:
             share.decide(talking.connection, turn.found, batch, HELD, turn.errands)
             self._write(talking, shares, batch)
