@@ -146,7 +146,7 @@ def speeds(folder: Path, console: Console, before: Path | None, policy: str, tur
         console.print(f"PostgreSQL was left out: {reason}", markup=False)
     else:
         with Server(durable=True) as server:
-            for callers in (PLAIN, *CALLERS, "1 processes", "8 processes"):
+            for callers in (PLAIN, *CALLERS):
                 row("PostgreSQL", callers, server.create_database)
     console.print(table)
 
