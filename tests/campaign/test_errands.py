@@ -275,6 +275,32 @@ def test_who_gives_up_and_ends(crowd: Crowd) -> None:
     assert [record.seq for record in checked(crowd.url) if isinstance(record.event, Asked)] == [2]
 
 
+@pytest.mark.parametrize("error", [ValueError, RuntimeError])
+def test_who_cannot_fold_what_was_decided_for_him(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """His policy fails at it, once: he is told so, and the pull is taken back."""
+    second = crowd.campaigns[1]
+    told = crowd.campaigns[0].ask()
+    assert told is not None
+    assert second.ask() is not None
+    learner = _book(second).known().learner
+    assert learner is not None
+
+    def fail(*_: object) -> None:
+        raise error("no")
+
+    monkeypatch.setattr(learner, "observe", fail)  # of this state, which is dropped
+    _, failed = crowd.together(lambda campaign: campaign.tell(told, 1, 1.0), lambda campaign: campaign.ask())
+    assert isinstance(failed, StoreError | RuntimeError)
+    deadline = time.monotonic() + 30
+    while _book(second).unheard:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    records = checked(crowd.url)
+    assert [(r.event.decision, r.event.reason) for r in records if isinstance(r.event, Voided)] == [(5, UNRECEIVED)]
+
+
 def test_a_late_tell_of_what_its_teller_has_forgotten(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, *_ = crowd.campaigns
     monkeypatch.setattr(book, "KEPT", 0)

@@ -109,6 +109,31 @@ def test_a_new_database_and_migrations_have_the_tables_of_the_code(
     engine.dispose()
 
 
+def test_a_role_that_works_on_tables_of_another(postgres_url: str) -> None:
+    """The owner brings them up to date, and the role can go on as before."""
+    engine = sa.create_engine(postgres_url)
+    role = f"clerk_{engine.url.database}"
+    with engine.begin() as connection:
+        making.make(connection)
+        connection.execute(sa.text("DROP TABLE errand"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
+        connection.execute(sa.text(f'CREATE ROLE "{role}" LOGIN'))
+        connection.execute(sa.text(f'GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO "{role}"'))
+        connection.execute(sa.text(f'GRANT DELETE ON snapshot TO "{role}"'))
+        connection.execute(sa.text(f'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "{role}"'))
+    terms: dict[str, Any] = {"arms": ["a"], "budget": 10}
+    with Campaign(**terms, store=postgres_url) as campaign:
+        assert campaign.ask() is not None
+    with Campaign(**terms, store=str(engine.url.set(username=role).render_as_string())) as campaign:
+        assert campaign.status().events == 2
+        campaign.tell(2, 1, 1.0)
+    assert verify(postgres_url).ok
+    with engine.begin() as connection:
+        connection.execute(sa.text(f'DROP OWNED BY "{role}"'))
+        connection.execute(sa.text(f'DROP ROLE "{role}"'))
+    engine.dispose()
+
+
 def test_a_ledger_keeps_the_rules_it_was_opened_with(tmp_path: Path) -> None:
     """Format 1: half to even, any number of first pulls, no flag on an amendment; its chain begins with the upgrade."""
     shutil.copy(FILES[0], tmp_path / "old.db")

@@ -149,11 +149,19 @@ class Share:
             start += len(part)
 
     def refuse(self, error: BaseException) -> None:
-        """Tell each job why nothing came of it."""
+        """Tell each job why nothing came of it; what it left to others is to be called back."""
         self.error = error
         self.book.forget()
         for job in self.jobs:
             job.error = error
+            if job.errand is not None and job.errand not in self.book.unheard:
+                self.book.unheard.append(job.errand)
+
+    def try_again(self, job: Job) -> "Share":
+        """One of its jobs by itself, which may be answered after all."""
+        job.error = None
+        self.book.unheard = [left for left in self.book.unheard if left is not job.errand]
+        return Share(self.book, [job])
 
 
 def _settled(command: Command, records: Sequence[Record]) -> int | None:

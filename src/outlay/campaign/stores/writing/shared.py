@@ -138,16 +138,12 @@ class SharedStore:
         try:
             self._within_patience(shares)
         except BaseException as error:  # everyone in the batch must hear of it; the thread goes on
-            jobs = [job for share in shares for job in share.jobs]
             for share in shares:
                 share.refuse(error)
-            if shares[0].helping or (len(jobs) > 1 and of_one_job(error)):
-                for job in jobs:
-                    job.error = None
-                    self._serve_all([Share(job.book, [job])])
-                return
-            for job in jobs:
-                job.book.unheard += [job.errand] if job.errand is not None else []
+            each = [(share, job) for share in shares for job in share.jobs]
+            if shares[0].helping or (len(each) > 1 and of_one_job(error)):
+                for share, job in each:
+                    self._serve_all([share.try_again(job)])
             return
         for share in shares:
             if share.error is None:

@@ -5,6 +5,11 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
+GRANTED = sa.text(
+    "SELECT DISTINCT grantee, privilege_type FROM information_schema.role_table_grants"
+    " WHERE table_schema = current_schema() AND table_name IN ('decision', 'snapshot')"
+    " AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE') AND grantee <> current_user"
+)
 
 
 def upgrade() -> None:
@@ -21,3 +26,6 @@ def upgrade() -> None:
         prefixes=["UNLOGGED"],
         postgresql_with={"fillfactor": 20},
     )
+    for grantee, privilege in op.get_bind().execute(GRANTED).all():  # to roles that work on tables of another's
+        name = grantee if grantee == "PUBLIC" else op.get_bind().dialect.identifier_preparer.quote_identifier(grantee)
+        op.execute(f"GRANT {privilege} ON errand TO {name}")
