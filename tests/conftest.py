@@ -20,6 +20,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 # Tests of compiled choices ask for them: no other campaign is to start compilers on the side.
 os.environ["OUTLAY_COMPILE_AHEAD"] = "never"
 
+# Some tests edit a module twice within a second: what Python keeps of it tells the time in seconds, and would be stale.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+sys.dont_write_bytecode = True
+
 # Thousands of tests and all that numba keeps lie in memory: to search that for garbage every 700 objects takes a tenth
 # of the suite's time.
 gc.set_threshold(50_000, 20, 20)
