@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -139,6 +139,20 @@ def test_one_transaction_for_all_who_wait(crowd: Crowd) -> None:
     assert not any(receipt.duplicate for receipt in receipts)
     assert all(verify(crowd.url, expected_head=receipt.head).ok for receipt in receipts)
     assert {campaign.status() for campaign in crowd.campaigns} == {crowd.campaigns[0].status()}
+
+
+def test_a_server_whose_transactions_see_one_moment(postgres_url: str) -> None:
+    """By default; then what another wrote while one waited in line would not be seen."""
+    name = sa.make_url(postgres_url).database
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as looking:
+        looking.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+        with ExitStack() as stack:
+            stack.enter_context(Campaign(**TERMS, store=postgres_url))
+            urls = [f"{postgres_url}&application_name=process{i}" for i in range(PROCESSES)]
+            crowd = Crowd(postgres_url, looking, [stack.enter_context(Campaign.open(url)) for url in urls])
+            crowd.together(*[lambda campaign: campaign.ask()] * PROCESSES)
+            assert crowd.transactions(1) == [PROCESSES]
+        looking.execute(f"ALTER DATABASE {name} RESET default_transaction_isolation")
 
 
 def test_tells_before_asks(crowd: Crowd) -> None:

@@ -173,6 +173,8 @@ def _postgresql(url: URL) -> Engine:
         connection.execute(f"SET lock_timeout = '{sqlite_file.BUSY:g} s'")
         # Statements are planned once, for any values and while tables are small: a plan must not read all of them.
         connection.execute("SET enable_seqscan = off")
+        # Whatever the server's own: who has waited for a lock sees what was written meanwhile.
+        connection.execute("SET default_transaction_isolation = 'read committed'")
         connection.commit()
 
     return engine

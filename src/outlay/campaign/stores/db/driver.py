@@ -22,7 +22,6 @@ _forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next
 Values = tuple[object, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
 _WHOLE = (20, 21, 23)  # PostgreSQL's types of whole numbers
-_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # so that what others wrote is seen once a lock is held
 
 
 class Talk:
@@ -77,7 +76,7 @@ class PostgresTalk(Talk):
         """Begin the transaction."""
         if not self._driver.autocommit:
             self._driver.autocommit = True  # psycopg must not begin one of its own, which takes a round trip
-        self._said.append((_BEGIN, ()))
+        self._said.append(("BEGIN", ()))
 
     def say(self, statement: sa.Executable, values: Values) -> Callable[[], Rows]:
         """Have a statement run with the others."""
