@@ -70,7 +70,7 @@ def found_as(talking: Talk, one: Wanted, row: Sequence[object], lines: Rows) -> 
     """A campaign as the statement that locks it and the one that asks for later events tell it."""
     number, _, clock, head = row
     records = [record(talking.connection, *line[:4]) for line in lines]
-    return Found(number, _seq(talking, one, row), clock, head, records, [line[4] for line in lines])  # type: ignore[arg-type]
+    return Found(number, _seq(talking, one, row), clock, head, records, [str(line[4]) for line in lines])  # type: ignore[arg-type]
 
 
 def _seq(talking: Talk, one: Wanted, row: Sequence[object]) -> int:
