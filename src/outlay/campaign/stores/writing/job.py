@@ -15,9 +15,9 @@ class Job:
     """One caller's commands for one campaign; threads wait at the gate of the batch that it is in."""
 
     __slots__ = (
-        *("answered", "book", "commands", "errand", "error", "future", "gate", "given_up", "leaving", "promise"),
-        "replies",
-    )
+        "answered", "book", "commands", "errand", "error", "future",
+        "gate", "given_up", "leaving", "promise", "replies",
+    )  # fmt: skip
 
     def __init__(self, book: Book, commands: Sequence[Command], *, leaving: bool = False) -> None:
         self.book, self.commands, self.leaving = book, commands, leaving
