@@ -18,8 +18,8 @@ from outlay.report.numbers.heat import heat_map
 from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
 from outlay.report.page import arm_rows, page_text, settings
+from outlay.report.regret import regret_numbers
 from outlay.report.reproduce import python_call
-from outlay.report.tables.regret import regret_numbers
 from outlay.results import storage
 from outlay.results.endings import axis_of, last_of
 
@@ -78,7 +78,7 @@ def test_the_table_counts_pulls_of_the_mix_and_divides_by_the_bound(over_budgets
     assert float(turns[3]) == mean
     assert float(turns[8]) == pytest.approx(2 / 3, abs=0.01)
     assert float(turns[9]) == pytest.approx(mean / (sharp * math.log(200)))
-    assert r"\ln N" in report.table(over_budgets, "latex")
+    assert r"$\cdot$ ln N" in report.table(over_budgets, "latex")
 
 
 def test_the_bound_is_drawn_where_budgets_and_requests_are_in_proportion(

@@ -8,7 +8,7 @@ from outlay.campaign.ledger.choosing.scales import Scales
 from outlay.campaign.ledger.rulings.admission import admissible, learner_of
 from outlay.campaign.ledger.state import State
 from outlay.policies.weighing import Means, Weighing, Weight, weigh
-from outlay.words import listed
+from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for
 

@@ -11,7 +11,8 @@ from outlay.campaign.answers.reasons import Weighed
 from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
 from outlay.campaign.settings import Mode, Window
 from outlay.errors import StoreError
-from outlay.markup import aligned, html_table
+from outlay.tables import Table
+from outlay.text import aligned
 
 if TYPE_CHECKING:
     import pandas
@@ -151,7 +152,7 @@ class Status(NamedTuple):
         requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
         money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
         caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
-        return html_table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption)
+        return Table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption).html()
 
 
 def pull_of(state: State, number: int) -> Pull:
