@@ -8,7 +8,7 @@ import numpy as np
 
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
-from outlay.formulas.requests.prices import NOTHING, prices
+from outlay.formulas.pricing import NOTHING, prices
 
 Variances = list[tuple[float | None, float | None]]  # of R − λX and of R, for each arm
 NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
