@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import decide
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.errors import (
     BadParameter,
