@@ -7,10 +7,10 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from outlay.campaign.answers.outlook import Outlook
-from outlay.campaign.answers.replies import ArmStatus, Status
-from outlay.campaign.answers.watching import Interval
 from outlay.campaign.calendar import zone_of
+from outlay.campaign.monitor import Interval
+from outlay.campaign.reasons import Outlook
+from outlay.campaign.records import ArmStatus, Status
 from outlay.tables import Table
 from outlay.text import aligned, counted, cut
 
