@@ -5,17 +5,29 @@
 is the upper concave hull of the arms' points (E[X], E[R]) and the origin, flat to the right: `prices.py` finds
 the edge over c. No policy earns more than N·f(c), apart from what it overspends (docs/requests.md). With N = ∞ this is
 the paper's problem: f(0) = 0, the price of money is r*, and a request is worth nothing.
+
+Where regret comes from when a budget and requests are to be used up is an identity, by Wald:
+
+    N·f(c) − E[reward]  =  ν·E[N − τ]  +  λ·E[B − S]  +  Σ_k Δ_k·E[T_k]
+
+for every policy: τ ≤ N pulls are made, S is spent, arm k has T_k of the pulls. Requests that are not served lose their
+worth, money that is not spent its price, and pulls of arms that are not on the edge their gaps.
+
+The best policy stays below the fluid optimum although it knows the means: costs are random. Inside an edge of the hull
+the loss is bounded in N. At a vertex it grows like √N, and there is no way round it: what chance leaves over earns λ₊
+only, and what it takes away would have earned λ₋.
 """
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
-from outlay.errors import BadParameter
+from outlay.errors import BadParameter, NotCovered
 from outlay.formulas.requests.prices import NOTHING, TIE, prices
 
 
@@ -42,6 +54,15 @@ class Bend(NamedTuple):
 
     before: float  # λ₋, to the left; ∞ where no point is on the left
     after: float  # λ₊, to the right
+
+
+class FluidRegret(NamedTuple):
+    """Regret against N·f(c) and its three parts, each of the shape of the pulls without their last axis."""
+
+    total: Vector
+    unserved: Vector  # ν·(N − τ)
+    unspent: Vector  # λ·(B − S); below 0 where the last pull has passed the budget
+    gaps: Vector  # Σ_k Δ_k·T_k
 
 
 def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
@@ -159,3 +180,89 @@ def per_request(owner: str, budget: float, requests: float) -> float:
     if c == math.inf != budget:
         raise BadParameter(owner, "budget", "small enough that budget/requests is finite, or math.inf", budget)
     return c
+
+
+def fluid_regret(
+    problem: Problem, budget: float, requests: float, pulls: ArrayLike, cost: ArrayLike | None = None
+) -> FluidRegret:
+    """The regret of whoever made these pulls, against the fluid optimum.
+
+    Of mean pulls and a mean cost it is the regret itself. Of a single run's it is an estimate of it with the right mean
+    and, since rewards do not enter, little variance; least where `cost` is left out, and Σ_k T_k·E[X_k] stands for it.
+
+    Args:
+        problem: the problem that was played.
+        budget: B, what could be spent, or `math.inf`.
+        requests: N, the pulls that could be made, or `math.inf`.
+        pulls: T_k, counted in one run or averaged; the arms are the last axis.
+        cost: S, what the pulls have cost.
+
+    >>> from outlay.arms import Constant, Problem
+    >>> problem = Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)])
+    >>> fluid_regret(problem, 250.0, 100, pulls=[60, 30, 5])  # brought 405 of 450
+    FluidRegret(total=array(45.), unserved=array(10.), unspent=array(20.), gaps=array(15.))
+    """
+    found = fluid(problem, budget, requests)
+    counts = np.asarray(pulls, dtype=np.float64)
+    if counts.ndim == 0 or counts.shape[-1] != len(problem) or not (np.isfinite(counts) & (counts >= 0)).all():
+        raise BadParameter("fluid_regret", "pulls", f"finite numbers ≥ 0, {len(problem)} along the last axis", pulls)
+    made = np.asarray(counts.sum(axis=-1))
+    if (made > requests * (1 + TIE)).any():  # means of counts may be rounded
+        raise BadParameter("fluid_regret", "pulls", f"no more in all than the {requests:g} requests", pulls)
+    spent = counts @ problem.mean_costs if cost is None else np.asarray(cost, dtype=np.float64)
+    if spent.shape != counts.shape[:-1] or not np.isfinite(spent).all():
+        raise BadParameter("fluid_regret", "cost", "finite numbers, one for each row of pulls", cost)
+    unserved = _left(found.worth, requests, made)
+    unspent = _left(found.price, budget, spent)
+    gaps = counts @ gaps_at(problem, found.price, found.worth)
+    return FluidRegret(np.asarray(unserved + unspent + gaps), unserved, unspent, np.asarray(gaps))
+
+
+def _left(price: float, limit: float, used: Vector) -> Vector:
+    """What is left, at its price; without a limit the price is 0."""
+    return np.zeros_like(used) if limit == math.inf else np.asarray(price * (limit - used))
+
+
+def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
+    """N·f(c) less what the best policy earns that knows the means, up to o(√N): 0 inside an edge.
+
+    At a vertex, c = E[X_k], it is (λ₋ − λ₊)·σ·√(N/2π), with λ₋ and λ₊ the slopes of the hull on both sides and σ the
+    standard deviation of arm k's cost, the least of several arms at that point. Beside it, z = (c − E[X_k])·√N/σ
+    standard deviations away, φ(z) − |z|·Φ(−|z|) takes the place of 1/√(2π): the √N term fades as c moves into an edge.
+    Both ends of the edge are counted.
+
+    >>> from outlay.arms import Constant, Gaussian, Problem
+    >>> problem = Problem([Constant(0.1, 0.3), Gaussian(0.4, 0.6, 0.2, 0.1), Constant(1.0, 0.9)])
+    >>> round(fluid_loss(problem, budget=400.0, requests=1000), 4)  # (1 − ½)·0.2·√(1000/2π)
+    1.2616
+    >>> round(fluid_loss(problem, budget=450.0, requests=1000), 4)
+    0.0
+    """
+    found, c = fluid(problem, budget, requests), per_request("fluid_loss", budget, requests)
+    if math.inf in (budget, requests):
+        return 0.0
+    total, root = 0.0, math.sqrt(requests)
+    for arm in (found.low, found.high):
+        slopes = None if arm is None else bend(problem, arm)
+        if arm is None or slopes is None or slopes.before == math.inf:
+            continue  # the origin, or an arm that c > 0 does not come near as N grows
+        sigma = _steadiest(problem, arm)
+        if sigma == 0:
+            continue
+        if sigma == math.inf:
+            name = problem.names[arm]
+            raise NotCovered(f"no fluid loss: it is for costs of finite variance, and arm {name!r} has none")
+        distance = abs(c - float(problem.mean_costs[arm])) * root / sigma
+        total += (slopes.before - slopes.after) * sigma * root * _left_over(distance)
+    return total
+
+
+def _steadiest(problem: Problem, arm: int) -> float:
+    """The least standard deviation of a cost among the arms at the point of `arm`."""
+    same = (problem.mean_costs == problem.mean_costs[arm]) & (problem.mean_rewards == problem.mean_rewards[arm])
+    return math.sqrt(float(problem.second_moments()["var_cost"][same].min()))
+
+
+def _left_over(z: float) -> float:
+    """φ(z) − z·Φ(−z) for z ≥ 0: by how much the positive part of a unit normal around −z exceeds 0 on average."""
+    return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) - 0.5 * z * math.erfc(z / math.sqrt(2))

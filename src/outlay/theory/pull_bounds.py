@@ -18,19 +18,16 @@ from outlay.checks import whole
 from outlay.errors import NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.policies.ucb_m1 import FACTOR
-from outlay.theory.arm_rates import rates, suboptimal
-from outlay.theory.finite import finite
-from outlay.theory.rate_estimation import STRETCH
-from outlay.theory.upper import assumptions
-from outlay.theory.upper.assumptions import Covered
-from outlay.theory.upper.gaussian_pulls import Moments, gaussian_pulls
+from outlay.theory import assumptions
+from outlay.theory.arm_rates import STRETCH, finite, rates, suboptimal
+from outlay.theory.assumptions import Covered, GaussianMoments, gaussian_pulls
 
 _KAPPA = (STRETCH - 1.0) / STRETCH
 _TAU = (STRETCH - 1.0) / (2.0 * STRETCH - 1.0)
 _ROOT = math.sqrt(2.0)
 
 
-class Arm(NamedTuple):
+class ArmConstants(NamedTuple):
     """What the constants read of an arm with a gap, and of the policy's bounds."""
 
     gap: float  # Δ
@@ -44,7 +41,7 @@ class Arm(NamedTuple):
     cost_bound: float  # M_X (0 for a policy without bounds)
     reward_bound: float  # M_R
     residual_bound: float  # M_Z = M_R + ω̄·M_X
-    best: Moments  # of a best arm
+    best: GaussianMoments  # of a best arm
 
     @property
     def loss(self) -> float:
@@ -57,9 +54,9 @@ class Arm(NamedTuple):
         return self.reward_bound + abs(self.rate) * self.cost_bound
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> GaussianMoments:
         """Of this arm."""
-        return Moments(self.mean_cost, self.rate, self.slope, self.residual_variance, self.var_cost)
+        return GaussianMoments(self.mean_cost, self.rate, self.slope, self.residual_variance, self.var_cost)
 
 
 class PullBound(NamedTuple):
@@ -144,22 +141,22 @@ def _constants(owner: str, problem: Problem, policy: object, arm: int, constants
         raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
 
 
-def lemma(theorem: str, policy: Covered, arm: Arm, constants: str, log_n: float) -> PullBound:
+def lemma(theorem: str, policy: Covered, arm: ArmConstants, constants: str, log_n: float) -> PullBound:
     """The lemma behind `theorem`, whose assumptions have been checked."""
     if constants == "proved":
         return _proved(theorem, policy, arm, log_n)
     return _printed(theorem, arm, policy.alpha)
 
 
-def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, Arm]:
+def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, ArmConstants]:
     """What the constants read of every arm with a gap, by its index."""
     found, moments = rates(problem), problem.second_moments()
     cost_bound, reward_bound = (0.0, 0.0) if isinstance(policy, UCBM1) else (policy.cost_bound, policy.reward_bound)
     slope_bound = policy.slope_bound if isinstance(policy, UCBB2C) else 0.0
     shown = (found.mean_cost, found.rate, found.slope, found.residual_variance, moments["var_cost"])
-    best = Moments(*(float(values[found.best]) for values in shown))
+    best = GaussianMoments(*(float(values[found.best]) for values in shown))
     return {
-        k: Arm(
+        k: ArmConstants(
             gap=float(found.gap[k]),
             mean_cost=float(found.mean_cost[k]),
             rate=float(found.rate[k]),
@@ -177,7 +174,7 @@ def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, Arm]:
     }
 
 
-def _printed(theorem: str, a: Arm, alpha: float) -> PullBound:
+def _printed(theorem: str, a: ArmConstants, alpha: float) -> PullBound:
     """The lemmas as printed; their additive constants are 12, 48 and 64 times α/(α−2)."""
     tail = alpha / (alpha - 2.0)
     distinct = a.sigma2 / a.loss**2
@@ -197,7 +194,7 @@ def _printed(theorem: str, a: Arm, alpha: float) -> PullBound:
     return PullBound(21.0 * (3.0 * flat + stable) + 42.0 * (distinct + bounded + learned), 64.0 * tail)
 
 
-def _proved(theorem: str, policy: Covered, a: Arm, log_n: float) -> PullBound:
+def _proved(theorem: str, policy: Covered, a: ArmConstants, log_n: float) -> PullBound:
     """The constants of docs/errata.md: A, c_X and c_Z of the radii, and how many tail events a pull is charged with."""
     weight = abs(a.rate - a.slope)
     spread = math.sqrt(a.residual_variance) + weight * math.sqrt(a.var_cost)
@@ -224,7 +221,7 @@ def _proved(theorem: str, policy: Covered, a: Arm, log_n: float) -> PullBound:
     return PullBound(coefficient, 1.0 + 14.0 * _summed(policy.alpha))
 
 
-def _pulls(a: Arm, variance: float, cost_linear: float, linear: float, spread: float, reach: float) -> float:
+def _pulls(a: ArmConstants, variance: float, cost_linear: float, linear: float, spread: float, reach: float) -> float:
     """C of the module's formula, the radii being √(variance·Var·ℓ/s) + linear·ℓ/s and H the reach."""
     stable = _TAU * a.mean_cost
     judged = variance * a.var_cost / stable**2 + 2.0 * cost_linear / stable

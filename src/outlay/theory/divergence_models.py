@@ -19,15 +19,20 @@ from outlay.arms.remembered import Remembered
 from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
-from outlay.theory.divergences.bernoulli import independent
-from outlay.theory.divergences.bounded import on_its_box, on_its_outcomes
-from outlay.theory.divergences.cherian import cherian
-from outlay.theory.divergences.downton import downton
-from outlay.theory.divergences.families import RATES
-from outlay.theory.divergences.gaussian import known_covariance, unknown_covariance
-from outlay.theory.divergences.linear import as_gaussian, known_cost
-from outlay.theory.divergences.scale import exponentials, known_log_covariance, known_shapes, known_tails
-from outlay.theory.divergences.student import known_spread
+from outlay.theory.divergence_bounded import independent, on_its_box, on_its_outcomes
+from outlay.theory.divergence_gamma import cherian, downton
+from outlay.theory.divergence_gaussian import (
+    RATES,
+    as_gaussian,
+    exponentials,
+    known_cost,
+    known_covariance,
+    known_log_covariance,
+    known_shapes,
+    known_spread,
+    known_tails,
+    unknown_covariance,
+)
 
 
 @runtime_checkable
