@@ -21,7 +21,6 @@ PROTOCOL = {
     "sample": 3,
     "choose": 3,
     "choose_among": 4,
-    "choose_lazily": 4,
     "excess": 3,
     "fresh": 2,
     "phase": 1,
@@ -34,10 +33,6 @@ PROTOCOL = {
     "full": 0,
     "draw": 1,
     "pull": 2,
-    "imagine": 4,
-    "keep": 3,
-    "restore": 3,
-    "pick": 4,
     "room_for": 1,
 }
 

@@ -2,7 +2,7 @@
 
     f(c) = max Σ_k p_k·E[R_k]  over  Σ_k p_k·E[X_k] ≤ c,  Σ_k p_k ≤ 1,  p ≥ 0,      c = B/N
 
-is the upper concave hull of the arms' points (E[X], E[R]) and the origin, flat to the right: `prices.py` finds
+is the upper concave hull of the arms' points (E[X], E[R]) and the origin, flat to the right: `pricing.py` finds
 the edge over c. No policy earns more than N·f(c), apart from what it overspends (docs/requests.md). With N = ∞ this is
 the paper's problem: f(0) = 0, the price of money is r*, and a request is worth nothing.
 
@@ -28,7 +28,7 @@ from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter, NotCovered
-from outlay.formulas.requests.prices import NOTHING, TIE, prices
+from outlay.formulas.pricing import NOTHING, TIE, prices
 
 
 class Fluid(NamedTuple):
