@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from sqlalchemy.engine import Connection
 
-from outlay.campaign.answers.replies import Reply
 from outlay.campaign.ledger.commands import Ask, Command, Void
 from outlay.campaign.ledger.events import Asked, Record, Told
+from outlay.campaign.records import Reply
 from outlay.campaign.stores.batch import Done, settled_first, shown
 from outlay.campaign.stores.db import errands, rows
 from outlay.campaign.stores.db.errands import Errand, Left, Name
