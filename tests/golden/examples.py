@@ -78,3 +78,62 @@ PLAYERS = {
     f"{i:02d} {_LABELS.get(name, name)}": policy
     for i, (name, policy) in enumerate((type(policy).__name__, policy) for policy in _CHOSEN)
 }
+# What came later than those above: their labels stay as they are.
+NEWER: dict[str, Any] = {
+    "Thrifty": policies.Thrifty(),
+    "Thrifty, unknown": policies.Thrifty(horizon="unknown"),
+    "Wary": policies.Wary(0.5),
+    "Ration": policies.Ration(),
+    "KLUCBSC": baselines.KLUCBSC(loglog=0.0),
+    "RootGreedy": baselines.RootGreedy(),
+    "UCBAIR": baselines.UCBAIR(bound=0.5),
+}
+LIMITED: dict[str, Any] = {
+    "Ration, bounded": policies.Ration(reward_bound=3.0, slope=0.7),
+    "LPEpsilonFirst": baselines.LPEpsilonFirst(epsilon=0.2),
+    "LPGreedy": baselines.LPGreedy(),
+    "LPThompson": baselines.LPThompson(0.5),
+    "LPUCB": baselines.LPUCB(),
+    "PDBwKRequests": baselines.PDBwKRequests(reward_bound=2.0),
+}
+
+EXPERIMENT = """
+format = 1
+
+[experiment]
+title = "two arms"
+budgets = [20, 50]
+runs = 4
+seed = 3
+
+[[arms]]
+name = "good"
+law = "Gaussian"
+cost = 1.0
+reward = 1.0
+cost_sd = 0.5
+reward_sd = 0.5
+
+[[arms]]
+name = "worse"
+law = "Gaussian"
+cost = 1.0
+reward = 0.5
+cost_sd = 0.5
+reward_sd = 0.5
+
+[[policies]]
+name = "Thrifty"
+
+[[policies]]
+name = "RoundRobin"
+
+[[policies]]
+name = "Fixed"
+label = "stubborn"
+arm = 1
+
+[[sweep]]
+over = "arms.correlation"
+values = [-0.5, 0.5]
+"""
