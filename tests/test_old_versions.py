@@ -1,11 +1,7 @@
 """What older versions wrote still opens; 0.1.0 wrote it under another name, bursar."""
 
 import json
-import os
-import platform
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +9,7 @@ import pytest
 import outlay
 from outlay import Campaign, experiments
 from outlay.campaign import import_ledger
-from tests.assets.examples import MIXED, PLAYERS
+from tests.golden.examples import MIXED, PLAYERS
 
 ASSETS = Path(__file__).parent / "assets"
 VERSIONS = sorted(
@@ -76,23 +72,3 @@ def test_the_default_store(
         Path(name).write_text("not looked at")
     commands(["campaign", "list"], standalone_mode=False)
     assert {json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()} == {"eventful", "hard", "closed"}
-
-
-@pytest.mark.skipif(
-    (sys.platform, platform.machine()) != ("linux", "x86_64"),
-    reason="the last bits of log and exp depend on the C library",
-)
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.soak)])
-def test_the_same_numbers_as_ever(tmp_path: Path, seed: int) -> None:
-    """Every policy on every law, bit for bit what 0.1.0 played."""
-    command = [sys.executable, "-m", "tests.assets.fingerprints", str(seed)]
-    # Where nothing can be compiled, what other tests compiled is taken for damaged and removed: not from their cache.
-    # And the last bits of Beta's table depend on which of its kernels OpenBLAS takes for this processor.
-    there = {"NUMBA_DISABLE_JIT": "1", "OUTLAY_CACHE_DIR": str(tmp_path), "OPENBLAS_CORETYPE": "Haswell"}
-    env = {**os.environ, **there}
-    done = subprocess.run(command, cwd=ASSETS.parents[1], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    kept = json.loads((VERSIONS[0] / "fingerprints.json").read_text())
-    assert json.loads(done.stdout) == {
-        law: {label: [digests[seed]] for label, digests in of_law.items()} for law, of_law in kept.items()
-    }

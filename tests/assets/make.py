@@ -9,7 +9,7 @@ from pathlib import Path
 
 import outlay
 from outlay import campaign
-from tests.assets.examples import MIXED, PLAYERS
+from tests.golden.examples import MIXED, PLAYERS
 
 FOLDER = Path(__file__).parent
 EXPERIMENTS = FOLDER.parents[1] / "docs" / "experiments.md"
