@@ -22,7 +22,6 @@ class Found(NamedTuple):
     clock: int | None  # the server's, where there is one
     head: str | None  # the hash of its last event; None where an older version wrote that
     records: list[Record]
-    by: list[str]  # for each of these events, the transaction in which it was wanted
 
     def continues(self, seq: int, head: str) -> bool:
         """Whether what is known of it, up to an event with this hash, is what is there."""
@@ -69,8 +68,8 @@ def say_later(talking: Talk, one: Wanted) -> Callable[[], Rows]:
 def found_as(talking: Talk, one: Wanted, row: Sequence[object], lines: Rows) -> Found:
     """A campaign as the statement that locks it and the one that asks for later events tell it."""
     number, _, clock, head = row
-    records = [record(talking.connection, *line[:4]) for line in lines]
-    return Found(number, _seq(talking, one, row), clock, head, records, [str(line[4]) for line in lines])  # type: ignore[arg-type]
+    records = [record(talking.connection, *line) for line in lines]
+    return Found(number, _seq(talking, one, row), clock, head, records)  # type: ignore[arg-type]
 
 
 def _seq(talking: Talk, one: Wanted, row: Sequence[object]) -> int:
@@ -107,7 +106,7 @@ LOCK = (
     .with_for_update()
 )
 _LATER = (
-    sa.select(*LINE, tables.event.c.batch)
+    sa.select(*LINE)
     .where(tables.event.c.campaign == sa.bindparam("number"), tables.event.c.seq > sa.bindparam("after"))
     .order_by(tables.event.c.seq)
 )

@@ -27,7 +27,7 @@ class Written(NamedTuple):
     campaign: int
     state: State
     records: list[Record]
-    by: Sequence[str]  # for each, the name of the transaction that it was wanted in
+    batch: str  # the name of the transaction
 
 
 def make(connection: Connection, state: State) -> int:
@@ -42,10 +42,10 @@ def write(talking: Talk, written: Sequence[Written]) -> None:
     """Write events and what they changed."""
     decisions, events, arms, campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
     astuple = msgspec.structs.astuple
-    for number, state, records, by in written:
+    for number, state, records, batch in written:
         touched, changed = set[int](), set[int]()
-        for each, name in zip(records, by, strict=True):
-            events.append((number, each.seq, each.at, to_json(each.event), name, each.before))
+        for each in records:
+            events.append((number, each.seq, each.at, to_json(each.event), batch, each.before))
             decision = each.about()
             if decision is not None:
                 touched.add(decision)

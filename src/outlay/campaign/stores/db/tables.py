@@ -8,7 +8,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    DateTime,
     Float,
     ForeignKey,
     Index,
@@ -19,11 +18,9 @@ from sqlalchemy import (
     Table,
     Text,
     false,
-    func,
 )  # fmt: skip
 
 metadata = MetaData()
-of_servers = MetaData()  # the tables that only a server has
 _Big = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -116,7 +113,7 @@ event = Table(
     Column("seq", _Big, primary_key=True),
     Column("at", _Big, nullable=False),
     Column("body", Text, nullable=False),  # JSON
-    Column("batch", String(40), nullable=False),  # the transaction that wrote it, or the errand that it was
+    Column("batch", String(40), nullable=False),  # the transaction that wrote it
     Column("before", String(64)),  # the hash of the event before it; NULL where an older version wrote it
 )
 
@@ -126,18 +123,4 @@ snapshot = Table(
     _of_campaign(),
     Column("seq", _Big, primary_key=True),
     Column("body", LargeBinary, nullable=False),
-)
-
-# The last command that each process has left for whoever has the campaign (errands.py). Nothing of a ledger is here: a
-# server that crashes forgets it. A row is changed again and again, for which there is room beside it.
-errand = Table(
-    "errand",
-    of_servers,
-    Column("campaign", Integer, primary_key=True),
-    Column("process", String(20), primary_key=True),
-    Column("number", _Big, nullable=False),  # of the process's transaction
-    Column("body", Text),  # JSON; NULL where it is done, or was called back
-    Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
-    prefixes=["UNLOGGED"],
-    postgresql_with={"fillfactor": 20},
 )
