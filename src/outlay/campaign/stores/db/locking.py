@@ -20,13 +20,13 @@ class Found(NamedTuple):
     id: int
     seq: int
     clock: int | None  # the server's, where there is one
-    head: str | None  # the hash of its last event; None where an older version wrote that
+    head: str  # the hash of its last event
     records: list[Record]
 
     def continues(self, seq: int, head: str) -> bool:
         """Whether what is known of it, up to an event with this hash, is what is there."""
-        before = self.head if self.seq == seq else self.records[0].before if self.records else None
-        return self.seq >= seq and before in (None, head)
+        before = self.head if self.seq == seq else self.records[0].before if self.records else ""
+        return self.seq >= seq and before == head
 
 
 class Wanted(NamedTuple):

@@ -9,7 +9,6 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
@@ -81,7 +80,7 @@ def state_of(connection: Connection, name: str) -> State | None:
     state.since = since
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
-    state.head, state.archived = row.head or NOTHING, row.archived
+    state.head, state.archived = row.head, row.archived
     state.window_start, state.window_end, state.used_before = row.window_start, row.window_end, row.used_before
     state.earlier, state.outside, state.apart = row.earlier, row.outside, row.apart
     return state

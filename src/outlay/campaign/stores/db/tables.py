@@ -1,7 +1,6 @@
 """The tables of a ledger. `event` is the truth, append-only; the others are derived from it in the same transaction.
 
-Money is in whole units, times are microseconds since 1970 (UTC). A change here needs a migration beside it; but SQLite
-files that older versions made keep the inner order of their pages, which matters to the pace alone.
+Money is in whole units, times are microseconds since 1970 (UTC). A change here needs a migration beside it.
 """
 
 from sqlalchemy import (
@@ -17,7 +16,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    false,
 )  # fmt: skip
 
 metadata = MetaData()
@@ -42,16 +40,16 @@ campaign = Table(
     Column("paused", Boolean, nullable=False),
     Column("ended", String(16)),
     Column("requests", _Big),  # NULL where there is no limit to them
-    Column("used", _Big, nullable=False, server_default="0"),  # requests
+    Column("used", _Big, nullable=False),  # requests
     Column("forecast", _Big),  # of requests; NULL where nobody made one
-    Column("head", String(64)),  # the hash of the last event; NULL where an older version wrote that
-    Column("archived", Boolean, nullable=False, server_default=false()),
+    Column("head", String(64), nullable=False),  # the hash of the last event
+    Column("archived", Boolean, nullable=False),
     Column("window_start", _Big),  # NULL where there are no windows, like the next
     Column("window_end", _Big),
-    Column("earlier", _Big, nullable=False, server_default="0"),  # spent on pulls of earlier windows
-    Column("outside", _Big, nullable=False, server_default="0"),  # spent on fallbacks
-    Column("apart", _Big, nullable=False, server_default="0"),  # set aside for pulls of these kinds
-    Column("used_before", _Big, nullable=False, server_default="0"),  # requests, in earlier windows
+    Column("earlier", _Big, nullable=False),  # spent on pulls of earlier windows
+    Column("outside", _Big, nullable=False),  # spent on fallbacks
+    Column("apart", _Big, nullable=False),  # set aside for pulls of these kinds
+    Column("used_before", _Big, nullable=False),  # requests, in earlier windows
 )
 
 arm = Table(
@@ -71,9 +69,9 @@ arm = Table(
     Column("samples", _Big, nullable=False),
     Column("heard", _Big, nullable=False),
     Column("dearest", _Big, nullable=False),
-    Column("squares", Float(53)),  # NULL in ledgers of the second format and before, like the next two
-    Column("cost_squares", Float(53)),
-    Column("products", Float(53)),
+    Column("squares", Float(53), nullable=False),
+    Column("cost_squares", Float(53), nullable=False),
+    Column("products", Float(53), nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -98,7 +96,7 @@ decision = Table(
     Column("late", Boolean, nullable=False),
     Column("overrun", Boolean, nullable=False),
     Column("amended", Boolean, nullable=False),
-    Column("fallback", Boolean, nullable=False, server_default=false()),
+    Column("fallback", Boolean, nullable=False),
     sqlite_with_rowid=False,
 )
 # Most decisions have no key: in SQLite, where each commit writes whole pages, these stay out of the index.
@@ -114,7 +112,7 @@ event = Table(
     Column("at", _Big, nullable=False),
     Column("body", Text, nullable=False),  # JSON
     Column("batch", String(40), nullable=False),  # the transaction that wrote it
-    Column("before", String(64)),  # the hash of the event before it; NULL where an older version wrote it
+    Column("before", String(64), nullable=False),  # the hash of the event before it
 )
 
 snapshot = Table(
