@@ -7,7 +7,6 @@ comes with the development environment, or is skipped. Every commit is flushed t
 import argparse
 import itertools
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -31,7 +30,6 @@ from tests.campaign.postgres import Server, unavailable
 import outlay
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
-from outlay.campaign.ledger.choosing import quick
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.stream import ORDER, Stream
 from outlay.formulas.choices.choose import best_by_excess, best_of_opened
@@ -223,25 +221,19 @@ def growth(folder: Path, events: int, console: Console) -> None:
 
 
 def choices(console: Console, counts: tuple[int, ...] = (3, 100, 1000)) -> None:
-    """What a choice costs in CPU time: compiled, interpreted by certificate, and by comparing all arms."""
+    """What a choice costs in CPU time: by certificate, and by comparing all arms."""
     table = Table("policy", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("arms", "under way", "µs compiled", "interpreted", "÷", "comparing all", "÷"):
+    for name in ("arms", "under way", "µs by certificate", "comparing all", "÷"):
         table.add_column(name, justify="right")
     for policy, arms, under_way in itertools.product((Frugal(), Thrifty()), counts, (0, 64)):
-        compiled, _ = map(np.mean, choice_times(policy, arms, under_way, compiled=True))
         lazy, slow = map(np.mean, choice_times(policy, arms, under_way))
-        gains = f"{lazy / compiled:.1f}", f"{slow:,.0f}", f"{slow / compiled:.1f}"
-        table.add_row(
-            type(policy).__name__, f"{arms:,}", str(under_way), f"{compiled:,.1f}", f"{lazy:,.1f}", *gains
-        )  # fmt: skip
+        figures = f"{lazy:,.1f}", f"{slow:,.0f}", f"{slow / lazy:.1f}"
+        table.add_row(type(policy).__name__, f"{arms:,}", str(under_way), *figures)
     console.print(table)
 
 
-def choice_times(
-    policy: Any, arms: int, under_way: int, compiled: bool = False
-) -> tuple[list[float], list[float]]:  # fmt: skip
+def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], list[float]]:
     """Microseconds of each choice of a run, Frugal with three samples of each arm, and of some full comparisons."""
-    quick.WORTH = 0.0 if compiled else math.inf
     rng, opening = np.random.default_rng(0), hasattr(policy, "fresh")
     means = rng.uniform(0.5, 1.5, (arms, 2))
     learner, waiting = Learner(policy, arms, 20.0 * arms + 3000.0), deque[int]()
@@ -254,9 +246,6 @@ def choice_times(
 
     for arm in range(0 if opening else 3 * arms):
         learn(arm % arms)
-    if compiled:
-        learner.choose(range(arms), {}, 0.0, Stream(0, 1))
-        learner._quick.wait()
     for n in range(CHOICES):
         counts = dict(Counter(waiting))
         start = time.process_time()

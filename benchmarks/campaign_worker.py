@@ -16,7 +16,7 @@ import sqlite3
 import sys
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 
 from outlay import Campaign
@@ -44,22 +44,12 @@ def pair(campaign: Campaign) -> None:
 
 
 def warm_up(campaign: Campaign) -> None:
-    """Some pairs, with compiled choices sent for at once by a version that has them, and then until they are there."""
-    with suppress(ImportError):
-        from outlay.campaign.ledger.choosing import quick
-
-        quick.WORTH = 0.0
+    """So many pairs that a campaign is past its first choices."""
     made = 0
     while made < CHOICES:
         pulls = campaign.ask_many(BATCH)
         campaign.tell_many([(pull, *outcome(pull.arm)) for pull in pulls])
         made += len(pulls)
-    try:
-        from outlay.compiler.ahead import _coming
-    except ModuleNotFoundError:  # of a version that compiles none
-        return
-    for coming in list(_coming.values()):
-        coming.over.wait()
 
 
 def by_threads(campaigns: list[Campaign], callers: int) -> list[int]:

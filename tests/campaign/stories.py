@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlay import policies
-from outlay.campaign.answers.replies import Pull
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import ArmTerms, Record, Terms
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull
 from outlay.campaign.stores.batch import run
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data

@@ -80,9 +80,7 @@ def rewrite(path: Path, changed: dict[int, str]) -> None:
 
 def test_hashes_cannot_be_left_out(path: Path) -> None:
     run(path, ("UPDATE event SET before = '' WHERE seq > 4", ()))
-    assert (
-        verify(f"sqlite:///{path}").problems[0].startswith("event 5 carries another hash than that of the one before")
-    )
+    assert verify(f"sqlite:///{path}").problems[0].startswith("event 5 carries another hash than")
 
 
 def test_a_receipt_has_the_head_of_its_moment(tmp_path: Path) -> None:

@@ -18,10 +18,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from outlay.campaign.answers.pulls import Wanted
-from outlay.campaign.answers.replies import Pull
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import fold
+from outlay.campaign.records import Pull, Wanted
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.sql import SqlLedger

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import decide
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.errors import (
     BadParameter,
@@ -269,7 +269,7 @@ def test_what_is_done_again_changes_nothing(opening: c.Open, story: list[Operati
 def everything(state: State) -> dict[str, Any]:
     """All that a state holds; what its learner holds as bytes, but for answers that are kept and change no choice."""
     held, learner = vars(state).copy(), vars(state.learner).copy()
-    memory, _, _ = learner["memory"], learner.pop("_shortcut"), learner.pop("_quick")
+    memory, _ = learner["memory"], learner.pop("_shortcut")
     learner["memory"] = [field.tobytes() for field in (memory.bare() if isinstance(memory, Bares) else memory)]
     learner |= {name: learner[name].tobytes() for name in ("pulls", "totals")}
     return held | {"learner": learner}

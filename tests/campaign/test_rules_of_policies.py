@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import ArmTerms, Expired
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.errors import BadParameter, UnknownDecision
 from outlay.policies import baselines as b

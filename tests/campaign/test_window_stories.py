@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from outlay import policies
-from outlay.campaign.answers.replies import Pull
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import Amended, ArmTerms, Asked, Expired, Record, Renewed, Terms, Told, Voided
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull
 from outlay.campaign.stores.batch import run
 from outlay.policies.protocol import as_data
 

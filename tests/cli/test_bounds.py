@@ -27,12 +27,12 @@ def words(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines() if line.strip()]
 
 
-def test_the_table_in_the_readme_is_what_it_prints(ask):
-    result = ask("G")
+def test_the_table_in_the_readme_is_what_it_begins_with(ask):
+    result = ask("G", "--constants", "proved")
     assert result.exit_code == 0, result.output
     blocks = re.findall(r"^```text\n(.*?)^```", README.read_text(encoding="utf-8"), re.S | re.M)
     shown = next(block for block in blocks if block.startswith("Bounds"))
-    assert words(result.stdout) == words(shown)
+    assert words(result.stdout)[: len(words(shown))] == words(shown)
 
 
 def test_curves_are_written_on_demand(ask, tmp_path):

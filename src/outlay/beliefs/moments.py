@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.beliefs.belief import Belief, Sample
-from outlay.beliefs.sums import belief_of, copy_back, copy_row, empty_rows, replace, take_in, take_in_many
+from outlay.beliefs.sums import belief_of, empty_rows, replace, take_in, take_in_many
 from outlay.checks import Vector
 
 
@@ -44,14 +44,6 @@ class Moments(NamedTuple):
     def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
         """Take in `count` samples that are all alike."""
         take_in_many(self.stats, arm, count, cost, reward)
-
-    def keep(self, arm: int, count: int, room: Vector) -> None:  # noqa: ARG002 (sums take the same room)
-        """Write down what imagining `count` samples will change, so that `restore` can undo it."""
-        copy_row(self.stats, arm, room, 0)
-
-    def restore(self, arm: int, count: int, room: Vector) -> None:  # noqa: ARG002
-        """Undo what was imagined last, and not yet undone."""
-        copy_back(self.stats, arm, room, 0)
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (sums have no order)
         """Replace one sample of the arm by another."""

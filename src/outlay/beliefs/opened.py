@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 from outlay.beliefs.belief import Belief, Sample
 from outlay.beliefs.pooled import Lead, lead_of, note_extremes
 from outlay.beliefs.sums import (
-    COLUMNS,
     FIRST_COST,
     FIRST_REWARD,
     MEAN_COST,
     MEAN_REWARD,
     PULLS,
     belief_of,
-    copy_back,
-    copy_row,
     empty_rows,
     replace,
     take_in,
@@ -114,28 +111,6 @@ class Opened(NamedTuple):
         take_in_many(self.stats, arm, count, cost, reward)
         move_usual(self.usual, self.stats, arm, 1.0)
         take_in_many(self.stats, everything, count, cost, reward)
-
-    def keep(self, arm: int, count: int, room: Vector) -> None:  # noqa: ARG002 (sums take the same room)
-        """Write down what imagining `count` samples will change, so that `restore` can undo it."""
-        copy_row(self.stats, arm, room, 0)
-        copy_row(self.stats, len(self.stats) - 1, room, COLUMNS)
-        rest = 2 * COLUMNS
-        for i in range(3):
-            room[rest + i] = self.extremes[i]
-        room[rest + 3], room[rest + 4] = self.usual[COST], self.usual[REWARD]
-        room[rest + 5] = self.place[arm]
-
-    def restore(self, arm: int, count: int, room: Vector) -> None:  # noqa: ARG002
-        """Undo what was imagined last, and not yet undone."""
-        copy_back(self.stats, arm, room, 0)
-        copy_back(self.stats, len(self.stats) - 1, room, COLUMNS)
-        rest = 2 * COLUMNS
-        for i in range(3):
-            self.extremes[i] = room[rest + i]
-        self.usual[COST], self.usual[REWARD] = room[rest + 3], room[rest + 4]
-        if self.stats[arm, PULLS] == 0.0:
-            self.marks[OPENED] -= 1
-            swap(self.order, self.place, int(self.marks[OPENED]), int(room[rest + 5]))
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (moments have no places)
         """Replace one sample of an arm by another; the extremes remember both."""

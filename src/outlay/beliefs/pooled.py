@@ -10,11 +10,8 @@ import numpy as np
 
 from outlay.beliefs.belief import Belief, Sample
 from outlay.beliefs.sums import (
-    COLUMNS,
     PULLS,
     belief_of,
-    copy_back,
-    copy_row,
     empty_rows,
     replace,
     take_in,
@@ -113,23 +110,6 @@ class Pooled(NamedTuple):
             self.pairs[arm, place, 1] = reward
         take_in_many(self.stats, arm, count, cost, reward)
         take_in_many(self.stats, everything, count, cost, reward)
-
-    def keep(self, arm: int, count: int, room: Vector) -> None:  # noqa: ARG002 (no sample is kept there yet)
-        """Write down what imagining `count` samples will change, so that `restore` can undo it."""
-        copy_row(self.stats, arm, room, 0)
-        copy_row(self.stats, len(self.stats) - 1, room, COLUMNS)
-        for i in range(3):
-            room[2 * COLUMNS + i] = self.extremes[i]
-
-    def restore(self, arm: int, count: int, room: Vector) -> None:
-        """Undo what was imagined last, and not yet undone."""
-        copy_back(self.stats, arm, room, 0)
-        copy_back(self.stats, len(self.stats) - 1, room, COLUMNS)
-        for i in range(3):
-            self.extremes[i] = room[2 * COLUMNS + i]
-        pulls = int(self.stats[arm, PULLS])
-        for place in range(pulls, min(pulls + count, self.pairs.shape[1])):
-            self.pairs[arm, place, 0] = self.pairs[arm, place, 1] = 0.0
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
         """Replace the arm's `place`-th sample, counted from 0, by another; the extremes remember both."""

@@ -18,7 +18,6 @@ from outlay.checks import Vector
 # of reward, and of their product. Eight numbers: one cache line per row.
 PULLS, FIRST_COST, FIRST_REWARD, MEAN_COST, MEAN_REWARD, SQUARES_COST, SQUARES_REWARD, SQUARES_CROSS = range(8)
 COLUMNS = 8
-ROOM = 3 * COLUMNS  # numbers that a memory may keep while samples of an arm are imagined
 
 
 def empty_rows(rows: int) -> Vector:
@@ -62,18 +61,6 @@ def take_in_many(s: Vector, row: int, count: int, cost: float, reward: float) ->
     s[row, SQUARES_COST] += step_cost * step_cost * pulls * weight
     s[row, SQUARES_REWARD] += step_reward * step_reward * pulls * weight
     s[row, SQUARES_CROSS] += step_cost * step_reward * pulls * weight
-
-
-def copy_row(s: Vector, row: int, room: Vector, start: int) -> None:
-    """Write a row of sums into a room, from a place on."""
-    for i in range(COLUMNS):
-        room[start + i] = s[row, i]
-
-
-def copy_back(s: Vector, row: int, room: Vector, start: int) -> None:
-    """Read a row of sums from a room again."""
-    for i in range(COLUMNS):
-        s[row, i] = room[start + i]
 
 
 def replace(s: Vector, row: int, old: Sample, new: Sample) -> None:

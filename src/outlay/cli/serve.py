@@ -25,7 +25,6 @@ DEFAULT = Settings()
 @click.option("--proxy", metavar="ADDRESS", help="Of a proxy that says for whom it calls, and whether by https.")
 @click.option("--warn", "warn_at", type=float, multiple=True, help="Warn when this share of a budget is spent, as 0.8.")
 @click.option("--webhook", envvar="OUTLAY_WEBHOOK", metavar="URL", help="Where warnings go, signed; else only the log.")
-@click.option("--webhook-private", is_flag=True, help="The webhook may be on this machine, or on its network.")
 @click.option("--log-all", is_flag=True, help="Log every request, not only those that fail or change something.")
 @click.option("--trace", is_flag=True, help="Trace requests by OpenTelemetry, which must be installed.")
 def serve(store: str, **options: Any) -> None:

@@ -44,19 +44,17 @@ class CannotCompile(Exception):
     """Numba refuses the policy, its memory or a law; the message says why, in one line."""
 
 
-def compiled(
-    versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature, nogil: bool = True
-) -> Function:
+def compiled(versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature) -> Function:
     """The first of some versions of a function that compiles, for the classes of `things`.
 
-    It is taken from this process, from disk, or compiled now; with `nogil` it lets other threads run. Raises
+    It is taken from this process, from disk, or compiled now; it lets other threads run. Raises
     CannotCompile with the reason, in one line, where numba refuses all of them.
     """
     with _lock:
         reach = _reach(versions, things)
         key = (versions, shape(things), reach.digest)
         if key not in _entries:
-            _entries[key] = _compile(versions, things, signature, reach, nogil), reach
+            _entries[key] = _compile(versions, things, signature, reach), reach
         return _entries[key][0]
 
 
@@ -76,13 +74,6 @@ def standing(versions: tuple[Function, ...], things: tuple[FieldTuple, ...]) -> 
     return Standing(ready, where is not None and not _changed(reach), len(reach.functions))
 
 
-def on_disk(versions: tuple[Function, ...], things: tuple[FieldTuple, ...]) -> bool | None:
-    """Whether compiled code for these is kept on disk; None where it cannot be."""
-    reach = _reach(versions, things)
-    where = _folder(versions, things, reach) if reach.portable else None
-    return None if where is None else _holds_code(where)
-
-
 def _holds_code(where: Path) -> bool:
     return any(where.rglob("*.nbc"))
 
@@ -96,28 +87,28 @@ def _folder(versions: tuple[Function, ...], things: tuple[FieldTuple, ...], reac
 
 
 def _compile(
-    versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature, reach: Reach, nogil: bool
+    versions: tuple[Function, ...], things: tuple[FieldTuple, ...], signature: Signature, reach: Reach
 ) -> Function:
     if not reach.portable or _changed(reach):
         copies = StandIns(reach)
         for function in copies.functions:
             learn(function)
         types_of_copies = signature(lambda thing: type_of(thing, copies.of))
-        return _entry(tuple(map(copies.of, versions)), types_of_copies, reach, nogil=nogil)
+        return _entry(tuple(map(copies.of, versions)), types_of_copies, reach)
     for function in reach.functions:
         learn(function)
     types_of_arguments = signature(lambda thing: type_of(thing, lambda cls: cls))
     where = _folder(versions, things, reach)
     if where is None:
-        return _entry(versions, types_of_arguments, reach, nogil=nogil)
+        return _entry(versions, types_of_arguments, reach)
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
     try:
-        return _entry(versions, types_of_arguments, reach, nogil=nogil, cache=True)
+        return _entry(versions, types_of_arguments, reach, cache=True)
     except CannotCompile:
         raise
     except Exception:  # a damaged cache can fail in any way; if it was not the cache, compiling without it fails too
         shutil.rmtree(where, ignore_errors=True)
-        return _entry(versions, types_of_arguments, reach, nogil=nogil)
+        return _entry(versions, types_of_arguments, reach)
     finally:
         numba.config.CACHE_DIR = before
 
@@ -126,7 +117,7 @@ def _entry(versions: tuple[Function, ...], signature: tuple[NumbaType, ...], rea
     """Compile the first version that numba does not refuse."""
     for version in versions:
         try:
-            entry: Function = numba.njit(**OPTIONS, **options)(version).compile(signature)
+            entry: Function = numba.njit(nogil=True, **OPTIONS, **options)(version).compile(signature)
         except NumbaError as error:
             refusal = error
         else:

@@ -34,10 +34,6 @@ PROTOCOL = {
     "full": 0,
     "draw": 1,
     "pull": 2,
-    "imagine": 4,
-    "keep": 3,
-    "restore": 3,
-    "pick": 4,
     "room_for": 1,
 }
 

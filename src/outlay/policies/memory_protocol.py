@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, Sample
-from outlay.checks import Vector
 
 # What no annotation can say: a memory's own class of beliefs, which its policy knows; a NamedTuple that is a `Memory`.
 Belief = Any
@@ -67,17 +66,6 @@ class Imagines(Protocol):
 
     def imagine(self, arm: int, count: int, cost: float, reward: float, /) -> None:
         """Take in `count` samples of an arm."""
-
-
-@runtime_checkable
-class Restores(Imagines, Protocol):
-    """A memory that can undo what was imagined, so that nobody need copy it."""
-
-    def keep(self, arm: int, count: int, room: Vector, /) -> None:
-        """Write into a room of `beliefs.sums.ROOM` numbers what imagining `count` samples will change."""
-
-    def restore(self, arm: int, count: int, room: Vector, /) -> None:
-        """Undo what was imagined last, and not yet undone."""
 
 
 @runtime_checkable

@@ -28,7 +28,6 @@ from outlay.policies.memory_protocol import Memory as Memory
 from outlay.policies.memory_protocol import MemoryTuple as MemoryTuple
 from outlay.policies.memory_protocol import Narrows as Narrows
 from outlay.policies.memory_protocol import Opens as Opens
-from outlay.policies.memory_protocol import Restores as Restores
 from outlay.policies.memory_protocol import Revises as Revises
 from outlay.policies.memory_protocol import Widens as Widens
 

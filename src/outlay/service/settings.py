@@ -21,7 +21,6 @@ class Settings(NamedTuple):
         warn_at: shares of a budget, as 0.8: a warning is made when so much is spent.
         webhook: where warnings are sent, beside the log; None for nowhere.
         webhook_secret: what they are signed with.
-        webhook_private: whether the webhook may be on this machine or its network.
         log_all: log every request, not only those that fail or change something.
         trace: make a span of each request, for OpenTelemetry.
     """
@@ -37,7 +36,6 @@ class Settings(NamedTuple):
     warn_at: tuple[float, ...] = ()
     webhook: str | None = None
     webhook_secret: str = ""
-    webhook_private: bool = False
     log_all: bool = False
     trace: bool = False
 

@@ -4,11 +4,10 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from outlay.campaign.answers.pulls import Wanted
-from outlay.campaign.answers.replies import Answer, Pull, Receipt, Reply
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.agreement import MOST_AT_ONCE
 from outlay.campaign.notes import metadata_of, tags_of
+from outlay.campaign.records import Answer, Pull, Receipt, Reply, Wanted
 from outlay.campaign.samples import triples
 from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label, micros

@@ -15,9 +15,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 from outlay.arms.law import AnyLaw
-from outlay.compiler import ahead
 from outlay.compiler.records import coerced, shape
 from outlay.compiler.untyped import FieldTuple
 from outlay.engine.compiler.world import compose
@@ -77,7 +77,7 @@ def missing_of(tasks: Sequence[Task]) -> list[Missing]:
 def compile_together(missing: Sequence[Missing], cores: int, report: Callable[[float], None]) -> None:
     """Compile all of it, on so many cores; `report` is told how many are done."""
     work = _Work(deque(missing), report)
-    helpers = min(cores, sum(not each.here for each in missing), len(missing)) - 1 if ahead.possible() else 0
+    helpers = min(cores, sum(not each.here for each in missing), len(missing)) - 1 if _allowed() else 0
     threads = [threading.Thread(target=work.hand_over, name="outlay-compile", daemon=True) for _ in range(helpers)]
     try:
         for thread in threads:
@@ -198,6 +198,11 @@ def _sent() -> Iterator[tuple[Policy, tuple[AnyLaw, ...], bool]]:
 def _things(policy: Policy, arms: tuple[AnyLaw, ...]) -> tuple[FieldTuple, FieldTuple, FieldTuple]:
     """What a loop is compiled for: policy, memory, world."""
     return coerced(policy), memory_of(policy, len(arms)), compose(arms)
+
+
+def _allowed() -> bool:
+    """Whether other processes may compile: $OUTLAY_COMPILE_AHEAD, if it is "never", forbids it."""
+    return os.environ.get("OUTLAY_COMPILE_AHEAD") != "never" and find_spec("numba") is not None
 
 
 def cores_for(workers: int | None) -> int:

@@ -5,6 +5,7 @@ import json
 
 from starlette.types import Receive, Scope, Send
 
+from outlay.service.alerts import BudgetAlerts
 from outlay.service.call import Endpoint
 from outlay.service.dashboard import show
 from outlay.service.desk import Desk
@@ -15,7 +16,6 @@ from outlay.service.openapi import document
 from outlay.service.routes import ROUTES
 from outlay.service.seen.metrics import Metrics
 from outlay.service.settings import Settings
-from outlay.service.warner import Warner
 
 
 def application(settings: Settings) -> "Application":
@@ -52,7 +52,7 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         """Begin and end, as the server says."""
         await receive()
-        warning = asyncio.ensure_future(Warner(self.desk).run())
+        warning = asyncio.ensure_future(BudgetAlerts(self.desk).run())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.desk.stopping.set()

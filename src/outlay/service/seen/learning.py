@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief
-from outlay.campaign.answers.replies import Status
-from outlay.campaign.answers.watching import rate_interval
+from outlay.campaign.monitor import rate_interval
+from outlay.campaign.records import Status
 from outlay.service.wire.views import Learning
 from outlay.theory.divergences import divergence
 

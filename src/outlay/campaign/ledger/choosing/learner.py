@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from outlay.beliefs import Sample
 from outlay.campaign.ledger.choosing.among import Among, AmongOpened
 from outlay.campaign.ledger.choosing.copies import copied, observed
-from outlay.campaign.ledger.choosing.quick import Quick, UnderWay
 from outlay.campaign.ledger.choosing.scales import Scales
-from outlay.campaign.ledger.choosing.shortcut import Shortcut
+from outlay.campaign.ledger.choosing.shortcut import Shortcut, UnderWay
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
@@ -65,7 +64,7 @@ class Learner:
             raise BadParameter("Campaign", "policy", "one whose memory has a method narrowed", policy)
         self._settles = isinstance(policy, Settles)
         self._revises, self._imagines = isinstance(self.memory, Revises), isinstance(self.memory, Imagines)
-        self._shortcut, self._quick = Shortcut(self._opening), Quick(policy, self.memory)
+        self._shortcut = Shortcut(self._opening)
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
         self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
@@ -79,14 +78,13 @@ class Learner:
 
     def observe(self, arm: int, cost: float, reward: float, stream: Stream) -> None:
         """Learn one sample."""
-        if not self._quick.learn(self.memory, arm, cost, reward):
-            self.memory = observed(self.memory, arm, cost, reward)
+        self.memory = observed(self.memory, arm, cost, reward)
         if self._settles:
             cast("Settles", self.policy).settle(self.memory, cast("np.random.Generator", stream))
         self.pulls[arm] += 1
         self.totals[arm, 0] += cost
         self.totals[arm, 1] += reward
-        self._note(arm)
+        self._shortcut.note(arm)
 
     def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: Stream) -> None:
         """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
@@ -119,14 +117,14 @@ class Learner:
     def restore(self, kept: Kept) -> None:
         """Know what it knew then."""
         self.memory, self.pulls, self.totals = kept
-        self._forget()
+        self._shortcut.forget()
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
         """Put one sample in place of another; a memory that cannot do that keeps the first."""
         if self._revises:
             self.memory.revise(arm, place, old, new)
         self.totals[arm] += np.array(new) - np.array(old)
-        self._note(arm)
+        self._shortcut.note(arm)
 
     def check_wider(self) -> None:
         """Refuse another arm where the policy or its memory cannot take one."""
@@ -143,7 +141,7 @@ class Learner:
             self.memory.deal_in(cast("np.random.Generator", stream))
         self.pulls = np.append(self.pulls, 0)
         self.totals = np.vstack([self.totals, np.zeros(2)])
-        self._forget()
+        self._shortcut.forget()
 
     def set_limits(self, budget: float, requests: int | None = None) -> None:
         """Tell a policy that asks for them the budget and how many requests to reckon with.
@@ -157,25 +155,13 @@ class Learner:
         in_all = budget + spent
         all_costs = max(in_all + self.elsewhere, sys.float_info.min) if self._opening else in_all
         self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
-        self._forget()
-
-    def _note(self, arm: int) -> None:
-        """Something was learned of an arm."""
-        self._shortcut.note(arm)
-        self._quick.note(arm)
-
-    def _forget(self) -> None:
-        """More has changed than what is known of some arms."""
         self._shortcut.forget()
-        self._quick.forget(self.policy)
 
     def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream, used: int = 0) -> int:
         """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
 
         For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
         """
-        if len(open_arms) == len(self.pulls) and self._quick.find(self.policy, self.memory, len(self.pulls)):
-            return self._quick.choose(self.memory, self.pulls, self.totals, self._unknown(), under_way)
         memory, pulls = self._with(under_way)
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
@@ -264,16 +250,12 @@ class Learner:
         return float(self.totals[arm, 0]) / count, float(self.totals[arm, 1]) / count
 
     def _everywhere(self) -> Sample:
-        """The same for all arms together."""
+        """The same for all arms together; before any sample, what a pull is taken to cost."""
         count = int(self.pulls.sum())
         if count:
             cost, reward = self.totals.sum(axis=0).tolist()
             return cost / count, reward / count
-        return self._unknown(), 0.0
-
-    def _unknown(self) -> float:
-        """What a pull is taken to cost before any was told."""
-        return self._budget / ASSUMED if self._opening else 1.0
+        return self._budget / ASSUMED if self._opening else 1.0, 0.0
 
     def _rate(self, arm: int) -> float:
         cost, reward = self.totals[arm]

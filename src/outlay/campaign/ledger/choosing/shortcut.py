@@ -5,14 +5,14 @@ belongs to this process and is never stored: whatever it holds, the choice is th
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from outlay.campaign.ledger.choosing.quick import UnderWay
 from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choices.changes import report
 from outlay.formulas.choices.choose import Counts, best_by_excess, best_of_opened
 
+UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
 FEW = 3  # arms, up to which it is quicker to compare all of them
 
 

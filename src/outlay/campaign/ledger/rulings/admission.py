@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.quick import UnderWay
+from outlay.campaign.ledger.choosing.shortcut import UnderWay
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.campaign.ledger.events import Opened
 from outlay.campaign.ledger.money import Unit

@@ -3,10 +3,10 @@
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from outlay.campaign.answers.pulls import Found, Wanted
 from outlay.campaign.ledger.agreement import all_spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.state import Decision
+from outlay.campaign.records import Found, Wanted
 from outlay.campaign.stores.db import tables
 from outlay.campaign.stores.db.typed import damaged, record, typed
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from outlay.campaign.answers.replies import Pull, Reply
 from outlay.campaign.ledger.commands import Ask, Command
+from outlay.campaign.records import Pull, Reply
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.gate import Gate
 

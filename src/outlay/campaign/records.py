@@ -1,20 +1,95 @@
-"""What a campaign answers: plain records for its users, money as floats, times as datetimes."""
+"""What a campaign answers: the records that the library, the service and its clients share, and rows of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from outlay.campaign.answers.frames import frame_of
-from outlay.campaign.answers.outlook import Outlook, outlook_of
-from outlay.campaign.answers.reasons import Weighed
-from outlay.campaign.ledger.state import Arm, Ending, Said, State, said
+import msgspec
+
+from outlay.campaign.ledger.agreement import SEPARATOR, plain_key, spellings
+from outlay.campaign.ledger.events import Added, Asked, Record
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.state import Arm, Decision, Ending, Said, Standing, State, said
+from outlay.campaign.reasons import Outlook, Weighed, outlook_of
 from outlay.campaign.settings import Mode, Window
 from outlay.errors import StoreError
+from outlay.extras import needed
 from outlay.markup import aligned, html_table
 
 if TYPE_CHECKING:
     import pandas
+
+R = TypeVar("R", bound=tuple[Any, ...])
+FEW = 3  # records that a repr shows
+
+
+class Rows(Iterable[R], Generic[R]):
+    """Records, read from the ledger as they are needed: each loop over them, `len` and `frame` read anew.
+
+    >>> from outlay.campaign import Campaign
+    >>> history = Campaign(["a"], 5).history()
+    >>> len(history), [entry.kind for entry in history], [entry.seq for entry in history]
+    (1, ['opened'], [1])
+    >>> history.frame()[["seq", "kind"]].to_dict("list")
+    {'seq': [1], 'kind': ['opened']}
+    """
+
+    def __init__(self, kind: type[R], read: Callable[[], Iterator[R]]) -> None:
+        self._kind, self._read = kind, read
+        self._ahead: list[R] | None = None  # what `len` has read: `list` asks for that first, and then for the records
+        self._under_way: Iterator[R] | None = None
+
+    def __iter__(self) -> Iterator[R]:
+        ahead, self._ahead = self._ahead, None
+        return self._read() if ahead is None else iter(ahead)
+
+    def __next__(self) -> R:
+        """The next record: the first, when this is called for the first time."""
+        self._under_way = self._under_way or self._read()
+        return next(self._under_way)
+
+    def __len__(self) -> int:
+        if self._ahead is None:
+            self._ahead = list(self._read())
+        return len(self._ahead)
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self._read())
+
+    def __repr__(self) -> str:
+        shown = [*map(repr, islice(self._read(), FEW + 1))]
+        lines = "".join(f"\n  {line}" for line in [*shown[:FEW], *["…"] * (len(shown) > FEW)])
+        return f"<rows of {self._kind.__name__}:{lines or ' none'}>"
+
+    def frame(self) -> "pandas.DataFrame":
+        """A column per field, a row per record; needs pandas."""
+        return frame_of(self._kind, self, "frame")
+
+    def listed(self) -> "Listed[R]":
+        """All of them, read at once."""
+        return Listed(self._kind, self)
+
+
+class Listed(list[R], Generic[R]):
+    """Records in a list, as the forms for asyncio return them."""
+
+    def __init__(self, kind: type[R], rows: Iterable[R]) -> None:
+        super().__init__(rows)
+        self._kind = kind
+
+    def frame(self) -> "pandas.DataFrame":
+        """A column per field, a row per record; needs pandas."""
+        return frame_of(self._kind, self, "frame")
+
+
+def frame_of(kind: type[Any], rows: Iterable[tuple[Any, ...]], owner: str) -> "pandas.DataFrame":
+    """The records as a DataFrame, or MissingExtra in one sentence."""
+    with needed(owner):
+        import pandas
+    return pandas.DataFrame.from_records(list(rows), columns=list(kind._fields))
+
 
 Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
 
@@ -256,3 +331,148 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
         None if arm.max_cost is None else amount(arm.max_cost),
         ArmExact(state.unit.exact(arm.spent), state.unit.exact(arm.reserved)),
     )
+
+
+_STANDINGS: tuple[Standing, ...] = ("pending", "told", "voided", "expired")
+IN_THE_LEDGER: dict[str, Standing] = {said(standing): standing for standing in _STANDINGS}
+
+Found = tuple[Decision, Asked]  # a decision as it stands, and the event that made it
+
+
+class Wanted(NamedTuple):
+    """Which decisions to find: those that agree with all that is given, at most `limit`, after the number `after`."""
+
+    standing: Standing | None = None
+    tag: str | None = None
+    key: str | None = None
+    after: int = 0
+    limit: int | None = None
+
+    def fits(self, decision: Decision, asked: Asked) -> bool:
+        """Whether it is one of those, `limit` aside."""
+        return (
+            decision.number > self.after
+            and self.standing in (None, decision.standing)
+            and (self.key is None or self._has_key(decision.key))
+            and (self.tag is None or self.tag in asked.tags)
+        )
+
+    def _has_key(self, key: str | None) -> bool:
+        """Whether that is the key, or the key of one of many that were asked for with it."""
+        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
+
+
+class PullStatus(NamedTuple):
+    """How one pull stands: "open" (under way), "told", "void", or "expired" (given up, or not told in time).
+
+    `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing.
+    """
+
+    decision: int
+    arm: str
+    standing: Said
+    asked: datetime
+    expires: datetime | None
+    reserved: float
+    cost: float | None
+    reward: float | None
+    late: bool
+    overrun: bool
+    amended: bool
+    propensity: float | None
+    key: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    fallback: bool = False
+
+
+def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
+    """A decision as users see it; `names` are those of the arms."""
+    decision, event = found
+    asked = when(decision.asked)
+    assert asked is not None  # noqa: S101 (every decision has its time)
+    return PullStatus(
+        decision=decision.number,
+        arm=arm_name(names, decision.arm),
+        standing=said(decision.standing),
+        asked=asked,
+        expires=when(decision.expires),
+        reserved=unit.amount(decision.reserved),
+        cost=None if decision.cost is None else unit.amount(decision.cost),
+        reward=decision.reward,
+        late=decision.late,
+        overrun=decision.overrun,
+        amended=decision.amended,
+        propensity=decision.propensity,
+        key=None if decision.key is None else plain_key(decision.key),
+        tags=event.tags,
+        metadata=event.metadata or {},
+        fallback=decision.fallback,
+    )
+
+
+_MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}
+_OTHERWISE = {*_MONEY, "key", "ttl", "expires"}
+_NESTED = (dict, list, tuple)
+
+
+class Entry(NamedTuple):
+    """An event in readable form: fields that do not apply are None; `more` holds what only this kind of event has."""
+
+    seq: int
+    at: datetime
+    kind: str
+    decision: int | None
+    arm: str | None
+    cost: float | None
+    reward: float | None
+    more: dict[str, Any]
+
+
+def entries(records: Iterable[Record], unit: Unit, names: list[str]) -> Iterator[Entry]:
+    """The records as entries; `names` are those of the arms by now, to which records may add more."""
+    for record in records:
+        event = record.event
+        if isinstance(event, Added) and event.arm.name not in names:
+            names.append(event.arm.name)
+        yield _entry(record, unit, names)
+
+
+def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
+    event = record.event
+    more = msgspec.to_builtins(event)
+    for name, value in more.items():
+        if name in _OTHERWISE or type(value) in _NESTED:  # most fields are what they are: a ledger has millions
+            more[name] = _readable(value, unit, name)
+    kind = more.pop("kind")
+    arm = more.pop("arm", None)
+    if isinstance(arm, dict):  # one that was added, with its terms
+        more |= arm
+        arm = more.pop("name")
+    moment = when(record.at)
+    assert moment is not None  # noqa: S101 (every record has its time)
+    return Entry(
+        record.seq,
+        moment,
+        kind,
+        record.seq if isinstance(event, Asked) else more.pop("decision", None),
+        arm_name(names, arm) if isinstance(arm, int) else arm,
+        more.pop("cost", more.pop("charged", None)),
+        more.pop("reward", None),
+        more,
+    )
+
+
+def _readable(value: Any, unit: Unit, name: str = "") -> Any:
+    """Money in the user's numbers, times as times; a policy's parameters and a user's metadata are what they are."""
+    if name in _MONEY and isinstance(value, int):
+        return unit.amount(value)
+    if name == "key" and isinstance(value, str):
+        return plain_key(value)
+    if name == "ttl":
+        return value / 1e6
+    if name in ("expires", "start", "end"):
+        return when(value)
+    if isinstance(value, dict) and name not in ("policy", "metadata"):
+        return {key: _readable(part, unit, key) for key, part in value.items()}
+    return [_readable(part, unit) for part in value] if isinstance(value, (list, tuple)) else value

@@ -3,23 +3,25 @@
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from click.testing import CliRunner
 
+from outlay import Campaign
 from outlay.cli import commands
-from outlay.service import warner
-from outlay.service.webhook import signature
+from outlay.service import alerts
+from outlay.service.alerts import post, signature, warning_id
 from tests.service.conftest import calling
 
 SPRING = "/v1/campaigns/spring"
 
 
 class Receiver:
-    """A webhook that fails at first."""
+    """A webhook that answers so at first."""
 
-    def __init__(self, failures: int) -> None:
+    def __init__(self, failures: int, status: int = 500, **headers: str) -> None:
         self.received: list[tuple[str, dict[str, object]]] = []
         self.arrived = threading.Event()
         outer = self
@@ -30,7 +32,9 @@ class Receiver:
                 at = self.headers["x-outlay-time"]
                 assert self.headers["x-outlay-signature"] == signature("hush", at, body)
                 outer.received.append((self.headers["x-outlay-warning"], json.loads(body)))
-                self.send_response(500 if len(outer.received) <= failures else 204)
+                self.send_response(status if len(outer.received) <= failures else 204)
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 outer.arrived.set()
 
@@ -49,22 +53,25 @@ class Receiver:
             if len(self.received) < number:
                 assert self.arrived.wait(20)
 
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     receiver = Receiver(failures=1)
     yield receiver
-    receiver.server.shutdown()
-    receiver.thread.join()
-    receiver.server.server_close()
+    receiver.close()
 
 
 def test_each_level_of_each_budget_is_warned_of_once(
     store: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warner, "EVERY", 0.05)
-    monkeypatch.setattr(warner, "FIRST", 0.05)
-    settings = {"warn_at": (0.5, 0.9), "webhook": receiver.address, "webhook_secret": "hush", "webhook_private": True}
+    monkeypatch.setattr(alerts, "EVERY", 0.05)
+    monkeypatch.setattr(alerts, "FIRST", 0.05)
+    settings = {"warn_at": (0.5, 0.9), "webhook": receiver.address, "webhook_secret": "hush"}
     with calling(store, **settings) as client:
 
         def spend(cost: float) -> None:
@@ -87,6 +94,24 @@ def test_each_level_of_each_budget_is_warned_of_once(
     with calling(store, **settings):  # after a restart it is said again, under the same names
         receiver.wait(6)
     assert {name for name, _ in receiver.received[4:6]} == {name for name, _ in receiver.received[2:4]}
+
+
+def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+    elsewhere = Receiver(failures=1, status=302, Location=receiver.address)
+    try:
+        with pytest.raises(OSError, match="answered 302"):
+            post(elsewhere.address, "hush", "1", b"{}")
+    finally:
+        elsewhere.close()
+    assert receiver.received == []
+
+
+def test_a_warning_has_one_id_per_window() -> None:
+    status = Campaign({"a": 1}, 10, "Frugal", window="day", timezone="Europe/Berlin").status()
+    assert status.window is not None
+    tomorrow = status._replace(window=status.window._replace(start=datetime(2030, 1, 1, tzinfo=UTC)))
+    assert warning_id(status, 0.8) == warning_id(status._replace(spent=9.0), 0.8)
+    assert len({warning_id(each, level) for each in (status, tomorrow) for level in (0.8, 0.9)}) == 4
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from outlay.beliefs import Belief, Moments
-from outlay.campaign.answers.frames import Rows
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import Status
+from outlay.campaign.records import Entry, PullStatus, Rows, Status
 from outlay.formulas.fieller_limit import fieller_limit
 
 MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
@@ -32,7 +29,7 @@ class Interval(NamedTuple):
     high: float
 
 
-class View(NamedTuple):
+class CampaignView(NamedTuple):
     """A campaign at one moment; `intervals` are those of the arms of `status`, in their order."""
 
     status: Status
@@ -81,7 +78,7 @@ class Watch:
         """The last event that was read."""
         return self._after
 
-    def look(self, most: int | None = None) -> View:
+    def look(self, most: int | None = None) -> CampaignView:
         """The campaign as it is now; with `most`, no more events are read than that, and the rest at later looks."""
         before = self._after
         for entry in islice(self._campaign.history(self._after), most):
@@ -90,7 +87,7 @@ class Watch:
             self._take_in(entry)
         self.behind = most is not None and self._after - before >= most
         status = self._campaign.status()
-        return View(
+        return CampaignView(
             status,
             tuple(self._burn),
             tuple(self._interval(arm.name) for arm in status.arms),

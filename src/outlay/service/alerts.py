@@ -7,26 +7,30 @@ day, is another warning.
 
 import asyncio
 import hashlib
+import hmac
 import logging
 import time
+import urllib.request
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 
-from outlay.campaign.answers.replies import Status
+from outlay.campaign.records import Status
 from outlay.errors import StoreError
 from outlay.service.desk import Desk
-from outlay.service.webhook import post
 from outlay.service.wire import records
 from outlay.service.wire.answers import encode
 
 EVERY = 5.0  # seconds between two looks at the campaigns
 FIRST, LONGEST = 1.0, 300.0  # seconds until a warning that was not received is sent again: twice as long each time
 MOST = 10_000  # warnings that are remembered
+TIMEOUT = 10.0  # seconds for the receiver to answer
 
 _log = logging.getLogger("outlay.service")
 
 
-class Warner:
-    """Looks at the campaigns of a desk, and warns; does nothing where no level was set."""
+class BudgetAlerts:
+    """Looks at the open campaigns, and warns; does nothing where no level was set."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._settings = desk, desk.settings
@@ -56,21 +60,20 @@ class Warner:
             self._known[name] = None
             if len(self._known) > MOST:
                 del self._known[next(iter(self._known))]
-            said = _said(status, level, name)
+            money = dict(zip(status.exact._fields, map(records.text, status.exact), strict=True))
+            window = {} if status.window is None else {"window": status.window._asdict()}
+            said = {"warning": name, "campaign": status.name, "level": level, "exact": money, **window}
             _log.warning("a budget is nearly spent", extra={"said": said})
             if self._settings.webhook is not None:
                 self._waiting[name] = 0.0, FIRST, encode(said)
 
     async def _send(self, name: str) -> None:
         _, pause, body = self._waiting.pop(name)
-        url, secret, private = (
-            str(self._settings.webhook),
-            self._settings.webhook_secret,
-            self._settings.webhook_private,
-        )
+        post_once = asyncio.to_thread(post, str(self._settings.webhook), self._settings.webhook_secret, name, body)
         try:
-            await asyncio.to_thread(post, url, secret, name, body, private=private)
-        except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
+            # Who answers a byte at a time would never be late for a socket.
+            await asyncio.wait_for(post_once, TIMEOUT)
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: a name that cannot be one
             _log.warning("warning %s was not received: %s", name, error)
             self._waiting[name] = time.monotonic() + pause, min(LONGEST, 2 * pause), body
 
@@ -82,7 +85,37 @@ def warning_id(status: Status, level: float) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _said(status: Status, level: float, name: str) -> dict[str, Any]:
-    money = dict(zip(status.exact._fields, map(records.text, status.exact), strict=True))
-    window = {} if status.window is None else {"window": status.window._asdict()}
-    return {"warning": name, "campaign": status.name, "level": level, "exact": money, **window}
+def signature(secret: str, at: str, body: bytes) -> str:
+    """What shows that it comes from us, and when: the HMAC-SHA256 of the time, a full stop and the body.
+
+    >>> len(signature("secret", "1767225600", b"{}").removeprefix("sha256="))
+    64
+    """
+    return "sha256=" + hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """What answers that it is elsewhere has not received it."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+
+
+def post(url: str, secret: str, name: str, body: bytes) -> None:
+    """Deliver a body under a name; OSError where the answer is not 2xx."""
+    at = str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "outlay",
+        "X-Outlay-Warning": name,
+        "X-Outlay-Time": at,
+        "X-Outlay-Signature": signature(secret, at, body),
+    }
+    try:
+        _opener.open(urllib.request.Request(url, body, headers), timeout=TIMEOUT).close()  # noqa: S310 (the operator's)
+    except HTTPError as error:
+        error.close()
+        raise OSError(f"the receiver answered {error.code}") from None
