@@ -10,7 +10,7 @@ from outlay.campaign.ledger.choosing.scales import Scales
 from outlay.campaign.ledger.rulings.admission import admissible, learner_of
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
-from outlay.formulas.requests.prices import NOTHING, prices
+from outlay.formulas.pricing import NOTHING, prices
 from outlay.policies.weighing import Means, Weighing, Weight, weigh
 from outlay.words import listed
 

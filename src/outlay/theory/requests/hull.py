@@ -16,7 +16,7 @@ from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
 from outlay.errors import BadParameter
-from outlay.formulas.requests.prices import NOTHING, TIE, prices
+from outlay.formulas.pricing import NOTHING, TIE, prices
 
 
 class Fluid(NamedTuple):

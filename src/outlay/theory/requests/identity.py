@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from outlay.arms import Problem
 from outlay.checks import Vector
 from outlay.errors import BadParameter
-from outlay.formulas.requests.prices import TIE
+from outlay.formulas.pricing import TIE
 from outlay.theory.requests.hull import fluid, gaps_at
 
 
