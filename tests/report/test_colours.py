@@ -37,7 +37,7 @@ def test_figures_of_a_result_agree(make):
 
 def test_titles_can_be_left_out(make):
     result = make({"a": RoundRobin()}, [5.0])
-    for figure in (report.regret_figure, report.distribution_figure, report.reward_figure, report.path_figure):
+    for figure in (report.regret_figure, report.distribution_figure, report.reward_figure):
         assert figure(result).axes[0].get_title(loc="left") != ""
         assert figure(result, title=False).axes[0].get_title(loc="left") == ""
     bounds = report.bounds_figure(result.problem, 100.0, title=False)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import outlay
-from outlay.arms import Constant, Gaussian, Problem, catalogue
+from outlay.arms import Constant, Gaussian, Problem
 from outlay.beliefs import Belief, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
@@ -15,9 +14,6 @@ from outlay.policies import Fixed, RoundRobin
 from outlay.report.findings import finding, sentences
 from outlay.report.numbers.distribution import MOST_DOTS, distribution, strip
 from outlay.report.numbers.earnings import earnings
-from outlay.report.numbers.heat import heat_map
-from outlay.report.numbers.intervals import intervals
-from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
 from outlay.results.result import Result
 
@@ -67,21 +63,6 @@ def test_earnings_are_pulls_times_rewards(two):
     assert (found.end, found.best, found.line) == ("budget 100", 200.0, "the best arm alone")
 
 
-def test_a_path_is_one_run(two):
-    found = path(two, "p0", run=1)
-    assert (found.policy, found.run, found.best_rate) == ("p0", 1, 2.0)
-    np.testing.assert_array_equal(found.pulls, [[6, 4], [70, 30]])
-    np.testing.assert_array_equal(found.spent, [10, 100])
-    np.testing.assert_allclose(found.rate, [1.6, 1.7])
-    assert path(two).policy == "p0"
-    with pytest.raises(
-        BadParameter, match="run of path_figure must be a whole number below 2, the number of runs; got 2"
-    ):
-        path(two, run=2)
-    with pytest.raises(BadParameter, match="policy of path_figure must be one of p0, p1; got 'p9'"):
-        path(two, "p9")
-
-
 def test_the_distribution_is_every_run(two):
     found = distribution(two)
     assert [one.regret.tolist() for one in found.strips] == [[10, 30], [50, 50]]
@@ -112,34 +93,6 @@ def test_runs_without_regret_stand_at_the_end_of_a_logarithmic_axis():
     assert 0 < found.axis.bottom < 2.0
 
 
-def test_the_heat_map_is_on_a_common_scale(two):
-    better = by_hand([[[[10, 0], [99, 1]], [[10, 0], [99, 1]]]], {"p1": RoundRobin()})
-    lost = heat_map({"hard": two, "easy": better})
-    np.testing.assert_allclose(lost.value, [[0.1, np.nan], [0.25, 0.005]])
-    assert lost.text == [["10%", "–"], ["25%", "0.5%"]]
-    assert lost.smallest.tolist() == [[True, False], [False, True]]
-    np.testing.assert_allclose(lost.shade[:, 0], np.log([20, 50]) / np.log(50))
-    assert lost.shade[1].tolist() == [1.0, 0.0]
-    ratio = heat_map({"hard": two, "easy": better}, "ratio")
-    np.testing.assert_allclose(ratio.value, [[1.0, np.nan], [2.5, 1.0]])
-    assert ratio.text[1][0] == "2.5×"
-    oracle = by_hand([[[[10, 0], [100, 0]]], [[[5, 5], [96, 4]]]], {"oracle": Fixed(0), "p0": RoundRobin()})
-    np.testing.assert_allclose(heat_map({"one": oracle}, "ratio").value, [[0.0], [1.0]])
-
-
-def test_a_heat_map_without_a_scale_has_no_numbers():
-    free = by_hand([[[[10, 0], [100, 0]]]])
-    assert heat_map({"free": free}, "ratio").text == [["–"]]
-    assert heat_map({"free": free}).text == [["0%"]]
-    assert heat_map({"free": free}).shade.tolist() == [[0.0]]
-    wrong: list[object] = [{}, free, [free]]
-    for bad in wrong:
-        with pytest.raises(BadParameter, match="results of heatmap_figure must be a dict from a problem's name"):
-            heat_map(bad)  # type: ignore[arg-type]
-    with pytest.raises(BadParameter, match="measure of heatmap_figure must be one of lost, ratio"):
-        heat_map({"free": free}, "nosuch")  # type: ignore[arg-type]
-
-
 def test_fieller_is_student_inverted():
     """At both ends of the interval the t-statistic of R − rX is the quantile, and inside it is smaller."""
     rng = np.random.default_rng(3)
@@ -157,37 +110,6 @@ def test_fieller_is_student_inverted():
 def test_few_samples_rule_nothing_out():
     assert fieller_interval(Belief(0, 1, 1.0, 1.0, 0.0, 0.0, 0.0)) == (-math.inf, math.inf)
     assert fieller_interval(Belief(0, 2, 0.1, 1.0, 1.0, 0.0, 0.0)) == (-math.inf, math.inf)
-
-
-def test_intervals_are_of_the_run_that_simulate_plays():
-    problem = catalogue.load("G")
-    found = intervals(problem, RoundRobin(), budget=150.0, seed=7)
-    assert found.pulls == outlay.simulate(problem, RoundRobin(), [150.0], runs=1, seed=7).pulls[0, 0, 0].tolist()
-    assert found.arms == ["arm 0", "arm 1", "arm 2"]
-    assert (found.low <= found.high).all()
-    width = found.high - found.low
-    assert (width[:, -1] < 0.7).all()
-    assert (found.low[:, -1] < found.rate).all()
-    assert (found.rate < found.high[:, -1]).all()
-    assert found.spent[-1] > 150.0
-    assert (np.diff(found.spent) >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"budget": -1}, "budget of intervals_figure must be > 0; got -1"),
-        ({"budget": 1e9}, "budget of intervals_figure must be small enough for at most 200,000 pulls"),
-        ({"coverage": 1.0}, "coverage of intervals_figure must be > 0 and < 1; got 1.0"),
-        ({"policy": 5}, "policy of intervals_figure must be a NamedTuple"),
-        ({"problem": 5}, "problem of intervals_figure must be an outlay.Problem; got 5"),
-    ],
-)
-def test_bad_intervals_are_refused(change, sentence):
-    given = {"problem": catalogue.load("G"), "policy": RoundRobin(), "budget": 10.0} | change
-    with pytest.raises(BadParameter) as refused:
-        intervals(**given)
-    assert sentence in str(refused.value)
 
 
 def test_the_verdict_names_the_best_that_learns(two):

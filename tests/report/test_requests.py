@@ -14,8 +14,6 @@ from outlay.report.drawn import drawn
 from outlay.report.findings import finding, sentences
 from outlay.report.numbers.curves import bound_lines, ceiling_lines, floor_for, regret_chart
 from outlay.report.numbers.earnings import earnings
-from outlay.report.numbers.heat import heat_map
-from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
 from outlay.report.page import arm_rows, page_text, settings
 from outlay.report.regret import regret_numbers
@@ -102,9 +100,6 @@ def test_regret_is_a_part_of_what_can_be_earned(over_budgets: Result) -> None:
     assert found.order == ["turns"]
     assert found.lost == pytest.approx(found.regret[0] / most)
     assert " of what can be earned." in sentences(found, over_budgets)[0]
-    heat = heat_map({"coins": over_budgets})
-    assert heat.title == "Regret as a part of what can be earned"
-    assert heat.value[0, 0] == pytest.approx(found.lost)
     shown = earnings(over_budgets)
     assert shown.best == pytest.approx(most)
     assert shown.line == "the most that can be earned"
@@ -118,19 +113,12 @@ def test_arms_that_lose_least_come_first(over_budgets: Result, over_requests: Re
     assert [row.best for row in arm_rows(over_budgets)] == [False, True, True]
 
 
-def test_a_path_is_over_requests(over_budgets: Result) -> None:
-    found = path(over_budgets, "middle")
-    assert (found.across, found.best_rate) == ("requests served", theory.fluid(COINS, 90.0, 200).value)
-    assert found.rate.tolist() == pytest.approx((over_budgets.reward[1, 0] / over_budgets.pulls[1, 0].sum(-1)).tolist())
-
-
 def test_everything_is_drawn_and_written(over_budgets: Result, over_requests: Result, tmp_path: Path) -> None:
     for name, result in (("money", over_budgets), ("served", over_requests)):
         report.write_report(result, tmp_path / name)
         page = (tmp_path / name / "report.html").read_text()
         assert "what a pull of it loses" in page
         assert "the share of pulls on the best arms;" in page
-        report.path_figure(result)
     assert "a budget of 90 for 200 requests" in (tmp_path / "money" / "report.html").read_text()
     assert settings(over_budgets)["requests"] == "200"
     assert settings(over_requests)["requests"] == "20 to 200"

@@ -4,9 +4,6 @@
     distribution_figure        the regret of every run
     pulls_figure               which arms were pulled, over the budget
     reward_figure              what each arm earned
-    path_figure                one run
-    heatmap_figure             policies by problems
-    intervals_figure           confidence intervals of rates, closing in
     rate_box_figure            the rates that estimates in a box around the truth can give
     bounds_figure              the bounds alone
     save_figure                PNG, PDF or SVG, the same bytes every time
@@ -31,9 +28,6 @@ if TYPE_CHECKING:
     from outlay.report.figures import (
         bounds_figure,
         distribution_figure,
-        heatmap_figure,
-        intervals_figure,
-        path_figure,
         pulls_figure,
         regret_figure,
         reward_figure,
@@ -49,7 +43,7 @@ if TYPE_CHECKING:
     from outlay.report.write import write_report
 
 __all__ = [
-    "bounds_figure", "bounds_table", "distribution_figure", "heatmap_figure", "intervals_figure", "path_figure",
+    "bounds_figure", "bounds_table", "distribution_figure",
     "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "request_bounds",
     "request_bounds_table", "reward_figure", "save_figure", "table", "write_page", "write_report",
 ]  # fmt: skip
@@ -57,8 +51,7 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "outlay.report.figures": "bounds_figure distribution_figure heatmap_figure intervals_figure path_figure "
-        "pulls_figure regret_figure reward_figure save_figure",
+        "outlay.report.figures": "bounds_figure distribution_figure pulls_figure regret_figure reward_figure save_figure",
         "outlay.report.figures.rate_box": "rate_box_figure",
         "outlay.report.numbers.bounds": "problem_bounds",
         "outlay.report.numbers.request_bounds": "request_bounds",
