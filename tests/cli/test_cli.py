@@ -21,7 +21,7 @@ from outlay.arms import (
     catalogue,
 )
 from outlay.cli import commands
-from outlay.experiments import comparison
+from outlay.experiments import play as comparison
 
 QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from outlay.cli import commands
-from outlay.experiments import comparison
+from outlay.experiments import play as comparison
 
 QUICK = ("compare", "--policy", "RoundRobin", "--budget", "20", "--runs", "2", "--save")
 

@@ -15,10 +15,9 @@ from outlay import report
 from outlay.arms import Gaussian, Problem, catalogue
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed, RoundRobin
-from outlay.report.drawn import drawn
-from outlay.report.figures import inline_svg, save_figure, svg_text
-from outlay.report.figures.style import ARMS, PALETTE
-from outlay.report.numbers.curves import Floor
+from outlay.report.curves import Floor
+from outlay.report.page import page_figures
+from outlay.report.style import ARMS, PALETTE, inline_svg, save_figure, svg_text
 
 OF_A_RESULT: list[Any] = [
     report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure,
@@ -97,7 +96,8 @@ def test_many_arms_are_not_all_named(make):
     few[..., 5] = 9
     object.__setattr__(result, "pulls", few)
     assert named(report.pulls_figure(result)) == ["arm 0", "arm 3", "18 more arms"]
-    assert drawn(result, Floor(None, None))[2].words.endswith("It got at most 0% of the pulls, too few to be seen.")
+    [_, _, pulls, *_] = page_figures(result, Floor(None, None))
+    assert pulls.words.endswith("It got at most 0% of the pulls, too few to be seen.")
 
 
 def test_nothing_is_cut_off(make):
@@ -131,7 +131,7 @@ def test_bad_widths_and_results_are_refused(three, draw):
 def test_drawing_leaves_no_trace():
     """No pyplot, no display, no changed settings."""
     script = (
-        "import sys, matplotlib; before = dict(matplotlib.rcParams); import outlay.report.figures;"
+        "import sys, matplotlib; before = dict(matplotlib.rcParams); import outlay.report.page;"
         "assert 'matplotlib.pyplot' not in sys.modules; assert before == dict(matplotlib.rcParams)"
     )
     subprocess.run([sys.executable, "-c", script], check=True, env={"MPLBACKEND": "agg"}, timeout=60)

@@ -25,40 +25,27 @@ from typing import TYPE_CHECKING
 from outlay.lazily import lazily
 
 if TYPE_CHECKING:
-    from outlay.report.figures import (
-        bounds_figure,
-        distribution_figure,
-        pulls_figure,
-        regret_figure,
-        reward_figure,
-        save_figure,
-    )
-    from outlay.report.figures.rate_box import rate_box_figure
-    from outlay.report.numbers.bounds import problem_bounds
-    from outlay.report.numbers.request_bounds import request_bounds
-    from outlay.report.page import write_page
+    from outlay.report.bounds import bounds_table, problem_bounds, request_bounds, request_bounds_table
+    from outlay.report.figures import bounds_figure, rate_box_figure, regret_figure
+    from outlay.report.page import write_page, write_report
     from outlay.report.regret import regret_table, table
-    from outlay.report.tables.bounds import bounds_table
-    from outlay.report.tables.request_bounds import request_bounds_table
-    from outlay.report.write import write_report
+    from outlay.report.runs import distribution_figure, pulls_figure, reward_figure
+    from outlay.report.style import save_figure
 
 __all__ = [
-    "bounds_figure", "bounds_table", "distribution_figure",
-    "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "request_bounds",
-    "request_bounds_table", "reward_figure", "save_figure", "table", "write_page", "write_report",
+    "bounds_figure", "bounds_table", "distribution_figure", "problem_bounds", "pulls_figure", "rate_box_figure",
+    "regret_figure", "regret_table", "request_bounds", "request_bounds_table", "reward_figure", "save_figure", "table",
+    "write_page", "write_report",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "outlay.report.figures": "bounds_figure distribution_figure pulls_figure regret_figure reward_figure save_figure",
-        "outlay.report.figures.rate_box": "rate_box_figure",
-        "outlay.report.numbers.bounds": "problem_bounds",
-        "outlay.report.numbers.request_bounds": "request_bounds",
-        "outlay.report.page": "write_page",
-        "outlay.report.tables.bounds": "bounds_table",
+        "outlay.report.bounds": "bounds_table problem_bounds request_bounds request_bounds_table",
+        "outlay.report.figures": "bounds_figure rate_box_figure regret_figure",
+        "outlay.report.page": "write_page write_report",
         "outlay.report.regret": "regret_table table",
-        "outlay.report.tables.request_bounds": "request_bounds_table",
-        "outlay.report.write": "write_report",
+        "outlay.report.runs": "distribution_figure pulls_figure reward_figure",
+        "outlay.report.style": "save_figure",
     },
 )
