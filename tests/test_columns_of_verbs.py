@@ -14,7 +14,7 @@ from rich.table import Table
 from outlay import Campaign, Problem, Result, arms, policies, report
 from outlay.advice import advise
 from outlay.advice.telling.tables import advice_tables
-from outlay.campaign.answers.watching import Watch
+from outlay.campaign.monitor import Watch
 from outlay.cli import listings
 from outlay.cli.campaign.picture import picture
 from outlay.cli.campaign.standing import standing

@@ -12,10 +12,8 @@ from rich.table import Column as Side
 from rich.table import Table
 from rich.text import Text
 
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import Status
-from outlay.campaign.answers.watching import Point, View
+from outlay.campaign.monitor import CampaignView, Point
+from outlay.campaign.records import Entry, PullStatus, Status
 from outlay.cli.campaign.fitting import fitted
 from outlay.cli.campaign.standing import arms, bar, facts, title
 from outlay.columns import Column, Columns
@@ -27,7 +25,7 @@ WIDE = 130  # columns, from which two tables stand side by side
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
-def picture(view: View, width: int, height: int | None = None) -> RenderableType:
+def picture(view: CampaignView, width: int, height: int | None = None) -> RenderableType:
     """The whole frame, in so many columns; in so many lines, what matters least is left out."""
     shown = _room(height, len(view.under_way), len(view.last))
     frame = _frame(view, width, shown)
@@ -46,7 +44,7 @@ class _Room(NamedTuple):
     events: int
 
 
-def _frame(view: View, width: int, shown: _Room) -> RenderableType:
+def _frame(view: CampaignView, width: int, shown: _Room) -> RenderableType:
     """The frame with so much in it."""
     status, inner = view.status, max(LEAST, width - 4)
     subtitle = Text(f"{status.policy}, {status.mode}", style="dim")

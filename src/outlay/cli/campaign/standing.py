@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from outlay.campaign.answers.outlook import Outlook
-from outlay.campaign.answers.replies import ArmStatus, Status
-from outlay.campaign.answers.watching import Interval
 from outlay.campaign.calendar import zone_of
+from outlay.campaign.monitor import Interval
+from outlay.campaign.reasons import Outlook
+from outlay.campaign.records import ArmStatus, Status
 from outlay.cli.campaign.fitting import fitted, flowed
 from outlay.columns import Column, Columns
 from outlay.markup import aligned

@@ -3,7 +3,7 @@
 import asyncio
 import re
 
-from outlay.campaign.answers.pulls import PullStatus
+from outlay.campaign.records import PullStatus
 from outlay.service.call import Call
 from outlay.service.problems import Refused
 from outlay.service.routes.asking import CAMPAIGN

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.campaign.answers.replies import Status
-from outlay.campaign.answers.watching import Point
+from outlay.campaign.monitor import Point
+from outlay.campaign.records import Status
 from outlay.checks import Vector
 from outlay.service.wire.views import Ahead, Forecast, Limit
 

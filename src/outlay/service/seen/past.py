@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from outlay.beliefs import Moments
-from outlay.campaign.answers.watching import Interval, rate_interval
+from outlay.campaign.monitor import Interval, rate_interval
 
 MOST_LOOKS = 48  # at all arms; beyond, every second one goes
 FIRST_EVERY = 4  # outcomes from one look to the next, at first

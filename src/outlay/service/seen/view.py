@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from outlay.campaign import ArmReason, Reasons
-from outlay.campaign.answers.replies import ArmStatus
-from outlay.campaign.answers.watching import Interval, View
+from outlay.campaign.monitor import CampaignView, Interval
+from outlay.campaign.records import ArmStatus
 from outlay.service.seen.past import Known
 from outlay.service.seen.watched import Judged, Watched
 from outlay.service.wire import records
@@ -24,7 +24,7 @@ async def seen(watched: Watched, wanted: v.ViewWanted) -> v.CampaignView:
     return _view(watched, *await watched.look(), wanted)
 
 
-def _view(watched: Watched, found: View, judged: Judged, wanted: v.ViewWanted) -> v.CampaignView:
+def _view(watched: Watched, found: CampaignView, judged: Judged, wanted: v.ViewWanted) -> v.CampaignView:
     status, reasons = found.status, judged.reasons
     all_read = watched.read is None
     intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True) if all_read}

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from outlay.beliefs import Belief
 from outlay.campaign import Campaign, Reasons
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.watching import View, Watch
+from outlay.campaign.monitor import CampaignView, Watch
+from outlay.campaign.records import Entry
 from outlay.errors import OutlayError
 from outlay.service.seen.forecast import forecast
 from outlay.service.seen.learning import learning
@@ -44,11 +44,11 @@ class Watched:
         self.campaign = campaign
         self._watch = _Counting(campaign)
         self._lock = asyncio.Lock()
-        self._seen: View | None = None
+        self._seen: CampaignView | None = None
         self._judged = Judged(-1, -1, None, None, None)
         self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
 
-    async def look(self) -> tuple[View, Judged]:
+    async def look(self) -> tuple[CampaignView, Judged]:
         """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
 
         Of a long past, a part more is read with each look. All who look at the same time see the same.
@@ -63,7 +63,7 @@ class Watched:
                 self._when["judged"] = time.monotonic()
             return self._seen, self._judged
 
-    async def catch_up(self) -> View:
+    async def catch_up(self) -> CampaignView:
         """The campaign with all events that it has by now, however long that takes to read."""
         while True:
             async with self._lock:
@@ -72,7 +72,7 @@ class Watched:
             if not self._watch.behind:
                 return self._seen
 
-    def _judge(self, found: View) -> Judged:
+    def _judge(self, found: CampaignView) -> Judged:
         status = found.status
         reasons: Reasons | None = None
         with suppress(OutlayError):  # a policy of a user's own, which the service does not have

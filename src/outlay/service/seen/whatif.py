@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import msgspec
 
-from outlay.campaign.answers.replies import Status
+from outlay.campaign.records import Status
 from outlay.policies import BY_NAME, Fixed
 from outlay.policies.protocol import as_data
 from outlay.service.problems import Refused

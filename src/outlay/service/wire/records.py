@@ -3,7 +3,9 @@
 from decimal import Decimal
 from typing import Any
 
-from outlay.campaign.answers import history, pulls, replies
+from outlay.campaign import records as history
+from outlay.campaign import records as pulls
+from outlay.campaign import records as replies
 from outlay.service.wire import answers as a
 from outlay.service.wire.requests import MOST_LISTED
 
