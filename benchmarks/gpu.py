@@ -13,6 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from scipy import stats
+from tests.engine.gpu.examples import played_on_cpu
 
 from outlay import Problem
 from outlay.arms import Gaussian
@@ -21,7 +22,6 @@ from outlay.engine.gpu import backend
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Frugal, KLRate, RoundRobin, Thrifty
-from tests.engine.gpu.examples import played_on_cpu
 
 ALARM = 1e-3  # how often the agreement tests, all together, raise a false alarm
 # Policy, arms, budget, runs.

@@ -202,17 +202,16 @@ def played_on_cpu(task: Task) -> Passages:
     """The same runs, each by the CPU's loop in the interpreter, from the device's random numbers."""
     world, limits = Laws(tuple(task.problem.arms)), task.limits
     for run in range(task.runs):
-        standing, memory, out = loop.Standing.start(len(task.problem)), task.memory()(), task.passages.part(run)
+        standing, memory = loop.Standing.start(len(task.problem)), task.memory()()
+        out: Any = task.passages.part(run)
         standing.room.dearest[:] = task.dearest if task.hard else 0.0
         rng: Any = Philox.of(task.seed, run)
         state = standing.pulls, standing.totals, standing.marks, standing.scratch
+        ends: Any = (standing.room, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
+        advance: Any = hard.advance_hard if task.hard else loop.advance
         while standing.marks[loop.PASSED] < len(task.budgets):
             memory = memory.grown() if memory.full() else memory  # type: ignore[attr-defined]
-            if task.hard:
-                ends = standing.room, limits.budgets[0], int(limits.requests[0])
-                hard.advance_hard(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
-            else:
-                loop.advance(rng, world, task.policy, memory, *state, *limits, *out, 10**6)
+            advance(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
     return task.passages
 
 
