@@ -26,7 +26,7 @@ from outlay.campaign.stores.writing import book
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.job import Job
 from outlay.campaign.stores.writing.share import UNRECEIVED, Share
-from outlay.errors import CampaignConflict, StoreBusy, StoreError, UnknownDecision
+from outlay.errors import CampaignConflict, StoreBusy, StoreError, UnknownPull
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server
@@ -131,11 +131,11 @@ def test_one_transaction_for_all_who_wait(crowd: Crowd) -> None:
     assert crowd.transactions(1) == [PROCESSES, PROCESSES]
     assert not crowd.left()
     records = checked(crowd.url)
-    assert sorted(pull.decision for pull in pulls) == [r.seq for r in records if isinstance(r.event, Asked)]
+    assert sorted(pull.id for pull in pulls) == [r.seq for r in records if isinstance(r.event, Asked)]
     named = {record.seq: record.event.arm for record in records if isinstance(record.event, Asked)}
-    assert all(TERMS["arms"][named[pull.decision]] == pull.arm and pull.standing == "open" for pull in pulls)
+    assert all(TERMS["arms"][named[pull.id]] == pull.arm and pull.status == "open" for pull in pulls)
     assert all(record.event.tags == ("x",) for record in records if isinstance(record.event, Asked))
-    assert [receipt[:4] for receipt in receipts] == [(pull.decision, pull.arm, 7.0, 0.5) for pull in pulls]
+    assert [receipt[:4] for receipt in receipts] == [(pull.id, pull.arm, 7.0, 0.5) for pull in pulls]
     assert not any(receipt.duplicate for receipt in receipts)
     assert all(verify(crowd.url, expected_head=receipt.head).ok for receipt in receipts)
     assert {campaign.status() for campaign in crowd.campaigns} == {crowd.campaigns[0].status()}
@@ -176,7 +176,7 @@ def test_everyone_hears_of_his_own_mistake_and_of_nobody_elses(crowd: Crowd) -> 
         lambda campaign: campaign.tell(told, 5, 1.0),
         lambda campaign: campaign.ask("key"),
     )
-    assert isinstance(missing, UnknownDecision)
+    assert isinstance(missing, UnknownPull)
     assert isinstance(other, CampaignConflict)
     assert again.duplicate
     assert same == pull
@@ -190,8 +190,8 @@ def test_whose_command_comes_to_nothing_helps_nobody(crowd: Crowd) -> None:
     missing, *pulls = crowd.together(
         lambda campaign: campaign.tell(99, 1, 1.0), *[lambda campaign: campaign.ask()] * (PROCESSES - 1)
     )
-    assert isinstance(missing, UnknownDecision)
-    assert len({pull.decision for pull in pulls}) == PROCESSES - 1
+    assert isinstance(missing, UnknownPull)
+    assert len({pull.id for pull in pulls}) == PROCESSES - 1
     assert crowd.transactions(1) == [PROCESSES - 1]
     by = [name for (name,) in crowd.sql("SELECT batch FROM event WHERE seq > 1 ORDER BY seq")]
     assert [name.endswith(".errand") for name in by] == [False] + [True] * (PROCESSES - 2)
@@ -209,7 +209,7 @@ def test_what_expires_meanwhile_is_no_answer_to_an_errand(crowd: Crowd, monkeypa
     monkeypatch.setattr(_book(crowd.campaigns[0])._clock, "now", now)
     asked, missing = crowd.together(lambda campaign: campaign.ask(), lambda campaign: campaign.tell(99, 1, 1.0))
     assert asked.decision == 3
-    assert isinstance(missing, UnknownDecision)
+    assert isinstance(missing, UnknownPull)
     assert [type(record.event) for record in checked(crowd.url)] == [Opened, Asked, Asked, Expired]
 
 
@@ -275,7 +275,7 @@ def test_who_is_told_of_a_failure_while_others_decide_for_him(crowd: Crowd, key:
     records = checked(crowd.url)
     asked = {record.seq for record in records if isinstance(record.event, Asked)}
     voided = {r.event.decision for r in records if isinstance(r.event, Voided) and r.event.reason == UNRECEIVED}
-    assert asked - voided == {crowd.answers[0].decision, *([3] if key and len(asked) == 2 else [])}
+    assert asked - voided == {crowd.answers[0].id, *([3] if key and len(asked) == 2 else [])}
 
 
 def test_who_gives_up_and_ends(crowd: Crowd) -> None:
@@ -323,9 +323,9 @@ def test_a_late_tell_of_what_its_teller_has_forgotten(crowd: Crowd, monkeypatch:
     second.charge(pull)
     for campaign in (first, second, first, second):
         assert campaign.ask() is not None
-    assert pull.decision not in _book(second).known().decisions
+    assert pull.id not in _book(second).known().decisions
     _, receipt = crowd.together(lambda campaign: campaign.ask(), lambda campaign: campaign.tell(pull, 3, 0.5))
-    assert receipt[:6] == (pull.decision, pull.arm, 3.0, 0.5, False, True)
+    assert receipt[:6] == (pull.id, pull.arm, 3.0, 0.5, False, True)
     assert len(checked(crowd.url)) == 9
 
 
@@ -347,7 +347,7 @@ def test_keys_of_others_are_looked_up_together(crowd: Crowd) -> None:
         lambda *said: looked.append("FROM decision" in said[2]),
     )
     asks = [lambda campaign, key=key: campaign.ask(key) for key in "abcde"]
-    assert len({pull.decision for pull in crowd.together(*asks)}) == PROCESSES
+    assert len({pull.id for pull in crowd.together(*asks)}) == PROCESSES
     assert sum(looked) == 2  # its own, and those of the others
 
 
@@ -364,7 +364,7 @@ def test_connections_that_are_cut_while_they_wait(crowd: Crowd, rounds: int) -> 
                 time.sleep(rng.choice([0.0, 0.06]))
         for thread in threads:
             thread.join(60)
-        got += [crowd.answers[i].decision for i in range(PROCESSES)]
+        got += [crowd.answers[i].id for i in range(PROCESSES)]
     assert sorted(got) == [r.seq for r in checked(crowd.url) if isinstance(r.event, Asked)]
     assert not crowd.left()
 
@@ -409,9 +409,9 @@ def test_a_commit_that_is_not_answered(
         assert wire.cuts == 1
     answers = [crowd.answers[i] for i in range(3)]
     if verb == "tell":
-        assert [answer[:5] for answer in answers] == [(pull.decision, pull.arm, 5.0, 0.5, False) for pull in pulls]
+        assert [answer[:5] for answer in answers] == [(pull.id, pull.arm, 5.0, 0.5, False) for pull in pulls]
     else:
-        assert sorted(answer.decision for answer in answers) == [5, 6, 7]
+        assert sorted(answer.id for answer in answers) == [5, 6, 7]
     assert len(checked(crowd.url)) == 7
     assert not crowd.left()
 
@@ -523,7 +523,7 @@ def test_a_campaign_that_is_set_back_meanwhile(crowd: Crowd, waiting: bool) -> N
         set_back()
         pulls = crowd.together(*asks)
     asked = [record.seq for record in checked(crowd.url) if isinstance(record.event, Asked)]
-    assert sorted(pull.decision for pull in pulls) == asked[1:]
+    assert sorted(pull.id for pull in pulls) == asked[1:]
 
 
 def test_another_campaign_that_has_its_name_now(crowd: Crowd) -> None:
@@ -537,7 +537,7 @@ def test_another_campaign_that_has_its_name_now(crowd: Crowd) -> None:
     crowd.sql("UPDATE campaign SET name = CASE id WHEN 1 THEN 'former' ELSE 'default' END")
     pull = first.ask()
     assert pull is not None
-    assert pull.decision == 11
+    assert pull.id == 11
     assert [len(checked(crowd.url, name, choices=False)) for name in ("former", "default")] == [5, 11]
 
 

@@ -39,7 +39,7 @@ def test_it_opens_and_folds(kept: tuple[Path, dict[str, dict[str, object]]]) -> 
     path, standing = kept
     for name, status in standing.items():
         with Campaign.open(f"sqlite:///{path}", name) as campaign:
-            now = msgspec.json.decode(msgspec.json.encode(campaign.status()._asdict()))
+            now = msgspec.json.decode(msgspec.json.encode(campaign.status()))
             now["arms"] = [new[: len(old)] for new, old in zip(now["arms"], cast("Any", status["arms"]), strict=True)]
             assert {field: now[field] for field in status} == status  # newer fields may follow
             assert len(list(campaign.history())) == status["events"]

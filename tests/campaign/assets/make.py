@@ -31,7 +31,7 @@ def eventful(store: str) -> None:
             campaign.tell(pull, 0.1 * (i % 4), i % 3 / 2)
         first, second, third, fourth, _ = campaign.ask_many(5)
         campaign.extend(first, 1e9)
-        campaign.void(second, "never made")
+        campaign.cancel(second, "never made")
         campaign.tell(third, 0.3, 1.0)
         campaign.amend(third, 0.2, 0.5, "a slip")
         campaign.tell(fourth, 3, -0.5)
@@ -59,7 +59,7 @@ def plain(store: str) -> None:
             campaign.tell(pull, 2, 1.0 if pull.arm == "a" else 0.25)
     costs = {"small": 0.1, "large": 1.0}
     with Campaign(list(costs), 9, None, store, name="served", requests=30, costs=costs) as campaign:
-        campaign.expect(25)
+        campaign.expect_requests(25)
         while pull := campaign.ask():
             campaign.tell(pull, costs[pull.arm], 0.4 if pull.arm == "small" else 0.9)
     with Campaign(["only"], 5, "Uniform", store, name="closed", unit="0.01", ttl=None) as campaign:
@@ -96,7 +96,7 @@ def main() -> None:
     standing = {}
     for name in ["eventful", "hard", "closed"]:
         with Campaign.open(store, name) as campaign:
-            standing[name] = msgspec.to_builtins(campaign.status()._asdict())
+            standing[name] = msgspec.to_builtins(campaign.status())
     text = json.dumps(standing, indent=1)
     path.with_suffix(".json").write_text(f"{text}\n")
 

@@ -119,7 +119,7 @@ def _under_way(pulls: Sequence[PullStatus], status: Status, width: int) -> Rende
         [_time(each) for each in times] for times in zip(*((p.asked, p.expires) for p in pulls), strict=True)
     )
     columns = [
-        Column("under way", [str(pull.decision) for pull in pulls]),
+        Column("under way", [str(pull.id) for pull in pulls]),
         Column("arm", [pull.arm for pull in pulls], name=True),
         Column("set aside", [f"{pull.reserved:,.6g}" for pull in pulls], right=True),
         Column("since", asked, rank=2),
@@ -137,7 +137,7 @@ def _events(entries: Sequence[Entry], width: int) -> Columns:
         Column("event", [str(entry.seq) for entry in latest]),
         Column("at", [_time(entry.at) for entry in latest], rank=1),
         Column("kind", [entry.kind for entry in latest]),
-        Column("decision", ["" if entry.decision is None else str(entry.decision) for entry in latest], rank=2),
+        Column("pull", ["" if entry.pull is None else str(entry.pull) for entry in latest], rank=2),
         Column("arm", [entry.arm or "" for entry in latest], name=True),
         Column("cost", [cost for cost, _ in numbers], right=True),
         Column("reward", [reward for _, reward in numbers], right=True),
