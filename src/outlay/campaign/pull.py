@@ -13,7 +13,7 @@ from outlay.campaign.records import Pull, PullStatus, Receipt
 from outlay.campaign.settings import Amount
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.words import listed
+from outlay.text import listed
 
 AnyPull = Pull | PullStatus | int  # as `ask` or `pulls` give it, or its number
 OnError = Literal["charge", "cancel"]

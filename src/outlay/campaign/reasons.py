@@ -11,9 +11,9 @@ from outlay.campaign.ledger.choosing.scales import Scales
 from outlay.campaign.ledger.rulings.admission import admissible, learner_of
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
-from outlay.formulas.requests.prices import NOTHING, prices
+from outlay.formulas.pricing import NOTHING, prices
 from outlay.policies.weighing import Means, Weighing, Weight, weigh
-from outlay.words import listed
+from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for
 
@@ -246,7 +246,7 @@ def _spread(
 def _variance(arm: Arm, spent: float, price: float) -> float | None:
     """Of R − λX, from the sums of an arm; None where they do not say."""
     n = arm.pulls
-    if n < 2 or arm.squares is None or arm.cost_squares is None or arm.products is None:
+    if n < 2:
         return None
     rewards = arm.squares - arm.reward * arm.reward / n
     costs = arm.cost_squares - spent * spent / n

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from outlay.campaign import Campaign, PullStatus
 from outlay.extras import needed
 from outlay.service.wire import answers as a
-from outlay.words import harmless
+from outlay.text import harmless
 
 SOME = 5000  # pulls at a time
 FIELDS = ("pull", *PullStatus.__struct_fields__[1:])
