@@ -14,8 +14,9 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     status = line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1"))
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
-        *("events", "policy", "mode", "unit", "arms", "exact", "requests", "used", "expected", "outlook"),
+        *("events", "policy", "mode", "unit", "exact", "requests", "used", "expected", "outlook"),
         *("window", "fallback", "outside", "archived"),
+        "arms",
     ]
     assert status["exact"] == {
         "budget": "1.000000000",

@@ -84,10 +84,10 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         ((*NEW, "--mode", "soft"), "'soft' is not one of 'until_exceeded', 'hard'"),
         ((*NEW, "--expiry", "forget"), "'forget' is not one of 'charge', 'release'"),
         (("ask", "--n", "two"), "'two' is not a valid integer"),
-        (("tell", "2"), "give DECISION with --cost and --reward, or - and lines of JSON on stdin"),
-        (("tell", "2", "--cost", "1"), "give DECISION with --cost and --reward"),
-        (("tell", "-", "--cost", "1", "--reward", "1"), "give DECISION with --cost and --reward"),
-        (("tell", "two", "--cost", "1", "--reward", "1"), "DECISION must be a number, or - for lines on stdin"),
+        (("tell", "2"), "give PULL with --cost and --reward, or - and lines of JSON on stdin"),
+        (("tell", "2", "--cost", "1"), "give PULL with --cost and --reward"),
+        (("tell", "-", "--cost", "1", "--reward", "1"), "give PULL with --cost and --reward"),
+        (("tell", "two", "--cost", "1", "--reward", "1"), "PULL must be a number, or - for lines on stdin"),
         (("tell", "2", "--cost", "0x1", "--reward", "1"), "'0x1' is not a finite decimal number"),
         (("amend", "2"), "cost of amend must be given, or the reward, or both"),
         (("extend", "2"), "Missing option '--ttl'"),
@@ -155,7 +155,7 @@ def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], c
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["expect", "-3"], "requests of expect must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
+        (["expect", "-3"], "requests of expect_requests must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
         (["requests", "-12", "--name", "default"], "requests of set_requests must be a whole number ≥ 1"),
         (["budget", "-.5"], "budget of set_budget must be at least one unit of 1E-9; got Decimal('-0.5')"),
         (["cancel", "-3", "--reason", "-4"], "pull of cancel must be a whole number ≥ 1"),

@@ -70,10 +70,10 @@ def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
             pull.tell(cost=0.5, reward=1)
         with pytest.raises(KeyError), client.ask() as lost:
             raise KeyError
-        client.ask().void("not needed")
+        client.ask().cancel("not needed")
         assert client.status() == campaign.status()
         assert client.pulls() == campaign.pulls().listed()
-        assert {pull.id for pull in client.pulls(status="expired")} == {lost.decision}
+        assert {pull.id for pull in client.pulls(status="expired")} == {lost.id}
         told = [(entry.seq, entry.kind, entry.pull, entry.cost) for entry in client.history()]
         assert told == [(entry.seq, entry.kind, entry.pull, entry.cost) for entry in campaign.history()]
         client.close()
@@ -146,7 +146,7 @@ def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> N
         file.write(b'{"pull": 3')
     with running(store, port), Client(f"http://127.0.0.1:{port}", "spring", spool=path) as client:
         client.cancel(pulls[2])
-        conflicting = {"campaign": "spring", "pull": pulls[0].decision, "cost": "0.5", "reward": 1.0}
+        conflicting = {"campaign": "spring", "pull": pulls[0].id, "cost": "0.5", "reward": 1.0}
         assert client._spool is not None
         for tell in (conflicting, {**conflicting, "campaign": "gone"}, {**conflicting, "cost": "NaN"}):
             client._spool.add(tell)

@@ -98,7 +98,7 @@ def test_a_database_that_is_stopped_and_started_under_load(restarts: int, monkey
                 while not stop.is_set():
                     pull = client.ask()
                     client.tell(pull, cost=COST, reward=1)
-                    told.append(pull.decision)
+                    told.append(pull.id)
         except OutlayError as error:
             wrong.append(error)
 

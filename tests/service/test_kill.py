@@ -43,7 +43,7 @@ def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
                 while not stop.is_set():
                     pull = client.ask()
                     client.tell(pull, cost=Decimal("0.001"), reward=1)
-                    told.append(pull.decision)
+                    told.append(pull.id)
         except OutlayError as error:
             wrong.append(error)
 
