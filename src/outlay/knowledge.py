@@ -59,7 +59,7 @@ def named_policies(problem: Problem, names: Iterable[str], folder: Path | None =
 
     Those of the user's are named `module:Name` or `file.py:Name`, and looked for in `folder`.
     """
-    keys = {key_of(name): kind.__name__ for name, kind in (policies.RENAMED | policies.BY_NAME).items()}
+    keys = {key_of(name): kind.__name__ for name, kind in policies.BY_NAME.items()}
     chosen: dict[str, BuiltIn] = {}
     for asked in names:
         if is_reference(asked):

@@ -81,7 +81,6 @@ def opening(random: Random) -> c.Open:
         window="day",
         fallback=random.choice([None, "a0", "a1"]),
         propensity_draws=0,
-        format=3,
     )
     most = [random.choice([10, 40]), random.choice([None, 25, 0])]
     arms = tuple(ArmTerms(f"a{i}", units) for i, units in enumerate(most))
@@ -209,6 +208,6 @@ def test_a_window_that_the_calendar_does_not_have_is_found(forged: Renewed) -> N
     state, _ = replay.fold(None, opened)
     state, doubt = replay.fold(state, renewed)
     assert doubt is None
-    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event))
+    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event, state.head))
     assert doubt is not None
     assert "changes nothing" in doubt

@@ -245,7 +245,7 @@ def _spread(
 def _variance(arm: Arm, spent: float, price: float) -> float | None:
     """Of R − λX, from the sums of an arm; None where they do not say."""
     n = arm.pulls
-    if n < 2 or arm.squares is None or arm.cost_squares is None or arm.products is None:
+    if n < 2:
         return None
     rewards = arm.squares - arm.reward * arm.reward / n
     costs = arm.cost_squares - spent * spent / n

@@ -80,7 +80,7 @@ class Asking(Settling):
         if key is not None:
             key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
         one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
-        keys = [None if key is None else c.one_of_many(key, i, self._state.terms.format) for i in range(n)]
+        keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
         pulls = [OpenPull.of(reply, self) for reply in replies if isinstance(reply, Pull)]
         for reply in replies:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from outlay.columns import Columns, of_rows
 from outlay.numerals import number
 from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
-from outlay.theory.upper.assumptions import GAUSSIAN, HEAVY_TAILED
+from outlay.theory.assumptions import GAUSSIAN, HEAVY_TAILED
 
 if TYPE_CHECKING:
     from rich.console import Group
