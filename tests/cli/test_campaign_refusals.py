@@ -54,7 +54,7 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         ('{"pull": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
         (
             '{"pull": "4", "cost": 1, "reward": 1}',
-            "pull of tell must be a Pull, as ask returns it, or the number of a ",
+            "pull of tell must be a Pull, as ask returns it, or its number; got",
         ),
         ('{"pull": 4, "cost": 1e999, "reward": 1}', "cost of tell must be at most 2**53 units"),
         ('{"pull": 4, "cost": 1, "reward": 1e999}', "reward of tell must be a finite number; got inf"),
