@@ -228,10 +228,9 @@ def _converted(batches: Batches, columns: LogColumns, where: str, first: int) ->
             for name in batch.schema.names
             if name == "instance" or (name.startswith(OTHER) and first < MOST_MARKED)
         }
-        others = (
-            {} if when is not None else {n.removeprefix(OTHER): n for n in batch.schema.names if n.startswith(OTHER)}
-        )
-        maybe = {name: dates(batch.column(role))[good] for name, role in others.items() if sounds_like_time(name)}
+        others = [name.removeprefix(OTHER) for name in batch.schema.names if name.startswith(OTHER)]
+        timely = [] if when is not None else filter(sounds_like_time, others)
+        maybe = {name: dates(batch.column(OTHER + name))[good] for name in timely}
         left_out = first + np.flatnonzero(~good)
         yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, maybe, found)
         first, empty = first + len(good), empty and not len(good)
@@ -504,9 +503,8 @@ def _patiently(column: ArrowColumn, what: str, first: int) -> ArrowColumn:
         try:
             values.append(None if text.lower() in EMPTY else _number(text))
         except ValueError:
-            raise BadFile(
-                f"the {what} must be a number in every row; row {row:,} has {_cut(text)}{_hint(text)}"
-            ) from None
+            has = f"row {row:,} has {_cut(text)}{_hint(text)}"
+            raise BadFile(f"the {what} must be a number in every row; {has}") from None
     return pa.array(values, pa.float64())
 
 

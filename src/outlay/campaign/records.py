@@ -16,7 +16,8 @@ from outlay.campaign.reasons import Outlook, Weighed, outlook_of
 from outlay.campaign.settings import Mode, Window
 from outlay.errors import StoreError
 from outlay.extras import needed
-from outlay.markup import aligned, html_table
+from outlay.tables import Table
+from outlay.text import aligned
 
 if TYPE_CHECKING:
     import pandas
@@ -226,7 +227,7 @@ class Status(NamedTuple):
         requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
         money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
         caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
-        return html_table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption)
+        return Table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption).html()
 
 
 def pull_of(state: State, number: int) -> Pull:

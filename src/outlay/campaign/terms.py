@@ -20,8 +20,8 @@ from outlay.errors import BadParameter, CampaignConflict
 from outlay.own.trial import instead_of_class
 from outlay.policies.protocol import Policy, as_data, checked_memory, parameters_of
 from outlay.policies.trial import checked_policy
+from outlay.text import listed, one_of
 from outlay.values import equal
-from outlay.words import listed, one_of
 
 MICROS = 1_000_000
 

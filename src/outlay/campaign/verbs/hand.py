@@ -17,7 +17,7 @@ from outlay.campaign.terms import label, micros
 from outlay.campaign.verbs.steps import Steps, later, once, seconds_of, verb
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.words import listed
+from outlay.text import listed
 
 AnyPull = Pull | PullStatus | int  # as `ask` or `pulls` give it, or the number of its decision
 OnError = Literal["charge", "void"]

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from outlay.campaign import Campaign, PullStatus
 from outlay.extras import needed
 from outlay.service.wire import answers as a
-from outlay.words import harmless
+from outlay.text import harmless
 
 SOME = 5000  # pulls at a time
 FIELDS = ("pull", *PullStatus._fields[1:])

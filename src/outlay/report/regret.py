@@ -1,17 +1,18 @@
-"""The regret table at the largest budget: as rows of numbers, as cells of text, as a rich table."""
+"""The regret table at the largest budget: as rows of numbers; for a terminal; as text, Markdown, CSV and LaTeX."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from outlay.checks import line
-from outlay.columns import Columns, of_rows
-from outlay.numerals import amount, coefficient
+from outlay.checks import line, word
+from outlay.report.contents import Format
 from outlay.report.numbers.curves import Floor, floor_for
 from outlay.results.endings import beside, last_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result, checked
-from outlay.words import plural
+from outlay.tables import Table
+from outlay.text import amount, coefficient, plural
 
 HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
 
@@ -50,10 +51,60 @@ class RegretTable(NamedTuple):
     floor: Floor
     requests: int | None = None
 
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """One for each cell of a row: the mix that is best where there are requests has two arms, as a rule."""
-        return HEADINGS if self.requests is None else tuple(word.replace("best arm", "best arms") for word in HEADINGS)
+    def table(self) -> Table:
+        """As text; a narrow terminal does without the spread first."""
+        policy, regret, median, spread, best, ratio = HEADINGS
+        if self.requests is not None:
+            best = "best arms"  # the best mix has two, as a rule
+        headings = (policy, regret, median, spread, best, ratio)
+        rows = [row.cells() for row in self.rows]
+        return Table(headings, rows, self.caption, drop_first=(spread, best, median, ratio))
+
+
+def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> Table:
+    """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
+    return regret_numbers(checked("regret_table", result), kind, title).table()
+
+
+def table(  # the word for it
+    result: Result,
+    format: Format = "text",  # noqa: A002
+    kind: RegretKind = "pseudo",
+    title: str | None = None,
+) -> str:
+    r"""The regret table at the largest budget, as text.
+
+    Args:
+        result: of `simulate`.
+        format: "text", as on a terminal; "markdown"; "csv", with all digits; "latex", with booktabs' rules.
+        kind: "pseudo" or "realised", as for `Result.regret`.
+        title: of one line, before what the table shows; none in CSV.
+
+    >>> import outlay
+    >>> problem = outlay.arms.catalogue.load("G")
+    >>> result = outlay.simulate(problem, outlay.policies.RoundRobin(), budgets=[1000], runs=5)
+    >>> print(table(result, "csv").splitlines()[0])
+    policy,budget,regret,stderr,median,q10,q90,best_share,bound_ratio
+    """
+    checked("table", result)
+    word("table", "format", format, ("text", "markdown", "csv", "latex"))
+    return written(regret_numbers(result, kind, title), format)
+
+
+def written(numbers: RegretTable, format: Format) -> str:  # noqa: A002
+    """A table's numbers in one of the formats, the same bytes from the same result."""
+    if format == "csv":
+        limits: dict[str, object] = {"budget": numbers.budget}
+        if numbers.requests is not None:
+            limits["requests"] = numbers.requests
+        headings = ["policy", *limits, *RegretRow._fields[1:-1], "bound_ratio"]
+        return Table(headings, [[row.policy, *limits.values(), *row[1:]] for row in numbers.rows]).csv()
+    shown, bound = numbers.table(), bound_sentence(numbers.floor)
+    if format == "latex":
+        label = f"regret-{numbers.title}" if numbers.title else "regret"
+        return replace(shown, caption="; ".join(filter(None, [shown.caption, bound]))).latex(label)
+    text = shown.markdown() if format == "markdown" else shown.terminal()
+    return f"{text}\n{bound}\n" if bound else text
 
 
 def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> RegretTable:
@@ -82,18 +133,6 @@ def best_shares(result: Result) -> list[float]:
     pulls = result.pulls[:, :, -1]
     on_best = pulls[..., np.asarray(result.gaps) <= 0].sum(axis=(1, 2))
     return [float(share) for share in on_best / np.maximum(pulls.sum(axis=(1, 2)), 1)]
-
-
-def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> Columns:
-    """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
-    return rich_table(regret_numbers(checked("regret_table", result), kind, title))
-
-
-def rich_table(numbers: RegretTable) -> Columns:
-    """The table's numbers for a terminal; a narrow one does without the spread first."""
-    rows = [row.cells() for row in numbers.rows]
-    _, _, median, spread, best, ratio = numbers.headings
-    return Columns(of_rows(numbers.headings, rows, spare=(spread, best, median, ratio)), numbers.caption)
 
 
 def caption(result: Result, title: str | None = None) -> str:
