@@ -20,9 +20,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.errors import BadFile, BadParameter
-from outlay.extras import require
-from outlay.files import checked_path, reading
+from outlay.checks import checked_path, reading
+from outlay.errors import BadFile, BadParameter, require
 
 BLOCK = 2 << 20  # bytes of CSV that are parsed at a time; Arrow reads 32 of them ahead
 BATCH = 1 << 17  # rows of Parquet or of a frame

@@ -21,8 +21,7 @@ from outlay.advice.shown import Advice
 from outlay.advice.telling.code import campaign_code, serving_code
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
-from outlay.errors import BadFile, BadParameter
-from outlay.extras import require
+from outlay.errors import BadFile, BadParameter, require
 from outlay.logs import LogColumns, MoreColumns, Source, name_of, stretches
 from outlay.policies import Ration
 from outlay.policies.protocol import Policy

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from outlay.campaign import Campaign, PullStatus
-from outlay.extras import needed
+from outlay.errors import needed
 from outlay.service.wire import answers as a
 from outlay.text import harmless
 
