@@ -18,30 +18,28 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.beliefs import Moments, Opened, Pooled
 from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of
 from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.compiler.reasons import reason_of
 from outlay.compiler.untyped import Emitter, Found, NumbaType
 from outlay.engine.compiler.vocabulary import row_source
 from outlay.engine.compiler.world import law_at
-from outlay.engine.gpu import compare, decide, hand, kernel, look, memory, within
-from outlay.engine.gpu.random import VERBS, Philox, turn
+from outlay.engine.gpu import kernel
+from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.run import among, loop
 from outlay.parameters import is_record
-from outlay.policies.protocol import way_of
 
 Kernel = Any  # what numba.cuda makes
 Function = Callable[..., Any]
-REGISTERS = 128  # of a lazy thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
+REGISTERS = 128  # of a thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
 OPTIONS = {"forceinline": True}  # local arrays become registers only in one function
 
 _lock = threading.RLock()
 _kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
-_learnt: set[Function] = {law_at}
+_learnt: set[Function] = set()
 
 
-def kernel_for(arguments: tuple[object, ...], lazy: bool, hard: bool = False) -> Kernel:
+def kernel_for(arguments: tuple[object, ...], hard: bool) -> Kernel:
     """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
 
     Raises CannotCompile with the reason, in one line, where numba refuses.
@@ -49,9 +47,13 @@ def kernel_for(arguments: tuple[object, ...], lazy: bool, hard: bool = False) ->
     with _lock:
         try:
             reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
-            key = (signature(arguments, lambda cls: cls), reach.digest, lazy, hard)
+            key = (signature(arguments, lambda cls: cls), reach.digest, hard)
             if key not in _kernels:
-                _kernels[key] = _made_for(arguments, lazy, hard, reach), reach
+                copies = StandIns(reach)
+                for function in copies.functions:
+                    learn(function)
+                play = kernel.play_hard if hard else kernel.play
+                _kernels[key] = _compile(play, signature(arguments, copies.of)), reach
         except CannotCompile:
             raise
         except Exception as error:  # numba fails in many ways on what it does not know
@@ -59,19 +61,8 @@ def kernel_for(arguments: tuple[object, ...], lazy: bool, hard: bool = False) ->
         return _kernels[key][0]
 
 
-def _made_for(arguments: tuple[object, ...], lazy: bool, hard: bool, reach: Reach) -> Kernel:
-    copies = StandIns(reach)
-    for function in copies.functions:
-        learn(function)
-    play: Function = within.play_within if hard else kernel.play_plainly
-    if lazy:
-        play = compare.play_comparing if way_of(type(arguments[1])).name in look.AT_ONCE_OF else kernel.play_lazily
-    registers = REGISTERS if lazy and memory.is_like(type(arguments[2]), Moments, Pooled, Opened) else None
-    return _compile(play, signature(arguments, copies.of), registers)
-
-
-def _compile(play: Function, argument_types: tuple[NumbaType, ...], registers: int | None) -> Kernel:
-    return cuda.jit(types.void(*argument_types), max_registers=registers)(play)
+def _compile(play: Function, argument_types: tuple[NumbaType, ...]) -> Kernel:
+    return cuda.jit(types.void(*argument_types), max_registers=REGISTERS)(play)
 
 
 def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -> tuple[NumbaType, ...]:
@@ -152,39 +143,11 @@ def _why(error: Exception) -> str:
     return reason
 
 
-def _decide(
-    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType, rng: NumbaType  # noqa: ARG001
-) -> Found:  # fmt: skip
-    return decide.DECIDE[way_of(policy.instance_class).name]
-
-
-def _decide_anew(
-    policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType,  # noqa: ARG001
-    scratch: NumbaType, rng: NumbaType,  # noqa: ARG001
-) -> Found:  # fmt: skip
-    return within.decide_anew
-
-
-def _decide_among(
-    policy: NumbaType, memory: NumbaType, arms: NumbaType, pulls: NumbaType, totals: NumbaType,  # noqa: ARG001
-    spent: NumbaType, n: NumbaType, rng: NumbaType,  # noqa: ARG001
-) -> Found:  # fmt: skip
-    return among.way_to_decide_among(policy.instance_class)
-
-
-def _forget(scratch: NumbaType) -> Found:  # noqa: ARG001
-    return within.forget_nothing
-
-
 def _made(expression: str, arguments: str) -> Function:
     space: dict[str, Any] = {"rebuilt": _rebuilt}
     exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
     made: Function = space["made"]
     return made
-
-
-def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
-    return _made(row_source(rows.types[0], "rows.law"), "rows, row")
 
 
 def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
@@ -199,15 +162,6 @@ def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
     return _made(part("memories", memories), "memories, run")
 
 
-def _of_row(memory: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
-    return lambda memory, row: _rebuilt(memory, (row,))
-
-
-def _of_arm(belief: NumbaType, arm: NumbaType) -> Found:  # noqa: ARG001
-    rest = ", ".join(f"belief[{i}]" for i in range(1, len(belief.types)))
-    return _made(f"rebuilt(belief, (arm, {rest}))", "belief, arm")
-
-
 @intrinsic  # type: ignore[untyped-decorator]
 def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     """A tuple of the class of `like`, with these values."""
@@ -216,33 +170,6 @@ def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
         return context.make_tuple(builder, signature.return_type, cgutils.unpack_tuple(builder, arguments[1]))
 
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
-
-
-def _of_hand(memory: NumbaType, hand: NumbaType, leader: NumbaType) -> Found:  # noqa: ARG001
-    fields = "hand.rows, hand.extremes, memory.pairs[leader : leader + 1]"
-    if hasattr(memory.instance_class, "unopened"):
-        fields = "hand.rows, hand.extremes, hand.usual, memory.order, memory.place, memory.marks"
-    return _made(f"rebuilt(memory, ({fields}))", "memory, hand, leader")
-
-
-def _by_memory(held: Function, there: Function, ours: type) -> Callable[..., Function]:
-    return lambda mine, *_: held if memory.is_like(mine.instance_class, ours) else there
-
-
-def _at_once(policy: NumbaType, memory: NumbaType, pulls: NumbaType, n: NumbaType, rng: NumbaType) -> Found:  # noqa: ARG001
-    return look.AT_ONCE_OF[way_of(policy.instance_class).name]
-
-
-def _excess_of_fresh(policy: NumbaType, *_: NumbaType) -> Found:
-    return look.excess_of_fresh if hasattr(policy.instance_class, "fresh") else look.none_is_fresh
-
-
-def _next_to_open(memory: NumbaType) -> Found:
-    return look.next_to_open if hasattr(memory.instance_class, "unopened") else look.none_to_open
-
-
-def _turns(half_turns: NumbaType) -> Found:  # noqa: ARG001
-    return _turn
 
 
 def _turn(half_turns: float) -> tuple[float, float]:
@@ -256,34 +183,20 @@ for _name, _arity in PROTOCOL.items():
     _learn_method(_name, ", ".join("abcd"[:_arity]))
 for _name in VERBS:
     _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
-overload(decide.decide, strict=False, jit_options=OPTIONS)(_decide)
-overload(loop.decide, strict=False, jit_options=OPTIONS)(_decide_anew)
-overload(loop.forget, strict=False, jit_options=OPTIONS)(_forget)
-overload(among.decide_among, strict=False, jit_options=OPTIONS)(_decide_among)
-overload(law_at, strict=False, jit_options=OPTIONS)(_law_at)
-overload(memory.of_run, strict=False, jit_options=OPTIONS)(_of_run)
-overload(memory.of_row, strict=False, jit_options=OPTIONS)(_of_row)
-overload(memory.of_arm, strict=False, jit_options=OPTIONS)(_of_arm)
-overload(turn, strict=False, jit_options=OPTIONS)(_turns)
-overload(hand.of_hand, strict=False, jit_options=OPTIONS)(_of_hand)
-overload(look.at_once, strict=False, jit_options=OPTIONS)(_at_once)
-overload(look.excess_of_fresh, strict=False, jit_options=OPTIONS)(_excess_of_fresh)
-overload(look.next_to_open, strict=False, jit_options=OPTIONS)(_next_to_open)
-for _held, _there, _ours in (
-    (memory.pick_up, memory.leave, Moments),
-    (memory.put_down, memory.leave, Moments),
-    (memory.take_in, memory.take_in_there, Moments),
-    (memory.known_of, memory.known_of_there, Moments),
-    (hand.take_usual, hand.nothing_usual, Opened),
-    (hand.put_back_usual, hand.nothing_usual, Opened),
+for _function, _found in (
+    (kernel.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
+    (loop.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
+    (kernel.holds, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[1]),
+    (loop.forget, lambda _: kernel.forget),
+    (among.decide_among, lambda policy, *_: among.way_to_decide_among(policy.instance_class)),
+    (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
+    (kernel.of_run, _of_run),
+    (turn, lambda _: _turn),
 ):
-    overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, _ours))
-    _learnt.add(_held)
-_learnt |= {decide.decide, memory.of_run, memory.of_row, memory.of_arm, hand.of_hand, turn}
-_learnt |= {loop.decide, loop.forget, among.decide_among}
-_learnt |= {look.at_once, look.excess_of_fresh, look.next_to_open}
+    overload(_function, strict=False, jit_options=OPTIONS)(_found)
+    _learnt.add(_function)
 for _function in Reach(
-    kernel.play_plainly, kernel.play_lazily, compare.play_comparing, within.play_within, *decide.DECIDE.values(),
-    *among.DECIDE_AMONG.values(), *look.AT_ONCE_OF.values(), Philox.standard_normal, Philox.random,
+    kernel.play, kernel.play_hard, *(both for each in kernel.NAMING.values() for both in each),
+    *among.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
 ).functions:  # fmt: skip
     learn(_function)
