@@ -74,7 +74,8 @@ def _imported_at_once(package: ModuleType) -> set[str]:
     """The names that the body of a package imports from the library; `if TYPE_CHECKING:` is not at the top level."""
     body = ast.parse(inspect.getsource(package)).body
     found = [node for node in body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("outlay")]
-    return {alias.name for node in found for alias in node.names} - {"lazily", "needed"} | {*vars(package)} & {"__version__"}
+    names = {alias.name for node in found for alias in node.names}
+    return names - {"lazily", "needed"} | {*vars(package)} & {"__version__"}
 
 
 def test_help_shows_what_was_never_used() -> None:
