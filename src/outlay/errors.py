@@ -25,8 +25,26 @@ InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled an
 Each carries its facts as attributes, and its message is one sentence that a user can act on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
+
+# The extra that brings a package. `pip install outlay` is enough for campaigns, laws, policies and `outlay campaign`;
+# what simulates needs `simulate`, what draws figures and writes pages `report`, which includes it.
+EXTRA_OF = {
+    "numba": "simulate",
+    "pandas": "simulate",
+    "pyarrow": "simulate",
+    "scipy": "simulate",
+    "jinja2": "report",
+    "matplotlib": "report",
+    "httptools": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+    "httpx2": "client",
+}
 
 
 class OutlayError(Exception):
@@ -219,6 +237,36 @@ class StoreBusy(StoreError):
 
 class InterpretedWarning(RuntimeWarning):
     """A policy or law could not be compiled: it runs in the interpreter, hundreds of times slower."""
+
+
+@contextmanager
+def needed(owner: str) -> Iterator[None]:
+    """Around an import, or on a function that imports: a package of an extra that is missing becomes MissingExtra.
+
+    >>> with needed("simulate"):
+    ...     raise ModuleNotFoundError(name="numba.core")
+    Traceback (most recent call last):
+    outlay.errors.MissingExtra: simulate needs numba: pip install 'outlay[simulate]'
+    """
+    try:
+        yield
+    except MissingExtra as inner:  # the user called `owner`, and has not heard of what that called
+        raise MissingExtra(owner, inner.package, inner.extra) from None
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA_OF:
+            raise
+        raise MissingExtra(owner, package, EXTRA_OF[package]) from None
+
+
+def require(owner: str, *packages: str) -> None:
+    """Refuse at once, before hours of work whose last step would fail.
+
+    >>> require("compare", "matplotlib", "jinja2")
+    """
+    with needed(owner):
+        for package in packages:
+            import_module(package)
 
 
 def _shown(value: object) -> str:

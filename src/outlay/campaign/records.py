@@ -14,8 +14,7 @@ from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, Ending, PullPhase, State
 from outlay.campaign.reasons import Outlook, Weighed, outlook_of
 from outlay.campaign.settings import Mode, Window
-from outlay.errors import StoreError
-from outlay.extras import needed
+from outlay.errors import StoreError, needed
 from outlay.tables import Table
 from outlay.text import aligned
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from msgspec.structs import astuple
 
 from outlay.campaign import Campaign, PullStatus
-from outlay.extras import needed
+from outlay.errors import needed
 from outlay.service.wire import answers as a
 from outlay.text import harmless
 

@@ -1,6 +1,6 @@
 """What an ask comes to: the pull of its key, a new one, not now, or the end."""
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.agreement import plain_key
