@@ -26,7 +26,7 @@ from outlay.checks import Vector
 from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.compile import classes_of, reason_of
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
-from outlay.values import equal, hashable
+from outlay.parameters import equal, hashable
 
 _FEW, _SOME, _MANY = 3_000, 100_000, 2_000_000  # draws: interpreted, and compiled
 _ERRORS = 5.0  # standard errors, which chance exceeds once in 1.7 million numbers; a law has five
