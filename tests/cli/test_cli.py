@@ -43,7 +43,7 @@ def stand_in(monkeypatch):
         return [folder / "report.html"]
 
     monkeypatch.setattr(comparison, "simulate", simulate)
-    monkeypatch.setattr(comparison, "write_report", write_report)
+    monkeypatch.setattr("outlay.report.page.write_report", write_report)
 
 
 @pytest.fixture

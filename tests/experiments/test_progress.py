@@ -131,9 +131,10 @@ def test_noise_is_not_taken_for_pulls_of_few_requests(write, monkeypatch, sweep,
     assert share.seconds == pytest.approx(5e-3 * share.cells + 1e-6 * pulls, rel=0.1)
 
 
-def test_what_is_there_takes_no_time(write, simulated, clock):
+def test_what_is_there_takes_no_time(write, simulated, request):
     experiment = load(write(SWEPT))
     run(experiment, "out")
+    request.getfixturevalue("clock")  # it takes the simulator's place
     more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
     shares = estimate(load(write(more)), "out")
     assert [(share.label, share.cells, share.missing) for share in shares] == [("RoundRobin", 2, 0), ("stubborn", 4, 2)]

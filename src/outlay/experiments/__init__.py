@@ -10,7 +10,7 @@ Names are imported when they are used, so that loading an experiment loads no co
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.experiments.file import Experiment, is_experiment, load

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from outlay import policies
 from outlay.arms import AnyLaw, Empirical, LawMoments, Problem, catalogue
 from outlay.arms.catalogue import find
-from outlay.checks import line, real, whole, word
+from outlay.checks import checked_path, line, reading, real, whole, word
 from outlay.engine.backends import BACKENDS, Backend
 from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
-from outlay.files import checked_path, reading
 from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for, usual_policies
-from outlay.logs import Columns, Stretch, stretches
+from outlay.logs import LogColumns, Stretch, stretches
 from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import Parameters, is_record, signature_of
 from outlay.policies.protocol import Policy
@@ -30,7 +29,7 @@ MOST_ARMS = 10_000  # each is a law of its own
 Pairs = NDArray[np.float64]
 
 
-def problem_of(path: Path, columns: Columns) -> Problem:
+def problem_of(path: Path, columns: LogColumns) -> Problem:
     """The empirical problem of a CSV or Parquet file, its arms in the order of their first row.
 
     An experiment is exact: a row with an empty cell is an error, and not left out.
@@ -143,7 +142,7 @@ ALLOWED = (
     '"budget_per_request"'
 )
 
-# Columns of sweep.csv that are there already.
+# LogColumns of sweep.csv that are there already.
 TAKEN = ("policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90", "lower_bound")
 
 
@@ -402,11 +401,11 @@ def _problem(content: Table, folder: Path) -> Problem:
         return Problem._resolved(tomli_w.dumps({"format": 1, "arms": content["arms"]}), catalogue.beside(folder))
     if "log" in content:
         table = dict(_table("[log]", content["log"]))
-        _known_keys("[log]", table, ("file", *Columns._fields))
+        _known_keys("[log]", table, ("file", *LogColumns._fields))
         for key, value in {"file": None, **table}.items():
             if not isinstance(value, str) or not value:
                 raise BadParameter("[log]", key, "a string that is not empty", value)
-        return problem_of(folder / table.pop("file"), Columns(**table))
+        return problem_of(folder / table.pop("file"), LogColumns(**table))
     if not isinstance(name, str) or not name.strip():
         raise BadParameter("[experiment]", "problem", "a name from the catalogue or a file", name)
     return find(name if name in catalogue.names() else str(folder / name), "[experiment]")

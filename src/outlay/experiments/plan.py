@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.arms import Problem
+from outlay.checks import writing
 from outlay.engine.backends import Backend
 from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.file import Experiment, Setup, Values, moved
-from outlay.files import writing
 from outlay.own.code import digests, own_classes
 from outlay.policies.protocol import Policy, as_data, wants_budget, wants_requests
 from outlay.policies.trial import checked_policy

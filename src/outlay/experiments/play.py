@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from outlay.arms import catalogue
+from outlay.checks import check_writable, checked_path, made, writing
 from outlay.engine import simulate
 from outlay.engine.limits import Mode
 from outlay.engine.room import check_room
-from outlay.errors import BadParameter, OutlayError
+from outlay.errors import BadParameter, OutlayError, require
 from outlay.experiments.file import Experiment
 from outlay.experiments.plan import (
     FOLDER,
@@ -27,8 +28,6 @@ from outlay.experiments.plan import (
     points_of,
     progress_bar,
 )
-from outlay.extras import require
-from outlay.files import check_writable, checked_path, made, writing
 from outlay.knowledge import named_policies, usual_policies
 from outlay.results.result import Result
 

@@ -17,12 +17,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from outlay._version import __version__
+from outlay import __version__
+from outlay.checks import check_folder, check_writable, writing
 from outlay.engine.limits import MODES
 from outlay.errors import BadFile
 from outlay.experiments.file import Experiment, PolicyEntry, Sweep, Value, Values, printable
 from outlay.experiments.plan import Point, folder_of, shown, title_of
-from outlay.files import check_folder, check_writable, writing
 from outlay.own.code import own_classes
 from outlay.report.curves import (
     FLOOR_HELPS,

@@ -22,7 +22,7 @@ Names are imported when they are used, so that a program that only simulates doe
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.report.bounds import bounds_table, problem_bounds, request_bounds, request_bounds_table

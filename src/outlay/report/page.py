@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from outlay import policies
 from outlay.arms import Problem, catalogue
 from outlay.arms.remembered import absent_laws
+from outlay.checks import check_writable, checked_path, made, writing
 from outlay.engine.limits import Counts, usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
-from outlay.files import check_writable, checked_path, made, writing
 from outlay.knowledge import named_policies
 from outlay.own.code import own_classes
 from outlay.own.references import reference_of, short

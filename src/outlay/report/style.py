@@ -22,9 +22,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.typing import ColorType
 
-from outlay.checks import word
+from outlay.checks import checked_path, word, writing
 from outlay.errors import BadParameter
-from outlay.files import checked_path, writing
 from outlay.report.curves import Curve, Scale
 from outlay.text import cut, key_of, tick
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.serving import Serving
@@ -16,8 +16,8 @@ from outlay.advice.telling.code import call
 from outlay.advice.telling.figures import dots_figure
 from outlay.advice.telling.glossary import glossary
 from outlay.advice.telling.hull_figure import hull_figure
+from outlay.checks import check_writable, checked_path, made, writing
 from outlay.errors import BadParameter
-from outlay.files import check_writable, checked_path, made, writing
 from outlay.report.page import PageFigure, render
 from outlay.report.style import WIDTHS
 from outlay.tables import Table
