@@ -11,11 +11,10 @@ from outlay.arms import Problem, support_of
 from outlay.arms.coupled import is_gaussian
 from outlay.checks import Vector
 from outlay.errors import BadCode, BadParameter, NotCovered, OutlayError
-from outlay.own.places import what_failed
-from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.baselines import LPUCB, LPGreedy, LPThompson
 from outlay.theory import rates
+from outlay.usercode import YOURS, found, is_reference, what_failed
 from outlay.words import key_of, one_of
 
 BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attributes

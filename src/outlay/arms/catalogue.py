@@ -21,7 +21,7 @@ from outlay.arms.problem import Problem
 from outlay.arms.problem_file import Resolve
 from outlay.errors import BadParameter
 from outlay.files import checked_path, reading
-from outlay.own.references import found
+from outlay.usercode import found
 from outlay.words import meant
 
 

@@ -17,7 +17,7 @@ from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter, UnknownArm
 from outlay.files import checked_path, reading, writing
 from outlay.markup import html_table
-from outlay.own.references import handed
+from outlay.usercode import handed
 from outlay.values import equal, hashable
 from outlay.words import counted, meant
 

@@ -8,8 +8,8 @@ from outlay._version import __version__
 from outlay.errors import BadFile
 from outlay.experiments.setup.plan import Cell, Point
 from outlay.files import writing
-from outlay.own.code import own_classes
 from outlay.results.result import Result, load
+from outlay.usercode import own_classes
 
 FOLDER = "cells"
 

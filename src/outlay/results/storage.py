@@ -23,10 +23,9 @@ from outlay.arms import Problem
 from outlay.arms.remembered import absent_laws
 from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError
 from outlay.files import check_writable, checked_path, reading, writing
-from outlay.own.code import own_classes
-from outlay.own.references import Handed, reference_of
 from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
+from outlay.usercode import Handed, own_classes, reference_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

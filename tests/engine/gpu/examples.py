@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.beliefs import Belief, Lead, Moments, Pooled
+from outlay.beliefs import Belief, Lead, Moments, PooledMoments
 from outlay.beliefs.sums import take_in
 from outlay.engine.gpu.toolkit import imported
 from outlay.engine.run.loop import Passages
@@ -84,7 +84,7 @@ class Remembering(NamedTuple):
         return belief.mean_reward + self.x
 
 
-class Counted(Pooled):
+class Counted(PooledMoments):
     """A memory that differs from one of outlay's in what it makes of a sample."""
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
@@ -97,7 +97,7 @@ class Counting(NamedTuple):
     slope: float
 
     def memory(self, arms: int) -> Counted:
-        return Counted(*Pooled.empty(arms))
+        return Counted(*PooledMoments.empty(arms))
 
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         return low.rate - belief.mean_reward - self.slope

@@ -85,7 +85,7 @@ class TestLaziness:
                 cost, reward = 1.0 + (noise > 0.01) * noise * rng.standard_normal(), rewards[leader]
                 memory.observe(leader, cost, reward + noise * rng.standard_normal())
                 if memory.full():
-                    memory = memory.grown()
+                    memory = memory.enlarged()
                 counts[leader] += 1
                 leads = n + 1 < due and policy.score(memory.belief(leader), log_then) > rival
         return scored

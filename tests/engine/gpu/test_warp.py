@@ -10,7 +10,7 @@ import pytest
 
 import outlay
 from outlay import arms
-from outlay.beliefs import Moments, Opened
+from outlay.beliefs import Moments, SequentialMoments
 from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu import chunk as chunks
 from outlay.engine.gpu import contest as contests
@@ -23,7 +23,7 @@ from outlay.engine.gpu.toolkit import imported
 from outlay.engine.run import hard
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
-from outlay.policies.protocol import way_of
+from outlay.policies.protocol import policy_kind
 from tests.engine.gpu.examples import (
     BUILT_IN,
     Greedy,
@@ -42,12 +42,12 @@ def part_of(memories: Any, run: int) -> Any:
 
 
 def decide_plainly(policy: Any, *rest: Any) -> int:
-    return DECIDE[way_of(type(policy)).name](policy, *rest)
+    return DECIDE[policy_kind(type(policy)).name](policy, *rest)
 
 
 def of_hand(memory: Any, mine: hand.Hand, leader: int) -> Any:
     """A memory of the leader alone, as the compiler makes it."""
-    if isinstance(memory, Opened):
+    if isinstance(memory, SequentialMoments):
         return memory._replace(stats=mine.rows, extremes=mine.extremes, usual=mine.usual)
     return memory._replace(stats=mine.rows, extremes=mine.extremes, pairs=memory.pairs[leader : leader + 1])
 
@@ -84,7 +84,7 @@ class Warp:
             *((module, "decide", decide_plainly) for module in (self.kernel, self.within)),
             (hard, "decide", self.within.decide_anew),
             (hard, "forget", self.within.forget_nothing),
-            (looks, "at_once", lambda policy, *rest: looks.AT_ONCE_OF[way_of(type(policy)).name](policy, *rest)),
+            (looks, "at_once", lambda policy, *rest: looks.AT_ONCE_OF[policy_kind(type(policy)).name](policy, *rest)),
             (hand, "of_hand", of_hand),
             (held, "of_row", lambda memory, row: type(memory)(row)),
             (held, "of_arm", lambda belief, arm: belief._replace(arm=int(arm))),
@@ -126,7 +126,7 @@ class Warp:
                         patch.setattr(module, name, held.leave)
                     patch.setattr(module, "known_of", held.known_of_there)
                 patch.setattr(self.kernel, "take_in", held.take_in_there)
-            if not isinstance(chunk.memories, Opened):
+            if not isinstance(chunk.memories, SequentialMoments):
                 patch.setattr(hand, "take_usual", hand.nothing_usual)
                 patch.setattr(hand, "put_back_usual", hand.nothing_usual)
                 patch.setattr(looks, "excess_of_fresh", looks.none_is_fresh)

@@ -15,7 +15,7 @@ from outlay.engine.progress import Report
 from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages, Room
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
-from outlay.policies.protocol import Grows, MemoryTuple
+from outlay.policies.protocol import MemoryTuple, has
 
 THREADS = 128  # in a block; runs are padded to a multiple
 
@@ -123,8 +123,8 @@ class Chunk:
 
     def _grow(self) -> None:
         """Enlarge every run's memory: all are of one size."""
-        if not isinstance(self.plan.first, Grows):
-            raise OutlayError(f"a {type(self.plan.first).__name__} is full and has no method grown() to go on with")
+        if not has(self.plan.first, "enlarged"):
+            raise OutlayError(f"a {type(self.plan.first).__name__} is full and has no method enlarged() to go on with")
         held = each(lambda item: item.copy_to_host() if hasattr(item, "copy_to_host") else item, self.memories)
         self.memories = None
 
@@ -132,7 +132,7 @@ class Chunk:
             return each(lambda item: np.ascontiguousarray(item[..., i]) if isinstance(item, np.ndarray) else item, held)
 
         parts = [of_run(i) for i in range(self.lanes)]
-        grown = [same_types(part.grown(), part) for part in parts]
+        grown = [same_types(part.enlarged(), part) for part in parts]
         if any(memory.full() for memory in grown):
             raise OutlayError(f"{self.task.label} makes no progress")
         self.memories = self._spread(grown)

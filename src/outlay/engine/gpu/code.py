@@ -18,7 +18,7 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.beliefs import Moments, Opened, Pooled
+from outlay.beliefs import Moments, PooledMoments, SequentialMoments
 from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of
 from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.compiler.reasons import reason_of
@@ -29,7 +29,7 @@ from outlay.engine.gpu import compare, decide, hand, kernel, look, memory, withi
 from outlay.engine.gpu.random import VERBS, Philox, turn
 from outlay.engine.run import among, loop
 from outlay.parameters import is_record
-from outlay.policies.protocol import way_of
+from outlay.policies.protocol import policy_kind
 
 Kernel = Any  # what numba.cuda makes
 Function = Callable[..., Any]
@@ -65,8 +65,10 @@ def _made_for(arguments: tuple[object, ...], lazy: bool, hard: bool, reach: Reac
         learn(function)
     play: Function = within.play_within if hard else kernel.play_plainly
     if lazy:
-        play = compare.play_comparing if way_of(type(arguments[1])).name in look.AT_ONCE_OF else kernel.play_lazily
-    registers = REGISTERS if lazy and memory.is_like(type(arguments[2]), Moments, Pooled, Opened) else None
+        play = compare.play_comparing if policy_kind(type(arguments[1])).name in look.AT_ONCE_OF else kernel.play_lazily
+    registers = (
+        REGISTERS if lazy and memory.is_like(type(arguments[2]), Moments, PooledMoments, SequentialMoments) else None
+    )
     return _compile(play, signature(arguments, copies.of), registers)
 
 
@@ -155,7 +157,7 @@ def _why(error: Exception) -> str:
 def _decide(
     policy: NumbaType, memory: NumbaType, pulls: NumbaType, spent: NumbaType, n: NumbaType, rng: NumbaType  # noqa: ARG001
 ) -> Found:  # fmt: skip
-    return decide.DECIDE[way_of(policy.instance_class).name]
+    return decide.DECIDE[policy_kind(policy.instance_class).name]
 
 
 def _decide_anew(
@@ -230,11 +232,11 @@ def _by_memory(held: Function, there: Function, ours: type) -> Callable[..., Fun
 
 
 def _at_once(policy: NumbaType, memory: NumbaType, pulls: NumbaType, n: NumbaType, rng: NumbaType) -> Found:  # noqa: ARG001
-    return look.AT_ONCE_OF[way_of(policy.instance_class).name]
+    return look.AT_ONCE_OF[policy_kind(policy.instance_class).name]
 
 
 def _excess_of_fresh(policy: NumbaType, *_: NumbaType) -> Found:
-    return look.excess_of_fresh if hasattr(policy.instance_class, "fresh") else look.none_is_fresh
+    return look.excess_of_fresh if hasattr(policy.instance_class, "excess_of_new_arm") else look.none_is_fresh
 
 
 def _next_to_open(memory: NumbaType) -> Found:
@@ -274,8 +276,8 @@ for _held, _there, _ours in (
     (memory.put_down, memory.leave, Moments),
     (memory.take_in, memory.take_in_there, Moments),
     (memory.known_of, memory.known_of_there, Moments),
-    (hand.take_usual, hand.nothing_usual, Opened),
-    (hand.put_back_usual, hand.nothing_usual, Opened),
+    (hand.take_usual, hand.nothing_usual, SequentialMoments),
+    (hand.put_back_usual, hand.nothing_usual, SequentialMoments),
 ):
     overload(_held, strict=False, jit_options=OPTIONS)(_by_memory(_held, _there, _ours))
     _learnt.add(_held)

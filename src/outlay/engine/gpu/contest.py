@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.engine.gpu.memory import known_of, pick_up, put_down
-from outlay.engine.run.lazy import Phased
 from outlay.engine.run.loop import Floats
 from outlay.formulas.choices.choose import Counts, log_of, number, precedes
-from outlay.policies.protocol import Belief, MemoryTuple
+from outlay.policies.protocol import Belief, MemoryTuple, Phased
 
 Bounds = NDArray[np.float32]  # [arm, then group if there are many]
 Dues = NDArray[np.int32]  # likewise

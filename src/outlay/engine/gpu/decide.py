@@ -13,7 +13,18 @@ from outlay.formulas.choices.choose import (
     best_of_opened,
     log_of,
 )
-from outlay.policies.protocol import Chooser, Compared, Leads, Memory, Opening, Opens, Policy, Sampled, Scored, WayName
+from outlay.policies.protocol import (
+    Chooser,
+    Compared,
+    KindName,
+    LeaderMemory,
+    Memory,
+    Opening,
+    Policy,
+    Sampled,
+    Scored,
+    SequentialMemory,
+)
 
 
 def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, rng: Philox) -> int:
@@ -31,13 +42,20 @@ def decide_by_sample(policy: Sampled, memory: Memory, pulls: Counts, spent: floa
     return best_by_sample(policy, memory, pulls, log_of(n), rng)
 
 
-def decide_by_excess(policy: Compared, memory: Leads, pulls: Counts, spent: float, n: int, rng: Philox) -> int:  # noqa: ARG001
+def decide_by_excess(policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, rng: Philox) -> int:  # noqa: ARG001
     """`decide` for a policy with `excess`."""
     return best_by_excess(policy, memory, pulls)
 
 
-def decide_by_opening(policy: Opening, memory: Opens, pulls: Counts, spent: float, n: int, rng: Drawing) -> int:  # noqa: ARG001
-    """`decide` for a policy with `excess` and `fresh`."""
+def decide_by_opening(
+    policy: Opening,
+    memory: SequentialMemory,
+    pulls: Counts,
+    spent: float,  # noqa: ARG001
+    n: int,
+    rng: Drawing,
+) -> int:
+    """`decide` for a policy with `excess` and `excess_of_new_arm`."""
     if n == 0:
         memory.shuffle(rng)
     return best_of_opened(policy, memory, pulls)
@@ -48,8 +66,8 @@ def decide_by_choose(policy: Chooser, memory: Memory, pulls: Counts, spent: floa
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
 
 
-# For each way of `protocol.WAYS`; laziness is the business of another kernel.
-DECIDE: dict[WayName, Callable[..., int]] = {
+# For each way of `protocol.POLICY_KINDS`; laziness is the business of another kernel.
+DECIDE: dict[KindName, Callable[..., int]] = {
     "lazy score": decide_by_score,
     "score": decide_by_score,
     "sample": decide_by_sample,

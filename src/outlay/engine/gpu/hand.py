@@ -2,8 +2,8 @@
 
 A pull of the leader changes its own sums and those of all pulls and reads nothing else: the two rows lie in registers,
 beside a box. While the lead stays in that, it is certain that the leader is to be pulled again (`gpu.look`). That is so
-for the memories `Pooled` and `Opened`; policies with others are played plainly. `gpu.code` tells the two apart when it
-compiles, by the class.
+for the memories `PooledMoments` and `SequentialMoments`; policies with others are played plainly. `gpu.code` tells the
+two apart when it compiles, by the class.
 """
 
 import math

@@ -24,7 +24,6 @@ from outlay.engine.gpu.decide import decide
 from outlay.engine.gpu.memory import known_of, of_run, pick_up, put_down, take_in
 from outlay.engine.gpu.random import BLOCK, KEEPS, KEEPS_NORMAL, KEPT, KEY, NORMAL, RUN, Philox
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run.lazy import Phased
 from outlay.engine.run.loop import (
     EARNED,
     EARNED_LOW,
@@ -37,7 +36,7 @@ from outlay.engine.run.loop import (
     Passages,
     Room,
 )  # fmt: skip
-from outlay.policies.protocol import MemoryTuple, Policy
+from outlay.policies.protocol import MemoryTuple, Phased, Policy
 
 LEADER = 3  # a row of Standings.marks beside those of the loop
 # Entries of the tally, which a run that raises is not in: runs not done, those that need help, what is done, runs done.

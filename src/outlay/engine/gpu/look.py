@@ -16,11 +16,11 @@ from outlay.engine.gpu.contest import Dues
 from outlay.engine.gpu.hand import LOW, Hand, around, as_edge, between, draw, inside
 from outlay.formulas.choices.asking import MARGIN
 from outlay.formulas.choices.choose import AT_ONCE, Counts, leader_of, leads, number, without_price
-from outlay.policies.protocol import Compared, Leads, Opening, Opens, WayName
+from outlay.policies.protocol import Compared, KindName, LeaderMemory, Opening, SequentialMemory
 
 Drawing = Any
 Comparing = Any  # a policy that is `Compared`, or also `Opening`
-Leading = Any  # its memory, which `Leads`, and `Opens` where the policy does
+Leading = Any  # its memory, which `LeaderMemory`, and `SequentialMemory` where the policy does
 
 NOBODY = -1
 WIDE, EXACT, NARROW, DECIDED = range(4)  # what a look does, one after another
@@ -107,14 +107,14 @@ def named(
     return best if least <= 0.0 else leader, leader
 
 
-def still_leads(memory: Leads, hand: Hand, arm: int, leader: int, runner_up: float) -> bool:
+def still_leads(memory: LeaderMemory, hand: Hand, arm: int, leader: int, runner_up: float) -> bool:
     """Whether the leader surely leads after a pull of an arm, and the lead is in the wide box."""
     lead = memory.lead(leader)
     ahead = lead.rate > runner_up if arm == leader else rate_of(memory, arm) < lead.rate
     return bool(memory.belief(arm).mean_cost > 0.0 and ahead and inside(hand.wide, lead))
 
 
-def rate_of(memory: Leads, arm: int) -> float:
+def rate_of(memory: LeaderMemory, arm: int) -> float:
     """The arm's rate, ∞ for one that has cost nothing in all."""
     belief = memory.belief(arm)
     return float(belief.mean_reward / belief.mean_cost) if belief.mean_cost > 0.0 else math.inf
@@ -127,19 +127,19 @@ def next_span(span: float, listed: int, arms: int) -> float:
     return min(WIDEST, 1.6 * span) if listed * FEW <= arms + FEW else span
 
 
-def at_once(policy: Compared, memory: Leads, pulls: Counts, n: int, rng: Drawing) -> int:
+def at_once(policy: Compared, memory: LeaderMemory, pulls: Counts, n: int, rng: Drawing) -> int:
     """The arm to pull if that is clear without a comparison, or NOBODY: one of the two below."""
     raise NotImplementedError("only compiled code decides on the device")
 
 
-def at_once_of_all(policy: Compared, memory: Leads, pulls: Counts, n: int, rng: Drawing) -> int:  # noqa: ARG001
+def at_once_of_all(policy: Compared, memory: LeaderMemory, pulls: Counts, n: int, rng: Drawing) -> int:  # noqa: ARG001
     """`at_once` for a policy with `excess`."""
     arm = without_price(memory, pulls, 0)
     return arm if arm < len(pulls) else NOBODY
 
 
-def at_once_of_opened(policy: Opening, memory: Opens, pulls: Counts, n: int, rng: Drawing) -> int:  # noqa: ARG001
-    """`at_once` for a policy with `excess` and `fresh`."""
+def at_once_of_opened(policy: Opening, memory: SequentialMemory, pulls: Counts, n: int, rng: Drawing) -> int:  # noqa: ARG001
+    """`at_once` for a policy with `excess` and `excess_of_new_arm`."""
     if n == 0:
         memory.shuffle(rng)
     if memory.unopened() < len(pulls) and memory.opened() < AT_ONCE:
@@ -148,25 +148,25 @@ def at_once_of_opened(policy: Opening, memory: Opens, pulls: Counts, n: int, rng
     return arm if arm < len(pulls) else NOBODY
 
 
-def excess_of_fresh(policy: Opening, memory: Opens, pulls: Counts, low: Lead, high: Lead) -> float:
+def excess_of_fresh(policy: Opening, memory: SequentialMemory, pulls: Counts, low: Lead, high: Lead) -> float:
     """The excess of the arm to be opened next, or ∞ if there is none; at most that of any lead between two."""
-    return policy.fresh(low, high) if memory.unopened() < len(pulls) else math.inf
+    return policy.excess_of_new_arm(low, high) if memory.unopened() < len(pulls) else math.inf
 
 
-def next_to_open(memory: Opens) -> int:
+def next_to_open(memory: SequentialMemory) -> int:
     """The arm to be opened next."""
     return memory.unopened()
 
 
-def none_is_fresh(policy: Compared, memory: Leads, pulls: Counts, low: Lead, high: Lead) -> float:  # noqa: ARG001
+def none_is_fresh(policy: Compared, memory: LeaderMemory, pulls: Counts, low: Lead, high: Lead) -> float:  # noqa: ARG001
     """`excess_of_fresh` where all arms are open from the start."""
     return math.inf
 
 
-def none_to_open(memory: Leads) -> int:  # noqa: ARG001
+def none_to_open(memory: LeaderMemory) -> int:  # noqa: ARG001
     """`next_to_open`, likewise: never asked for."""
     return NOBODY
 
 
-# For each way of `protocol.WAYS` that compares arms with the leader.
-AT_ONCE_OF: dict[WayName, Callable[..., int]] = {"excess": at_once_of_all, "opening": at_once_of_opened}
+# For each way of `protocol.POLICY_KINDS` that compares arms with the leader.
+AT_ONCE_OF: dict[KindName, Callable[..., int]] = {"excess": at_once_of_all, "opening": at_once_of_opened}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from outlay.beliefs import Opened, Pooled
+from outlay.beliefs import PooledMoments, SequentialMoments
 from outlay.compiler.records import coerced
 from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.contest import group_size
@@ -19,7 +19,7 @@ from outlay.engine.gpu.spare import with_room
 from outlay.engine.gpu.toolkit import Cuda, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
-from outlay.policies.protocol import Grows, Policy, memory_of, way_of
+from outlay.policies.protocol import Policy, has, memory_of, policy_kind
 
 ROOM_TO_GROW = 4  # memories that grow are planned with this part of the free memory
 MOST_LAZY_PULLS = 2**31 - 2  # beyond which the pulls of a bound do not fit into its 32 bits
@@ -69,7 +69,7 @@ class Plan:
         with contextlib.suppress(AttributeError):  # of another allocator than numba's, which frees late
             context.memory_manager.deallocations.clear()
         free = int(context.get_memory_info()[0])
-        return free // ROOM_TO_GROW if isinstance(self.first, Grows) else free
+        return free // ROOM_TO_GROW if has(self.first, "enlarged") else free
 
     def on_device(self, value: Any) -> Any:
         """The same value with its arrays on the device."""
@@ -92,12 +92,14 @@ class Plan:
 
 def may_be_lazy(policy: Policy) -> bool:
     """Whether there is a kernel that need not ask about every arm for it, given room for what that keeps."""
-    return way_of(type(policy)).name == "lazy score" or compares(policy)
+    return policy_kind(type(policy)).name == "lazy score" or compares(policy)
 
 
 def compares(policy: Policy) -> bool:
     """Whether it compares arms with the leader, by a memory that can be held in hand."""
-    return way_of(type(policy)).name in AT_ONCE_OF and is_like(type(memory_of(policy, 1)), Pooled, Opened)
+    return policy_kind(type(policy)).name in AT_ONCE_OF and is_like(
+        type(memory_of(policy, 1)), PooledMoments, SequentialMoments
+    )
 
 
 def refusal(label: str, reason: str) -> str:

@@ -5,45 +5,45 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.beliefs import Opened, Points
+from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
 from outlay.engine.gpu.memory import is_like
 from outlay.policies.protocol import MemoryTuple
 
 
 class Fields(NamedTuple):
-    """Those of `Points`, and room for some of them."""
+    """Those of `HullMoments`, and room for some of them."""
 
-    arms: Opened
+    arms: SequentialMoments
     pulls: NDArray[np.int64]
     costs: Vector
     rewards: Vector
     told: Vector
     other: Vector
     free_after: NDArray[np.int64]
-    spare: Points
+    spare: HullMoments
 
 
 class PointsWithRoom(Fields):
-    """`Points` that need not make room."""
+    """`HullMoments` that need not make room."""
 
     __slots__ = ()
 
-    shuffle = Points.shuffle
-    observe = Points.observe
-    belief = Points.belief
-    lead = Points.lead
-    opened = Points.opened
-    unopened = Points.unopened
-    full = Points.full
+    shuffle = HullMoments.shuffle
+    observe = HullMoments.observe
+    belief = HullMoments.belief
+    lead = HullMoments.lead
+    opened = HullMoments.opened
+    unopened = HullMoments.unopened
+    full = HullMoments.full
 
-    def room_for(self, count: int) -> Points:
+    def room_for(self, count: int) -> HullMoments:
         """A part of the room."""
         spare, arms = self.spare, self.spare.arms
-        narrow = Opened(
+        narrow = SequentialMoments(
             arms.stats[: count + 1], arms.extremes, arms.usual, arms.order[:count], arms.place[:count], arms.marks
         )
-        return Points(
+        return HullMoments(
             narrow, spare.pulls[:count], spare.costs[:count], spare.rewards[:count], spare.told[:count],
             spare.other[:, :count], spare.free_after,
         )  # fmt: skip
@@ -51,4 +51,4 @@ class PointsWithRoom(Fields):
 
 def with_room(memory: MemoryTuple) -> MemoryTuple:
     """The memory with room for some of its arms, if it is one that lines them up; else as it is."""
-    return PointsWithRoom._make((*memory, memory)) if is_like(type(memory), Points) else memory
+    return PointsWithRoom._make((*memory, memory)) if is_like(type(memory), HullMoments) else memory

@@ -11,13 +11,13 @@ from outlay.experiments.report.tables import latex, markdown, text
 from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import Point
 from outlay.files import check_folder, check_writable, writing
-from outlay.own.code import own_classes
 from outlay.report.contents import report_files
 from outlay.report.tables.formats import table
 from outlay.report.tables.regret import headed
 from outlay.report.write import write_report
 from outlay.results.endings import beside
 from outlay.results.result import Result, load
+from outlay.usercode import own_classes
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
 
