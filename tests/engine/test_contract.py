@@ -279,7 +279,7 @@ def test_who_opens_arms_needs_a_memory_for_it() -> None:
     for patience, lacking in ((4.0, "unopened"), (0.5, "opened")):
         with pytest.raises(BadParameter) as caught:
             simulate(problem, Forgetful(patience), budgets=[9.0], runs=1)
-        allowed = f"one with a method {lacking}, such as SequentialMoments, for a policy with fresh"
+        allowed = f"one with a method {lacking}, such as SequentialMoments, for a policy with excess_of_new_arm"
         assert str(caught.value).startswith(f"memory of Forgetful must be {allowed}; got ")
 
 

@@ -109,7 +109,7 @@ class PhaseOfText(NamedTuple):
 
 
 def helper(value: float) -> float:
-    return value.nothing  # type: ignore[attr-defined, no-any-return]
+    return value.nothing  # type: ignore[attr-defined, no-any-return]  # here
 
 
 class AsksHelper(NamedTuple):
