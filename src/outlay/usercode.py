@@ -28,7 +28,7 @@ import numpy as np
 from outlay.compiler.fingerprint import Reach
 from outlay.errors import BadCode, BadParameter
 from outlay.parameters import is_record
-from outlay.words import meant
+from outlay.text import meant
 
 ALLOWED = "module:Name or file.py:Name"
 YOURS = "yours as file.py:Name"  # where names are listed

@@ -27,7 +27,7 @@ class Twin(Sums):
                 if decision["key"] == command.key and decision["asked_ttl"] != command.ttl:
                     return CONFLICT
                 if decision["key"] == command.key:
-                    return (SAME if decision["standing"] == "pending" else OVER), number
+                    return (SAME if decision["standing"] == "open" else OVER), number
         if self.ended:
             return END
         most = self.terms.max_in_flight
@@ -59,7 +59,7 @@ class Twin(Sums):
         assert arm in arms
         ttl = self.terms.ttl if command.ttl is None else command.ttl
         self.decisions[number] = {
-            "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "pending",
+            "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "open",
             "expires": None if ttl is None else now + ttl, "cost": None, "reward": None, "told": None, "late": False,
             "overrun": False, "place": None,
             "unknown": self.arms[arm]["max_cost"] is None and not self.known(self.arms[arm]),
@@ -77,15 +77,14 @@ class Twin(Sums):
             return DUPLICATE if said in (decision["told"], (decision["cost"], decision["reward"])) else CONFLICT
         if self._bad_cost(command.cost):
             return BAD
-        held = 0 if decision["standing"] == "voided" else decision["reserved"]
-        decision["late"] = decision["standing"] != "pending"
+        held = 0 if decision["standing"] == "cancelled" else decision["reserved"]
+        decision["late"] = decision["standing"] != "open"
         in_use = self.served() + len(self.pending())
-        beyond = decision["standing"] == "voided" and self.requests is not None and in_use >= self.requests
+        beyond = decision["standing"] == "cancelled" and self.requests is not None and in_use >= self.requests
         decision["overrun"] = beyond or self._above(decision, command.cost, held)
         if decision["overrun"] or self.terms.mode != "hard":
             released = decision["standing"] == "expired" and decision["cost"] is None
             self.excused += max(0, command.cost - (0 if released else held))
-        decision["voided"] = decision["standing"] == "voided"
         decision["standing"], decision["told"] = "told", said
         self.arms[decision["arm"]]["untold"] = 0
         self._wrote(now)
@@ -108,10 +107,10 @@ class Twin(Sums):
         more = cost - decision["cost"]
         hard, promised = self.terms.mode == "hard", self.spent() + self.reserved()
         above = self._above(decision, cost, decision["reserved"])
-        flagged = self.terms.format > 1 and more > 0 and (above or (hard and promised + more > self.budget))
-        still = decision["overrun"] and (above or self.terms.format < 3)
+        flagged = more > 0 and (above or (hard and promised + more > self.budget))
+        still = decision["overrun"] and above
         decision["overrun"] = flagged or still
-        if flagged or not hard or self.terms.format == 1:
+        if flagged or not hard:
             self.excused += max(0, more)
         self._wrote(now)
         self._count(decision, cost, reward)
@@ -127,11 +126,11 @@ class Twin(Sums):
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
-        if decision["standing"] == "voided":
+        if decision["standing"] == "cancelled":
             return DUPLICATE
-        if decision["standing"] != "pending":
+        if decision["standing"] != "open":
             return CONFLICT
-        decision["standing"] = "voided"
+        decision["standing"] = "cancelled"
         self._wrote(now)
         return DONE
 
@@ -141,7 +140,7 @@ class Twin(Sums):
             return UNKNOWN
         if decision["standing"] == "expired" and decision["cost"] is not None:
             return DUPLICATE
-        if decision["standing"] != "pending":
+        if decision["standing"] != "open":
             return CONFLICT
         decision["standing"] = "expired"
         self._wrote(now)
@@ -154,7 +153,7 @@ class Twin(Sums):
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
-        if decision["standing"] != "pending":
+        if decision["standing"] != "open":
             return CONFLICT
         decision["expires"] = now + command.ttl
         self._wrote(now)
@@ -175,7 +174,7 @@ class Twin(Sums):
         return DONE
 
     def _setrequests(self, command: c.SetRequests, now: int, _: Any) -> str:
-        if self.ended == "closed" or self.terms.format < 3:
+        if self.ended == "closed":
             return CONFLICT
         if command.requests == self.requests:
             return DUPLICATE
@@ -236,7 +235,7 @@ class Twin(Sums):
         return self._set_paused(True, now)
 
     def _resume(self, command: c.Resume, now: int, _: Any) -> str:
-        if self.ended == "closed" and self.terms.format > 2:
+        if self.ended == "closed":
             return CONFLICT
         return self._set_paused(False, now)
 

@@ -6,8 +6,10 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import decide
@@ -22,7 +24,7 @@ from outlay.errors import (
     OutlayError,
     PullOver,
     StoreError,
-    UnknownDecision,
+    UnknownPull,
 )
 from outlay.policies.protocol import has
 from tests.campaign import slow
@@ -52,7 +54,7 @@ FOREVER = 10**9 * SECOND
 ANSWERS = {
     slow.NOT_NOW: NotNow,
     slow.CONFLICT: CampaignConflict,
-    slow.UNKNOWN: UnknownDecision,
+    slow.UNKNOWN: UnknownPull,
     slow.BAD: BadParameter,
     slow.UNTOLD: NothingTold,
 }
@@ -63,17 +65,14 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         assert isinstance(reply, ANSWERS[answer])
     elif answer == slow.OVER:
         assert isinstance(reply, PullOver)
-        standing = {"voided": "void"}.get(
-            twin.decisions[number or 0]["standing"], twin.decisions[number or 0]["standing"]
-        )
-        assert (reply.pull.decision, reply.pull.standing) == (number, standing)
+        assert (reply.pull.id, reply.pull.status) == (number, twin.decisions[number or 0]["standing"])
     elif answer in (slow.END, slow.EXHAUSTED):
         assert reply is None
     elif isinstance(command, c.Ask):
         decision = twin.decisions[number or 0]
         arm = twin.arms[decision["arm"]]["name"]
         assert isinstance(reply, Pull)
-        assert (reply.decision, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
+        assert (reply.id, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
     elif isinstance(command, (c.Tell, c.Amend)):
         decision = twin.decisions[command.decision]
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
@@ -118,9 +117,9 @@ def check_cap(twin: slow.Twin) -> None:
 
 def check_untold(twin: slow.Twin) -> None:
     """Where nobody ever told a cost above 0, no arm of unknown cost has more pulls than tells could have allowed."""
-    if twin.terms.format > 2 and max(map(dearest, twin.arms)) == 0:
+    if max(map(dearest, twin.arms)) == 0:
         for number, arm in enumerate(twin.arms):
-            of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "voided"]
+            of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "cancelled"]
             told = sum(decision["standing"] == "told" for decision in of_arm)
             free = sum(decision["standing"] == "expired" and not decision["cost"] for decision in of_arm)
             assert arm["max_cost"] is not None or free <= twin.terms.first_pulls * (1 + told)
@@ -148,14 +147,12 @@ def check_twin(opening: c.Open, story: list[Operation]) -> None:
         check_state(state, twin)
         check_cap(twin)
         if isinstance(reply, Pull):  # who pulls has money set aside for it
-            assert reply.decision in state.pending
-            assert reply.standing == "open"
+            assert reply.id in state.pending
+            assert reply.status == "open"
         assert [record.seq for record in done.records] == list(range(number + 1, state.seq + 1))
 
 
-@for_stories(
-    openings(EXACT, reservation=None, format=3, first_pulls=1), operations(untold=True), examples=60, soak=SOAK
-)
+@for_stories(openings(EXACT, reservation=None, first_pulls=1), operations(untold=True), examples=60, soak=SOAK)
 def test_the_twin_agrees_about_those_who_tell_little(opening: c.Open, story: list[Operation]) -> None:
     check_twin(opening, story)
 
@@ -172,7 +169,7 @@ def test_terms_that_were_forged_are_refused_or_keep_the_cap(honest: c.Open, stor
         assert isinstance(done.replies[0], (BadParameter, StoreError))
         assert done.records == []
         with pytest.raises(StoreError):
-            apply(None, Record(1, START, Opened(*opening)))
+            apply(None, Record(1, START, Opened(*opening), NOTHING))
 
 
 def check_story(state: State, opening: c.Open, story: list[Operation]) -> None:
@@ -202,7 +199,7 @@ def test_the_ledger_is_the_truth(opening: c.Open, story: list[Operation]) -> Non
         if isinstance(record.event, Asked):
             again = decide(folded, c.Ask(record.event.key, record.event.ttl), record.at)
             assert again == ([record.event], record.seq)
-        folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event))))
+        folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event)), record.before))
     assert essence(folded) == essence(state)
     assert status_of(folded) == status_of(state)
     check_all_expires(state)
@@ -216,7 +213,7 @@ def check_once(records: list[Record], replies: list[Any]) -> None:
         assert len(numbers) == len(set(numbers))
     keys = [event.key for event in events if isinstance(event, Asked) and event.key]
     assert len(keys) == len(set(keys))
-    named = list(dict.fromkeys(reply.decision for reply in replies if isinstance(reply, Pull)))
+    named = list(dict.fromkeys(reply.id for reply in replies if isinstance(reply, Pull)))
     assert named == sorted(named)
 
 
@@ -263,7 +260,7 @@ def test_what_is_done_again_changes_nothing(opening: c.Open, story: list[Operati
         assert again.records == []
         reply, repeated = first.replies[0], again.replies[0]
         if isinstance(reply, Receipt):
-            reply = reply._replace(duplicate=True)
+            reply = replace(reply, duplicate=True)
         assert shown(repeated) == (0 if isinstance(reply, int) else shown(reply))  # samples learned
 
 

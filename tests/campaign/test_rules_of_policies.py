@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Expired, Record
+from outlay.campaign.ledger.events import ArmTerms, Expired
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
-from outlay.errors import BadParameter, UnknownDecision
+from outlay.errors import BadParameter, UnknownPull
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
 from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, SECOND, START, opened
@@ -96,7 +96,8 @@ def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
 
 
 def test_a_policy_without_fields_is_a_policy() -> None:
-    state = apply(None, Record(1, START, opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1][0].event), Bare())
+    (opening,) = opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1]
+    state = apply(None, opening, Bare())
     assert isinstance(run(state, [c.Ask()], START).replies[0], Pull)
 
 
@@ -120,14 +121,14 @@ def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
 
 def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
     """Every command lets expire what is overdue: one sample that a memory would not take bricked the campaign."""
-    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0, format=2))
+    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0))
     state = apply(None, opened(opening)[1][0], Fragile())
     records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
     assert state.learner is not None
     done = run(state, [c.Tell(4, 2, 1.0), c.Void(9), c.SetBudget(90), c.Ask(), c.Close()], START + 2 * SECOND)
-    assert [type(reply) for reply in done.replies] == [Receipt, UnknownDecision, type(None), Pull, type(None)]
+    assert [type(reply) for reply in done.replies] == [Receipt, UnknownPull, type(None), Pull, type(None)]
     assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
-    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "pending"]
+    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "open"]
     assert state.learner.pulls.tolist() == [1]
     expired = [record.event for record in done.records if isinstance(record.event, Expired)]
     assert [event.unlearned for event in expired] == [True, True]

@@ -81,7 +81,6 @@ def opening(random: Random) -> c.Open:
         window="day",
         fallback=random.choice([None, "a0", "a1"]),
         propensity_draws=0,
-        format=3,
     )
     most = [random.choice([10, 40]), random.choice([None, 25, 0])]
     arms = tuple(ArmTerms(f"a{i}", units) for i, units in enumerate(most))
@@ -97,10 +96,10 @@ def command(random: Random, pulls: list[Pull]) -> c.Command:
     if pull is not None and verb in ("tell", "void", "charge", "amend"):
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
         settling: dict[str, c.Command] = {
-            "tell": c.Tell(pull.decision, cost, random.random()),
-            "void": c.Void(pull.decision),
-            "charge": c.Charge(pull.decision),
-            "amend": c.Amend(pull.decision, cost, None),
+            "tell": c.Tell(pull.id, cost, random.random()),
+            "void": c.Void(pull.id),
+            "charge": c.Charge(pull.id),
+            "amend": c.Amend(pull.id, cost, None),
         }
         return settling[verb]
     others: dict[str, c.Command] = {
@@ -209,6 +208,6 @@ def test_a_window_that_the_calendar_does_not_have_is_found(forged: Renewed) -> N
     state, _ = replay.fold(None, opened)
     state, doubt = replay.fold(state, renewed)
     assert doubt is None
-    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event))
+    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event, state.head))
     assert doubt is not None
     assert "changes nothing" in doubt

@@ -73,10 +73,8 @@ _CHOSEN: tuple[Any, ...] = (
     *(baselines.UCBBV2(), baselines.UCBBV2(2.0, 3.0), baselines.BTS(), baselines.BTS(2.0, 3.0)),
     *(baselines.BGreedy(), baselines.BGreedy(explore=5.0), baselines.PDBwK(), baselines.PDBwK(2.0, 3.0, factor=0.5)),
 )
-_LABELS = {"RoundRobin": "Uniform"}  # the name it had in 0.1.0, which the files of all versions have as its label
 PLAYERS = {
-    f"{i:02d} {_LABELS.get(name, name)}": policy
-    for i, (name, policy) in enumerate((type(policy).__name__, policy) for policy in _CHOSEN)
+    f"{i:02d} {name}": policy for i, (name, policy) in enumerate((type(policy).__name__, policy) for policy in _CHOSEN)
 }
 # What came later than those above: their labels stay as they are.
 NEWER: dict[str, Any] = {

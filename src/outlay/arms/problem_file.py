@@ -35,8 +35,8 @@ from outlay.arms.positive import Exponential, Gamma
 from outlay.arms.remembered import Remembered, arguments, remembered
 from outlay.errors import BadCode, BadFile, BadParameter, OutlayError
 from outlay.parameters import Parameters, signature_of
+from outlay.text import meant
 from outlay.usercode import YOURS, is_reference, reference_of, short, what_failed
-from outlay.words import meant
 
 Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from outlay.campaign.ledger.choosing.scales import Scales
@@ -12,7 +13,7 @@ from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices
 from outlay.policies.weighing import Means, Weighing, Weight, weigh
-from outlay.words import listed
+from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for
 
@@ -27,7 +28,7 @@ class Weighed(NamedTuple):
     samples: tuple[int, ...]  # of each arm
 
 
-class ArmReason(NamedTuple):
+class ArmReason(msgspec.Struct, frozen=True):
     """What the policy weighs about an arm; `words` say it in a sentence.
 
     `evidence` E speaks against the arm: one as good as the leader would look as bad with a probability of about e⁻ᴱ (0
@@ -44,7 +45,7 @@ class ArmReason(NamedTuple):
     words: str
 
 
-class Reasons(NamedTuple):
+class Reasons(msgspec.Struct, frozen=True):
     """Which arm would be named now, and why; `means` is what the policy goes by. The arm is None at the end.
 
     `untried` counts the arms without a sample. What is under way is weighed as if it had come out as expected.
@@ -159,7 +160,7 @@ Variances = list[tuple[float | None, float | None]]  # of R − λX and of R, fo
 NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
 
 
-class Outlook(NamedTuple):
+class Outlook(msgspec.Struct, frozen=True):
     """What the rest of a campaign is worth if the best mix is played from now on, as far as its samples tell.
 
     `price` is what one more unit of money would bring, `worth` what one more request would. What is left is best spent
@@ -245,7 +246,7 @@ def _spread(
 def _variance(arm: Arm, spent: float, price: float) -> float | None:
     """Of R − λX, from the sums of an arm; None where they do not say."""
     n = arm.pulls
-    if n < 2 or arm.squares is None or arm.cost_squares is None or arm.products is None:
+    if n < 2:
         return None
     rewards = arm.squares - arm.reward * arm.reward / n
     costs = arm.cost_squares - spent * spent / n

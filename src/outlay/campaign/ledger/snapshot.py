@@ -11,15 +11,15 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.fold import checked_policy
+from outlay.campaign.ledger.fold import check_policy
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_costs
 from outlay.parameters import is_record
 from outlay.policies.protocol import CampaignMemory, Policy, has
 
-WRITER = f"{__version__}/4"  # with the number of the layout, which may change before a version is out
+WRITER = f"{__version__}/5"  # with the number of the layout, which may change before a version is out
 SUM = 4  # bytes of a checksum, before the snapshot
 
 
@@ -54,10 +54,10 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     arms: list[Arm]
     pending: list[Decision]
     knowledge: _Knowledge
-    used: int  # without a default: snapshots of before have not counted it, and are passed over
+    used: int
     requests: int | None = None
     forecast: int | None = None
-    untold: dict[int, int] = {}  # not written where it is empty, as in snapshots of the second format
+    untold: dict[int, int] = {}
     archived: bool = False
     window_start: int | None = None
     window_end: int | None = None
@@ -105,7 +105,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     if kept.version != WRITER:
         return None
-    policy = checked_policy(kept.opened, policy)
+    policy = check_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)
     state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+import msgspec
 
 from outlay.cli.shared import listing
 
@@ -20,17 +20,11 @@ Verb = Callable[..., None]
 NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
-def default_store() -> str:
-    """`outlay.db` in this folder, or `bursar.db` where only that is there: version 0.1.0, of another name, made it."""
-    old = Path("bursar.db").exists() and not Path("outlay.db").exists()
-    return "sqlite:///bursar.db" if old else "sqlite:///outlay.db"
-
-
 in_store = click.option(
     "--store",
-    envvar=["OUTLAY_STORE", "BURSAR_STORE"],
-    default=default_store,
-    show_default="sqlite:///outlay.db",
+    envvar="OUTLAY_STORE",
+    default="sqlite:///outlay.db",
+    show_default=True,
     show_envvar=True,
     metavar="URL",
     help="The ledger's database: sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE.",
@@ -105,7 +99,9 @@ def show(value: object) -> None:
 
 def plain(value: object) -> Any:
     """What JSON can say: records as objects, times as ISO 8601, exact money as text."""
-    if hasattr(value, "_asdict"):
+    if isinstance(value, msgspec.Struct):
+        value = {field.encode_name: getattr(value, field.name) for field in msgspec.structs.fields(value)}
+    elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}

@@ -11,8 +11,8 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for
 from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy
+from outlay.text import one_of
 from outlay.usercode import YOURS, found, is_reference
-from outlay.words import one_of
 
 Table = dict[str, Any]  # of TOML, or of a policy's parameters: what it holds is checked where it is read
 

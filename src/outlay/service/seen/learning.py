@@ -14,7 +14,7 @@ from outlay.beliefs import Belief
 from outlay.campaign.monitor import rate_interval
 from outlay.campaign.records import Status
 from outlay.service.wire.views import Learning
-from outlay.theory.divergences import divergence
+from outlay.theory import divergence
 
 FEW = 10  # pulls, below which an arm's rate says little
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count

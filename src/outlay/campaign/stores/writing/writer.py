@@ -173,7 +173,7 @@ class Writer:
 
     def _take_back(self, job: Job) -> None:
         pulls = job.unreceived()
-        if pulls or (job.error is not None and job.errand is not None):  # which others may decide for nobody
+        if pulls:
             job.book.unwanted += pulls
             self._waiting.append(Job(job.book, ()))
             self._wake()
