@@ -139,13 +139,13 @@ def simulate(
 
 def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report | None) -> None:
     """Compile first what is missing, on all cores, and say so: the first time takes seconds."""
-    from outlay.engine.compiler.together import compile_together, cores_for, missing_of
+    from outlay.engine.jit.compile import compile_all, cores_for, missing_of
 
     if missing := missing_of(tasks):
         shown = None if callable(progress) else progress
         words = f"compiling {listed([each.label for each in missing])}, once"
         with progress_bar(len(missing), shown, words, delay=0.0) as report:
-            compile_together(missing, cores_for(workers), report)
+            compile_all(missing, cores_for(workers), report)
 
 
 def _check_present(problem: Problem) -> None:
