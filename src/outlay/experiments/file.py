@@ -20,10 +20,10 @@ from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
 from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for, usual_policies
 from outlay.logs import LogColumns, Stretch, stretches
-from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import Parameters, is_record, signature_of
 from outlay.policies.protocol import Policy
 from outlay.text import one_of
+from outlay.usercode import YOURS, found, is_reference
 
 MOST_ARMS = 10_000  # each is a law of its own
 Pairs = NDArray[np.float64]

@@ -23,7 +23,6 @@ from outlay.engine.limits import MODES
 from outlay.errors import BadFile
 from outlay.experiments.file import Experiment, PolicyEntry, Sweep, Value, Values, printable
 from outlay.experiments.plan import Point, folder_of, shown, title_of
-from outlay.own.code import own_classes
 from outlay.report.curves import (
     FLOOR_HELPS,
     LOWER_BOUND,
@@ -56,6 +55,7 @@ from outlay.results.endings import beside, ended
 from outlay.results.result import Result, load
 from outlay.tables import Table
 from outlay.text import amount, counted, listed, shortened, tick
+from outlay.usercode import own_classes
 
 _LOG_FROM = 20.0  # largest ÷ smallest
 _APART = 0.08  # between the points of two policies at a word

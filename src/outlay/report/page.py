@@ -23,8 +23,6 @@ from outlay.checks import check_writable, checked_path, made, writing
 from outlay.engine.limits import Counts, usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.knowledge import named_policies
-from outlay.own.code import own_classes
-from outlay.own.references import reference_of, short
 from outlay.parameters import Parameters
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, as_data
@@ -35,6 +33,7 @@ from outlay.report.runs import LEAST_SEEN, distribution_figure, pulls_figure, re
 from outlay.report.style import WIDTHS, Width, inline_svg, save_figures, sheet_of, svg_text
 from outlay.results.result import Result, checked
 from outlay.text import amount, capital, counted, listed, percent
+from outlay.usercode import own_classes, reference_of, short
 
 TABLES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}  # by the file's ending
 FIGURES = ("regret", "distribution", "pulls", "reward")
