@@ -43,7 +43,7 @@ ENTRIES = {
     "theory.expected_pulls(coins.arms[0], 10)": "theory.expected_pulls needs scipy: simulate",
     "theory.expected_reward(coins.arms[0], 10)": "theory.expected_reward needs scipy: simulate",
     "outlay.advice.advise('log.csv', 10)": "advise needs pyarrow: simulate",
-    "outlay.report.figures": "report.regret_figure needs matplotlib: report",
+    "outlay.report.regret_figure": "report.regret_figure needs matplotlib: report",
     "outlay.report.write_report(result, 'folder')": "report.write_report needs matplotlib: report",
     "outlay.report.write_page": "report.write_page needs matplotlib: report",
     "outlay.experiments.run(None, 'folder')": "experiments.run needs matplotlib: report",
