@@ -101,7 +101,7 @@ def test_how_pulls_end_otherwise(client: TestClient) -> None:
     first, second = ask(client), ask(client)
     path = f"{SPRING}/pulls/{first['pull']}"
     assert client.post(f"{path}/extend", json={"ttl": 7200}).json()["expires"] > first["expires"]
-    assert client.post(f"{path}/void", json={"reason": "no need"}).json()["standing"] == "void"
+    assert client.post(f"{path}/cancel", json={"reason": "no need"}).json()["standing"] == "void"
     charged = client.post(f"{SPRING}/pulls/{second['pull']}/charge").json()
     assert (charged["standing"], charged["exact"]["cost"]) == ("expired", second["exact"]["reserved"])
     told = client.post(f"{SPRING}/tell", json={"pull": second["pull"], "cost": 0.25, "reward": 0}).json()

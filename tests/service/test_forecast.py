@@ -8,7 +8,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign.answers.watching import Point
-from outlay.service.seen.forecast import forecast
+from outlay.service.views import forecast
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

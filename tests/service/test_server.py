@@ -16,24 +16,24 @@ from outlay import Campaign
 from outlay.campaign import verify
 from outlay.cli import commands
 from outlay.errors import BadParameter, StoreError
-from outlay.service.front.server import bound, check
-from outlay.service.keys.book import KeyBook
-from outlay.service.settings import Settings
+from outlay.service import ServiceSettings
+from outlay.service.auth import KeyStore
+from outlay.service.server import bound, check
 from tests.service.conftest import Served
 
 ASSETS = Path(__file__).parents[1] / "campaign" / "assets"
 
 
-def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, book: KeyBook) -> None:
-    settings = Settings(store=store, host="0.0.0.0")
+def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, key_store: KeyStore) -> None:
+    settings = ServiceSettings(store=store, host="0.0.0.0")
     with pytest.raises(BadParameter, match="keys new"):
         check(settings)
-    _, key = book.new("first", ["read"])
+    _, key = key_store.new("first", ["read"])
     check(settings)
-    book.revoke(key.id)
+    key_store.revoke(key.id)
     with pytest.raises(BadParameter, match="keys new"):
         check(settings)
-    check(Settings(store=store))
+    check(ServiceSettings(store=store))
 
 
 def test_a_port_that_is_taken_and_a_host_that_is_not_ours() -> None:
@@ -99,10 +99,10 @@ def test_an_older_store_is_migrated_by_its_own_command_alone(tmp_path: Path) -> 
     path.write_bytes(old[0].read_bytes())
     store = f"sqlite:///{path}"
     with pytest.raises(StoreError, match="outlay migrate"):
-        check(Settings(store=store))
+        check(ServiceSettings(store=store))
     said = CliRunner().invoke(commands, ["migrate", "--store", store])
     assert (said.exit_code, said.output) == (0, "the store was brought to this version\n")
-    check(Settings(store=store))
+    check(ServiceSettings(store=store))
     again = CliRunner().invoke(commands, ["migrate", "--store", store])
     assert again.output == "the store is of this version already\n"
 

@@ -87,7 +87,7 @@ def tell_many(client: Caller, outcomes: Iterable[tuple[AnyPull, Amount, float]])
 
 def void(client: Caller, pull: AnyPull, reason: str = "") -> Requests[None]:
     """Say that a pull was never made; as `Campaign.void`."""
-    yield Request("POST", client.path("pulls", number_of("void", pull), "void"), {"reason": reason})
+    yield Request("POST", client.path("pulls", number_of("void", pull), "cancel"), {"reason": reason})
 
 
 def charge(client: Caller, pull: AnyPull) -> Requests[None]:
