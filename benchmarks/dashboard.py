@@ -19,7 +19,7 @@ from outlay import Campaign
 from outlay.errors import NoCampaign
 from outlay.service import ServiceSettings
 from outlay.service.campaigns import OpenCampaigns
-from outlay.service.schemas import CampaignView, ViewQuery, encode
+from outlay.service.schemas import DashboardView, ViewQuery, encode
 from outlay.service.views import BRIEFLY, WatchedCampaign, seen
 
 NAME = "large"
@@ -65,7 +65,7 @@ async def look(store: str) -> None:
     await desk.close()
 
 
-async def timed(watched: WatchedCampaign) -> tuple[CampaignView, tuple[float, float]]:
+async def timed(watched: WatchedCampaign) -> tuple[DashboardView, tuple[float, float]]:
     """A view that is made anew, how many seconds that took, and how many of a processor."""
     await asyncio.sleep(BRIEFLY)
     start, used = time.perf_counter(), time.process_time()

@@ -6,7 +6,6 @@ Needs an NVIDIA GPU and `pip install outlay[cuda]`; docs/gpu.md says what the co
 import argparse
 import os
 import time
-import unittest.mock
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from scipy import stats
+from tests.engine.gpu.examples import played_on_cpu
 
 from outlay import Problem
 from outlay.arms import Gaussian
-from outlay.engine.backends import cuda as backend
 from outlay.engine.backends import threads
-from outlay.engine.gpu import plan
-from outlay.engine.gpu.toolkit import toolkit
+from outlay.engine.gpu import backend
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Frugal, KLRate, RoundRobin, Thrifty
@@ -45,7 +43,7 @@ CASES = [
     ("Thrifty", 10, 1e5, 100_000),
     ("Thrifty", 100, 2e4, 67_584),
 ]
-MOST_PLAIN = 1e11  # scores or comparisons where every arm is looked at: fewer runs, if need be
+CHECKED = 20, 500.0  # runs and budget that the CPU's loop plays again, in the interpreter
 
 
 def problem_of(arms: int) -> Problem:
@@ -78,12 +76,6 @@ def clock(backend_run: Any, task: Task) -> float:
     return float(task.passages.pulls.sum()) / (time.perf_counter() - start)
 
 
-def plainly(*arguments: Any) -> None:
-    """`cuda.run` without laziness."""
-    with unittest.mock.patch.object(plan, "may_be_lazy", return_value=False):
-        backend.run(*arguments)
-
-
 def columns(first: str, *rest: str) -> Table:
     table = Table(first, box=SIMPLE_HEAD, pad_edge=False)
     for name in rest:
@@ -91,21 +83,26 @@ def columns(first: str, *rest: str) -> Table:
     return table
 
 
-def speeds(cuda: Any, share: float, only: list[str], both: bool) -> Table:
-    table = columns("policy", "arms", "budget", "runs", "pulls/s", "plain", "same pulls", "GiB")
+def same_pulls(name: str, arms: int) -> float:
+    """In what part of some runs the pulls are those of the CPU's loop, from the same random numbers."""
+    runs, budget = CHECKED
+    device, host = task_of(name, arms, budget, runs), task_of(name, arms, budget, runs)
+    backend.run([device], 1, lambda _: None)
+    same = (device.passages.pulls == played_on_cpu(host).pulls).all(axis=(1, 2))
+    return float(same.mean())
+
+
+def speeds(cuda: Any, share: float, only: list[str], most_arms: int) -> Table:
+    table = columns("policy", "arms", "budget", "runs", "pulls/s", "pulls as on the CPU", "GiB")
     for name, arms, budget, runs in CASES:
-        if only and name not in only:
+        if (only and name not in only) or arms > most_arms:
             continue
         runs = int(runs * share)
-        few = min(runs, 100_000, int(share * MOST_PLAIN / (arms * budget)))
-        task, slow = task_of(name, arms, budget, runs), task_of(name, arms, budget, few)
-        row = [f"{clock(backend.run, task):.2e}", "", ""]
-        if both and plan.may_be_lazy(task.policy):
-            row[1] = f"{clock(plainly, slow):.2e}"
-            same = (task.passages.pulls[: slow.runs] == slow.passages.pulls).all(axis=(1, 2)).mean()
-            row[2] = f"{100 * same:.3f} %"
-        size = plan.Plan(cuda, task).bytes_per_run * runs / 2**30
-        table.add_row(name, f"{arms}", f"{budget:,.0f}", f"{runs:,}", *row, f"{size:.1f}")
+        task = task_of(name, arms, budget, runs)
+        speed = clock(backend.run, task)
+        size = backend.Plan(cuda, task).bytes_per_run * runs / 2**30
+        row = (f"{arms}", f"{budget:,.0f}", f"{runs:,}", f"{speed:.2e}", f"{same_pulls(name, arms):.0%}", f"{size:.1f}")
+        table.add_row(name, *row)
     return table
 
 
@@ -133,14 +130,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
     parser.add_argument("--only", nargs="*", default=[], help="of these policies, such as Frugal", metavar="policy")
-    parser.add_argument("--lazy", action="store_true", help="do not play without laziness, which takes longest")
+    parser.add_argument("--arms", type=int, default=10**6, help="only problems with at most so many")
     given = parser.parse_args()
     share = 0.1 if given.quick else 1.0
-    cuda = toolkit()
+    cuda = backend.toolkit()
     console = Console(width=100, highlight=False)
     card = cuda.get_current_device().name
     console.print(f"{card.decode() if isinstance(card, bytes) else card}: pulls per second, played copied back")
-    console.print(speeds(cuda, share, given.only, not given.lazy))
+    console.print(speeds(cuda, share, given.only, given.arms))
     console.print(f"Agreement with {os.cpu_count()} cores, K = 10, budget 10 000, {100_000 * share:,.0f} runs of each")
     console.print(agreement(int(100_000 * share), given.only))
 

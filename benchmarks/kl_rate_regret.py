@@ -20,8 +20,8 @@ from outlay.arms import Bernoulli, Beta, Constant, Discrete, LawMoments, Uniform
 from outlay.formulas.evidence import closed_evidence
 from outlay.policies import Frugal, KLRate, Thrifty
 from outlay.policies.kl_rate import EVIDENCE
-from outlay.theory.divergences import Edge, kl_inf
-from outlay.theory.divergences.bounded import outcomes
+from outlay.theory import Edge, kl_inf
+from outlay.theory.divergence_bounded import outcomes
 
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25), Bernoulli(0.8, 0.2)])
 TABLES = Problem(

@@ -177,27 +177,19 @@ def classical(runs: int | None) -> None:
     show("B = ∞: regret on classical instances", ["means", "N", *players], lines)
 
 
-class Full(Ration):
-    """Ration that looks at every arm before every pull."""
-
-    __slots__ = ()
-    choose_lazily = None  # type: ignore[assignment]
-
-
 def speed(runs: int | None) -> None:
     """CPU nanoseconds per pull at 10⁵ requests, the mean over what there is for each, beside sampling alone."""
     floor, lines = compiled_floor(), []
     for family in ("coins", "gaussian", "lognormal"):
         for arms in (10, 30, 100):
             entry = Rationed(family, of_family(family, 1, arms), 100_000)
-            taken: dict[str, list[float]] = {"Ration": [], "Full": [], "floor": []}
+            taken: dict[str, list[float]] = {"Ration": [], "floor": []}
             for budget in entry.budgets(PER_REQUEST).tolist():
-                for policy in (Ration(), Full()):
-                    taken[type(policy).__name__].append(ns_per_pull(entry, policy, budget, runs or 4))
+                taken["Ration"].append(ns_per_pull(entry, Ration(), budget, runs or 4))
                 taken["floor"].append(1e9 / floor(1, time.process_time))
             ns = {name: float(np.mean(each)) for name, each in taken.items()}
             lines.append([family, arms, *(f"{ns[name]:.0f}" for name in taken), f"{ns['floor'] / ns['Ration']:.3f}"])
-    headings = ["problem", "K", "ns per pull", "looking at every arm", "sampling alone", "share of the floor"]
+    headings = ["problem", "K", "ns per pull", "sampling alone", "share of the floor"]
     show("10⁵ requests: what a pull of Ration takes", headings, lines)
 
 

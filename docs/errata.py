@@ -10,7 +10,7 @@ import outlay
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Problem, StudentT, catalogue
 from outlay.policies import UCBB1, UCBB2, UCBM1
 from outlay.theory import late_passage, optimal_policy, pull_bound, regret_from_pulls, upper_bound
-from outlay.theory.upper.pull_bounds import pull_constants
+from outlay.theory.pull_bounds import pull_constants
 
 STRETCH = 1.28
 Numbers = Iterator[tuple[str, str]]  # a number as the page has it, and what it is

@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from outlay.arms import Discrete, Problem
 from outlay.report.figures import svg_text
 from outlay.report.figures.style import FAINT, INK, PALETTE
-from outlay.theory.optimum import gap_constant, optimality
-from outlay.theory.optimum.dynamic import DynamicOptimum, optimal_policy
+from outlay.theory.optimum import DynamicOptimum, gap_constant, optimal_policy, optimality
 
 THREE_SIZES = Problem(
     [

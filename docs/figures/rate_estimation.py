@@ -4,7 +4,7 @@ from pathlib import Path
 
 from outlay.report.figures import svg_text
 from outlay.report.figures.rate_box import rate_box_figure
-from outlay.theory.rate_estimation import rate_box
+from outlay.theory.arm_rates import rate_box
 
 if __name__ == "__main__":
     box = rate_box(cost=2.0, reward=1.0, cost_radius=0.4, reward_radius=0.25)

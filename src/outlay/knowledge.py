@@ -15,8 +15,8 @@ from outlay.own.places import what_failed
 from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.baselines import LPUCB, LPGreedy, LPThompson
+from outlay.text import key_of, one_of
 from outlay.theory import rates
-from outlay.words import key_of, one_of
 
 BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attributes
 Known = dict[str, Any]  # arguments of a policy's constructor, by name
@@ -59,7 +59,7 @@ def named_policies(problem: Problem, names: Iterable[str], folder: Path | None =
 
     Those of the user's are named `module:Name` or `file.py:Name`, and looked for in `folder`.
     """
-    keys = {key_of(name): kind.__name__ for name, kind in (policies.RENAMED | policies.BY_NAME).items()}
+    keys = {key_of(name): kind.__name__ for name, kind in policies.BY_NAME.items()}
     chosen: dict[str, BuiltIn] = {}
     for asked in names:
         if is_reference(asked):

@@ -37,8 +37,6 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
     assert arms == [of | {"number": i} | msgspec.structs.asdict(arm) for i, arm in enumerate(state.arms)]
     wanted = {"id": campaign["id"], "name": name}
     wanted |= {key: getattr(state, key) for key in campaign if key not in wanted}
-    if all(row["before"] is None for row in events):
-        wanted["head"] = None  # an older version wrote them all
     assert dict(campaign) == wanted
 
     charged = charges(records)
@@ -49,11 +47,10 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
 
 
 def check_chain(events: list[dict[str, Any]]) -> None:
-    """Each event carries the hash of all before it; those that an older version wrote may come first, without."""
-    head, chained = NOTHING, False
+    """Each event carries the hash of all before it."""
+    head = NOTHING
     for row in events:
-        chained |= row["before"] is not None
-        assert row["before"] == (head if chained else None)
+        assert row["before"] == head
         head = link(head, row["seq"], row["at"], row["body"])
 
 

@@ -85,7 +85,6 @@ class Twin(Sums):
         if decision["overrun"] or self.terms.mode != "hard":
             released = decision["standing"] == "expired" and decision["cost"] is None
             self.excused += max(0, command.cost - (0 if released else held))
-        decision["voided"] = decision["standing"] == "voided"
         decision["standing"], decision["told"] = "told", said
         self.arms[decision["arm"]]["untold"] = 0
         self._wrote(now)
@@ -108,10 +107,10 @@ class Twin(Sums):
         more = cost - decision["cost"]
         hard, promised = self.terms.mode == "hard", self.spent() + self.reserved()
         above = self._above(decision, cost, decision["reserved"])
-        flagged = self.terms.format > 1 and more > 0 and (above or (hard and promised + more > self.budget))
-        still = decision["overrun"] and (above or self.terms.format < 3)
+        flagged = more > 0 and (above or (hard and promised + more > self.budget))
+        still = decision["overrun"] and above
         decision["overrun"] = flagged or still
-        if flagged or not hard or self.terms.format == 1:
+        if flagged or not hard:
             self.excused += max(0, more)
         self._wrote(now)
         self._count(decision, cost, reward)
@@ -175,7 +174,7 @@ class Twin(Sums):
         return DONE
 
     def _setrequests(self, command: c.SetRequests, now: int, _: Any) -> str:
-        if self.ended == "closed" or self.terms.format < 3:
+        if self.ended == "closed":
             return CONFLICT
         if command.requests == self.requests:
             return DUPLICATE
@@ -236,7 +235,7 @@ class Twin(Sums):
         return self._set_paused(True, now)
 
     def _resume(self, command: c.Resume, now: int, _: Any) -> str:
-        if self.ended == "closed" and self.terms.format > 2:
+        if self.ended == "closed":
             return CONFLICT
         return self._set_paused(False, now)
 

@@ -24,9 +24,7 @@ class Sums:
         self.excused = 0  # by how much the cap may be crossed: costs that nobody could foresee
 
     def served(self) -> int:
-        """Of old formats, a pull that was voided and then told is none."""
-        ended = [d for d in self.decisions.values() if d["standing"] in ("told", "expired")]
-        return len([d for d in ended if self.terms.format > 2 or not d.get("voided")])
+        return len([d for d in self.decisions.values() if d["standing"] in ("told", "expired")])
 
     def all_served(self) -> bool:
         return self.requests is not None and self.served() >= self.requests
@@ -60,7 +58,7 @@ class Sums:
 
     def known(self, arm: dict[str, Any]) -> bool:
         """Whether what was told says anything about the arm's cost."""
-        return dearest(arm) > 0 if self.terms.format > 1 else bool(arm["heard"])
+        return dearest(arm) > 0
 
     def admissible(self) -> dict[int, int]:
         """Arm → what is to be set aside, for the arms that can be named now."""
@@ -76,7 +74,7 @@ class Sums:
         if known or self.terms.reservation is not None or most is None:
             return True
         uncharged = self.terms.expiry == "release" or max(map(dearest, self.arms)) == 0
-        untold = self.arms[arm]["untold"] if self.terms.format > 2 and uncharged else 0
+        untold = self.arms[arm]["untold"] if uncharged else 0
         return len(under_way) + int(untold) < int(most)
 
     def sweep(self, now: int) -> None:

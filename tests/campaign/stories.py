@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlay import policies
-from outlay.campaign.answers.replies import Pull
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import ArmTerms, Record, Terms
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull
 from outlay.campaign.stores.batch import run
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
@@ -113,18 +113,16 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
         "max_in_flight": draw(st.sampled_from([None, None, 1, 3])),
         "negative_costs": draw(st.booleans()),
         "propensity_draws": draw(st.sampled_from([0, 2])),
-        "format": draw(st.sampled_from([1, 2, 3, 3, 3])),
-    }
-    drawn["first_pulls"] = None if drawn["format"] == 1 else draw(st.sampled_from([None, 1, 1, 2]))
-    drawn |= fixed
+        "first_pulls": draw(st.sampled_from([None, 1, 1, 2])),
+    } | fixed
     arms = tuple(
         ArmTerms(f"a{i}", most)
         for i, most in enumerate(draw(st.lists(st.sampled_from(MAX_COSTS), min_size=1, max_size=3)))
     )
     budget, of_unknown = draw(BUDGETS), drawn["reservation"] or 0
-    if drawn["mode"] == "hard" and drawn["format"] > 2:  # so that some arm fits
+    if drawn["mode"] == "hard":  # so that some arm fits
         budget = max(budget, min(of_unknown if arm.max_cost is None else arm.max_cost for arm in arms))
-    requests = None if drawn["format"] < 3 else draw(st.sampled_from([None, None, 1, 3, 8]))
+    requests = draw(st.sampled_from([None, None, 1, 3, 8]))
     return c.Open("story", arms, budget, Terms(unit="1", version="story", **drawn), requests)
 
 
@@ -140,7 +138,7 @@ FORGED: list[dict[str, Any]] = [
     *({"default_reward": reward} for reward in (float("nan"), float("inf"), -1e200)),
     *({"seed": seed} for seed in (-1, 2**63)),
     *({"propensity_draws": draws} for draws in (-1, 10**9)),
-    *({"format": number} for number in (0, -1, 4)),
+    *({"format": number} for number in (0, -1, 2)),
     *({"unit": text} for text in ("0", "-1", "1e0", "one", "")),
     *({"arms": arms} for arms in ((), (ArmTerms("a0", -5),), (ArmTerms("a0"), ArmTerms("a0", 1)), (ArmTerms("\x1b"),))),
     *({"budget": units} for units in (0, -5, 2**60)),

@@ -9,11 +9,10 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import campaigns, export_ledger, import_ledger, verify
-from outlay.campaign.answers.pulls import Wanted
-from outlay.campaign.answers.replies import Pull, Receipt
-from outlay.campaign.answers.watching import Watch
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.monitor import Watch
+from outlay.campaign.records import Pull, Receipt, Wanted
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store

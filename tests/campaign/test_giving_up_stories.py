@@ -18,10 +18,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from outlay.campaign.answers.pulls import Wanted
-from outlay.campaign.answers.replies import Pull
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import fold
+from outlay.campaign.records import Pull, Wanted
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.sql import SqlLedger
@@ -204,6 +203,6 @@ def test_without_what_was_mended_the_stories_fail(
 
 def test_without_counting_untold_pulls_the_twin_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold, "_miss", lambda state, index: None)
-    little = openings(EXACT, reservation=None, format=3, first_pulls=1), operations(untold=True)
+    little = openings(EXACT, reservation=None, first_pulls=1), operations(untold=True)
     with pytest.raises(AssertionError):
-        story_test(check_twin, *little, examples=60)
+        story_test(check_twin, *little, examples=200)

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import decide
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.errors import (
     BadParameter,
@@ -118,7 +119,7 @@ def check_cap(twin: slow.Twin) -> None:
 
 def check_untold(twin: slow.Twin) -> None:
     """Where nobody ever told a cost above 0, no arm of unknown cost has more pulls than tells could have allowed."""
-    if twin.terms.format > 2 and max(map(dearest, twin.arms)) == 0:
+    if max(map(dearest, twin.arms)) == 0:
         for number, arm in enumerate(twin.arms):
             of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "voided"]
             told = sum(decision["standing"] == "told" for decision in of_arm)
@@ -153,9 +154,7 @@ def check_twin(opening: c.Open, story: list[Operation]) -> None:
         assert [record.seq for record in done.records] == list(range(number + 1, state.seq + 1))
 
 
-@for_stories(
-    openings(EXACT, reservation=None, format=3, first_pulls=1), operations(untold=True), examples=60, soak=SOAK
-)
+@for_stories(openings(EXACT, reservation=None, first_pulls=1), operations(untold=True), examples=60, soak=SOAK)
 def test_the_twin_agrees_about_those_who_tell_little(opening: c.Open, story: list[Operation]) -> None:
     check_twin(opening, story)
 
@@ -172,7 +171,7 @@ def test_terms_that_were_forged_are_refused_or_keep_the_cap(honest: c.Open, stor
         assert isinstance(done.replies[0], (BadParameter, StoreError))
         assert done.records == []
         with pytest.raises(StoreError):
-            apply(None, Record(1, START, Opened(*opening)))
+            apply(None, Record(1, START, Opened(*opening), NOTHING))
 
 
 def check_story(state: State, opening: c.Open, story: list[Operation]) -> None:
@@ -202,7 +201,7 @@ def test_the_ledger_is_the_truth(opening: c.Open, story: list[Operation]) -> Non
         if isinstance(record.event, Asked):
             again = decide(folded, c.Ask(record.event.key, record.event.ttl), record.at)
             assert again == ([record.event], record.seq)
-        folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event))))
+        folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event)), record.before))
     assert essence(folded) == essence(state)
     assert status_of(folded) == status_of(state)
     check_all_expires(state)

@@ -54,14 +54,10 @@ def measured(unit: Unit, value: Any, up: bool = True) -> tuple[int, bool] | None
 @example("1", Decimal(f"0.5{'0' * 400}1"))
 @example("0.05", Decimal(f"0.025{'0' * 400}1"))
 def test_units_are_whole_numbers_towards_more_spent(size: str, value: Any) -> None:
-    """A cost is rounded up, a budget down; in ledgers of the first format to the nearest, and even on a tie."""
+    """A cost is rounded up, a budget down."""
     exact = exactly(value) / Fraction(size)
-    new, old = Unit.named(size), Unit.named(size, half_even=True)
-    for unit, up, count in (
-        *((new, True, math.ceil(exact)), (new, False, math.floor(exact))),
-        *((old, True, round(exact)), (old, False, round(exact))),  # of a Fraction: exact, half to even
-    ):
-        assert measured(unit, value, up) == ((count, count != exact) if abs(count) <= MOST else None)
+    for up, count in ((True, math.ceil(exact)), (False, math.floor(exact))):
+        assert measured(Unit.named(size), value, up) == ((count, count != exact) if abs(count) <= MOST else None)
 
 
 @given(SIZES, st.integers(-MOST, MOST))
@@ -128,7 +124,6 @@ def test_however_little_it_is_a_unit_at_once(value: Any) -> None:
     for size in ("1e-9", "0.05"):
         assert Unit.named(size).units("tell", "cost", value) == (value > 0)
         assert Unit.named(size).units("set_budget", "budget", value, up=False) == -(value < 0)
-        assert Unit.named(size, half_even=True).units("tell", "cost", value) == 0
 
 
 @given(SIZES, st.lists(st.floats(-1e-3, 1e-3), max_size=50))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from outlay import Campaign
-from outlay.campaign.answers.reasons import Reasons
+from outlay.campaign.reasons import Reasons
 from outlay.policies import Thrifty
 from outlay.policies.baselines import GaussianThompson
 

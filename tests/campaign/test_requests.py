@@ -134,19 +134,6 @@ def test_a_forecast_that_was_exceeded_is_the_same_after_reopening(tmp_path: Path
     assert checked(store)
 
 
-def test_what_older_formats_cannot_hold_is_refused(tmp_path: Path) -> None:
-    from outlay.campaign.ledger.agreement import check_opening
-    from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
-
-    terms = Terms(unit="1", mode="hard", seed=0, policy={"name": "RoundRobin", "parameters": {}}, version="0", format=2)
-    for opening in (
-        Opened("old", (ArmTerms("a"),), 10, terms, 4),
-        Opened("old", (ArmTerms("a", None, 1.0),), 10, terms),
-    ):
-        with pytest.raises(BadParameter, match="format of Campaign must be at least 3 with requests or mean costs"):
-            check_opening(opening)
-
-
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"arms": {"a": 0.1}, "requests": 5, "costs": {"a": 5.0}},

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.campaign.answers.replies import Pull, Receipt, status_of
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.events import ArmTerms, Expired, Record
+from outlay.campaign.ledger.events import ArmTerms, Expired
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.batch import run
 from outlay.errors import BadParameter, UnknownDecision
 from outlay.policies import baselines as b
@@ -96,7 +96,8 @@ def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
 
 
 def test_a_policy_without_fields_is_a_policy() -> None:
-    state = apply(None, Record(1, START, opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1][0].event), Bare())
+    (opening,) = opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1]
+    state = apply(None, opening, Bare())
     assert isinstance(run(state, [c.Ask()], START).replies[0], Pull)
 
 
@@ -120,7 +121,7 @@ def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
 
 def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
     """Every command lets expire what is overdue: one sample that a memory would not take bricked the campaign."""
-    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0, format=2))
+    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0))
     state = apply(None, opened(opening)[1][0], Fragile())
     records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
     assert state.learner is not None

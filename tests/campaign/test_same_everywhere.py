@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outlay import Campaign, policies
-from outlay.campaign.answers.replies import Pull, Status, status_of
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.records import Pull, Status, status_of
 from outlay.campaign.stores import sql
 from outlay.campaign.stores.db import rows
 from outlay.campaign.stores.db.reading import reading

@@ -97,7 +97,8 @@ def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
     connection = sqlite3.connect(tmp_path / "a.db")
     connection.execute(
-        "INSERT INTO event (campaign, seq, at, body, batch) VALUES (1, 2, 9, '{\"kind\":\"auctioned\"}', 'x')"
+        "INSERT INTO event (campaign, seq, at, body, batch, before)"
+        " VALUES (1, 2, 9, '{\"kind\":\"auctioned\"}', 'x', '')"
     )
     connection.execute("UPDATE campaign SET seq = 2")
     connection.commit()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from outlay.campaign.answers.replies import Reply
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
+from outlay.campaign.records import Reply
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.stores.sql import SqlLedger

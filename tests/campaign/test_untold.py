@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from outlay import Campaign
-from outlay.campaign import import_ledger, verify
+from outlay.campaign import verify
 from outlay.campaign.stores.writing import book
 from outlay.errors import NothingTold, NotNow
-from tests.campaign.busy import exported, forged
 from tests.campaign.checker import checked
 
 WHY = "nobody told what a pull of 'a' or 'b' cost"
@@ -170,18 +169,3 @@ def test_it_is_known_after_a_snapshot(tmp_path: Path, monkeypatch: pytest.Monkey
     with Campaign.open(store) as campaign:
         assert given_up(campaign) == 0
     assert verify(store).ok
-
-
-def test_a_ledger_of_the_second_format_keeps_its_rules(tmp_path: Path) -> None:
-    """Nobody who opened one agreed to be stopped."""
-    store, copy = f"sqlite:///{tmp_path}/a.db", f"sqlite:///{tmp_path}/b.db"
-    with Campaign(["a", "b"], 10, store=store):
-        pass
-
-    def of_the_second(lines: list[dict[str, object]]) -> None:
-        lines[1]["event"]["terms"]["format"] = 2  # type: ignore[index]
-
-    import_ledger(copy, forged(exported(store), of_the_second))
-    with Campaign(["a", "b"], 10, store=copy) as campaign:
-        assert given_up(campaign) == 100
-    assert verify(copy).ok

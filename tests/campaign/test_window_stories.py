@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from outlay import policies
-from outlay.campaign.answers.replies import Pull
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import Amended, ArmTerms, Asked, Expired, Record, Renewed, Terms, Told, Voided
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull
 from outlay.campaign.stores.batch import run
 from outlay.policies.protocol import as_data
 
@@ -81,7 +81,6 @@ def opening(random: Random) -> c.Open:
         window="day",
         fallback=random.choice([None, "a0", "a1"]),
         propensity_draws=0,
-        format=3,
     )
     most = [random.choice([10, 40]), random.choice([None, 25, 0])]
     arms = tuple(ArmTerms(f"a{i}", units) for i, units in enumerate(most))
@@ -209,6 +208,6 @@ def test_a_window_that_the_calendar_does_not_have_is_found(forged: Renewed) -> N
     state, _ = replay.fold(None, opened)
     state, doubt = replay.fold(state, renewed)
     assert doubt is None
-    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event))
+    _, doubt = replay.fold(state, Record(3, renewed.at, renewed.event, state.head))
     assert doubt is not None
     assert "changes nothing" in doubt

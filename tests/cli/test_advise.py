@@ -18,7 +18,7 @@ from outlay.advice.telling.figures import dots_figure
 from outlay.advice.telling.page import page_text
 from outlay.advice.telling.tables import ARMS, advice_tables, arm_notes, arm_rows
 from outlay.cli import commands
-from outlay.numerals import measured, number, span
+from outlay.text import measured, number, span
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'
 

@@ -96,7 +96,6 @@ def test_all_terms(outlay: Run) -> None:
             "negative_costs": False,
             "propensity_draws": 5,
             "first_pulls": 2,
-            "format": 3,
         },
     )
     word = outlay("new", "--arm", "a", "--budget", "1", "--policy", "KLRate", "--param", "schedule=half")

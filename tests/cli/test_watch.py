@@ -11,8 +11,8 @@ from rich.console import Console, RenderableType
 
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
-from outlay.campaign.answers import watching
-from outlay.campaign.answers.watching import Interval, Point, Watch, rate_interval
+from outlay.campaign import monitor as watching
+from outlay.campaign.monitor import Interval, Point, Watch, rate_interval
 from outlay.cli.campaign.picture import left_over_time, picture
 from outlay.cli.campaign.standing import standing, whisker
 

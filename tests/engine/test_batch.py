@@ -20,7 +20,7 @@ from outlay.engine.run.memories import can_be_packed, packed
 from outlay.engine.task import Task
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
-from tests.assets.examples import PLAYERS
+from tests.golden.examples import PLAYERS
 
 
 class Dice(NamedTuple):

@@ -8,7 +8,6 @@ import pytest
 from outlay.experiments.report.chart import sweep_chart
 from outlay.experiments.report.figure import sweep_figure
 from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of
-from outlay.experiments.report.tables import latex, markdown, text
 from outlay.experiments.setup.sweep import Sweep
 
 
@@ -99,18 +98,6 @@ def test_the_table():
     assert lines[0] == ["100", "student", "100.0 ± 0.50", "10,000 ± 0.50", "50.0"]
     assert lines[-1] == ["10", "a$b$", "10.0 ± 0.50", "1,000 ± 0.50", "5.00"]
     assert lines[2][-1] == "–"
-    assert text("title", headings, lines).splitlines()[0] == "title"
-    assert markdown("title", headings, lines).splitlines()[4] == (
-        "| 100 | student | 100.0 ± 0.50 | 10,000 ± 0.50 | 50.0 |"
-    )
-    assert markdown("title", ["a\nb"], [["1"]]).splitlines()[2] == "| a b |"
-    assert r"10 & a\$b\$ & 10.0 $\pm$ 0.50 & 1,000 $\pm$ 0.50 & 5.00 \\" in latex("title", headings, lines)
-    assert r"other \& co\_" in latex("title", headings, lines)
-    assert r"\label{tab:sweep-Two-arms-regret-at-budget-10-000}" in latex(
-        "Two arms: regret at budget 10,000", headings, lines
-    )
-    assert r"\begin{table}" in latex("title", headings[:2], [line[:2] for line in lines])
-    assert r"\begin{table*}" in latex("title", headings * 2, [line * 2 for line in lines])
     unbounded = [entry._replace(lower_bound=math.nan) for entry in GRID]
     assert headings_of(unbounded) == headings[:-1]
     assert cells_of(unbounded) == [line[:-1] for line in lines]

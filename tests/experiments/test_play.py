@@ -122,7 +122,7 @@ def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
     def no_gpu() -> None:
         raise OutlayError("backend='cuda' needs an NVIDIA GPU")
 
-    monkeypatch.setattr("outlay.engine.backends.cuda.toolkit", no_gpu)
+    monkeypatch.setattr("outlay.engine.gpu.backend.toolkit", no_gpu)
     with pytest.raises(OutlayError, match=sentence):
         run(load(write(SWEPT.replace(old, new))), "a/b")
     assert [path.name for path in Path().iterdir()] == ["experiment.toml"]

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 from tests.beliefs.compiled import compiled
 
-from outlay.formulas.requests.prices import NOTHING, Prices, prices
+from outlay.formulas.pricing import NOTHING, Prices, prices
 
 THREE = [(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)]
 FREE = [(0.0, 0.2), (0.5, 0.8), (-0.2, 0.1)]  # a free and a refunding arm

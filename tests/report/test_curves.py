@@ -13,8 +13,8 @@ from outlay.arms import Gamma, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.numbers.curves import Axis, bound_lines, ceiling_lines, floor_of, regret_chart, regret_curves, spread
+from outlay.text import shortened
 from outlay.theory import lower_bound, upper_bound
-from outlay.words import shortened
 
 
 def test_curves_are_the_regret_frame(three):

@@ -11,7 +11,7 @@ import outlay
 from outlay.arms import Constant, Problem
 from outlay.engine import progress
 from outlay.errors import StoreError
-from outlay.markup import aligned, sparkline
+from outlay.text import aligned, sparkline
 
 
 def table(text: str) -> list[list[str]]:

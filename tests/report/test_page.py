@@ -14,7 +14,7 @@ from outlay.report.contents import FIGURES, MEDIANS, report_files
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.numbers.curves import floor_of
 from outlay.report.page import arm_rows, page_text, policy_rows
-from outlay.report.tables.regret import regret_numbers
+from outlay.report.regret import regret_numbers
 
 
 class Page(HTMLParser):

@@ -13,7 +13,7 @@ from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.numbers.curves import Floor, floor_of
-from outlay.report.tables.regret import HEADINGS, best_shares, bound_sentence, regret_rows
+from outlay.report.regret import HEADINGS, best_shares, bound_sentence, regret_rows
 
 
 def test_rows(three):

@@ -207,8 +207,8 @@ def test_bad_files(tmp_path):
 def test_newer_format(tiny, tmp_path):
     path = tmp_path / "x.parquet"
     tiny.save(path)
-    with_notes(path, notes_of(path) | {"format": 4})
-    assert "has format 4; this outlay reads formats up to 3" in refused(path)
+    with_notes(path, notes_of(path) | {"format": 2})
+    assert "has format 2; this outlay reads format 1" in refused(path)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from outlay import Campaign
-from outlay.campaign.answers.watching import Point
+from outlay.campaign.monitor import Point
 from outlay.service.views import forecast
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,10 +10,10 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.beliefs import Belief
-from outlay.campaign.answers.watching import Watch
 from outlay.campaign.clock import Clock
+from outlay.campaign.monitor import Watch
 from outlay.service import views as watching
-from outlay.service.schemas import CampaignView, ViewQuery, encode
+from outlay.service.schemas import DashboardView, ViewQuery, encode
 from outlay.service.views import MOST_ARMS, Outcomes, WatchedCampaign, forecast, learning, seen
 from tests.service.conftest import POLICY
 
@@ -30,7 +30,7 @@ def pulled(policy: str = POLICY, pulls: int = 400, requests: int | None = None) 
     return campaign
 
 
-def view_of(watched: WatchedCampaign, **wanted: str) -> CampaignView:
+def view_of(watched: WatchedCampaign, **wanted: str) -> DashboardView:
     return asyncio.run(seen(watched, ViewQuery(**wanted)))  # type: ignore[arg-type]
 
 

@@ -18,7 +18,7 @@ from outlay.arms import (
     StudentT,
     Uniform,
 )
-from outlay.theory.divergences import models
+from outlay.theory import models
 
 # Every law as a function of the units that costs and rewards are measured in.
 LAWS: dict[str, Callable[[float, float], Any]] = {

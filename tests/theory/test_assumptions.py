@@ -9,7 +9,7 @@ from outlay.arms import AnyLaw, Bernoulli, Discrete, Problem, Uniform
 from outlay.errors import NotCovered
 from outlay.policies import UCBB1, UCBB2C
 from outlay.theory import rates, upper_bound
-from outlay.theory.upper.assumptions import _residual_reach
+from outlay.theory.assumptions import _residual_reach
 
 
 def told(problem: Problem, cost_bound: float, reward_bound: float) -> UCBB1:

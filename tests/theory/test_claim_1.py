@@ -14,7 +14,7 @@ from outlay.arms import Bernoulli, Gaussian, Problem, Uniform
 from outlay.beliefs import Belief
 from outlay.policies import UCBB1, UCBB2
 from outlay.theory.arm_rates import rates
-from outlay.theory.upper.pull_bounds import pull_constants
+from outlay.theory.pull_bounds import pull_constants
 
 GAUSSIANS = Problem([Gaussian(1.0, 1.5, 0.5, 0.5, 0.6), Gaussian(0.8, 1.0, 0.4, 0.5, 0.5)])
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])

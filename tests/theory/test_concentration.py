@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory.concentration import (
+from outlay.theory.arm_rates import (
     blocks,
     median_rate_radius,
     residual_variance_radius,

@@ -21,8 +21,8 @@ from outlay.arms import (
     Uniform,
 )
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory.divergences import divergence, exponential_family, model_of, models
-from outlay.theory.divergences.cherian import scaled_kl
+from outlay.theory import divergence, exponential_family, model_of, models
+from outlay.theory.divergence_gamma import scaled_kl
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)

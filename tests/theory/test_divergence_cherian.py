@@ -9,9 +9,8 @@ from scipy.integrate import quad
 from outlay.arms import Gamma, Gaussian, Problem
 from outlay.errors import NotCovered
 from outlay.theory import divergence, lower_bound, model_of, models
-from outlay.theory.divergences import common_part
-from outlay.theory.divergences.cherian import scaled_kl
-from outlay.theory.divergences.common_part import _pairs, log_density, summed_kl
+from outlay.theory import divergence_gamma as common_part
+from outlay.theory.divergence_gamma import _pairs, log_density, scaled_kl, summed_kl
 
 SHAPES = [(0.5, 0.5, 0.5), (2.0, 2.0, 2.0), (0.9, 3.1, 0.1), (0.2, 0.1, 1.8), (30.0, 20.0, 5.0)]  # (c, p, q)
 

@@ -8,7 +8,7 @@ from scipy.special import ive
 
 from outlay.arms import Exponential
 from outlay.theory import divergence
-from outlay.theory.divergences.downton import scaled_kl
+from outlay.theory.divergence_gamma import downton_kl
 
 
 def log_density(a: np.ndarray, b: np.ndarray, correlation: float) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_kl_is_the_mean_log_ratio_of_draws(correlation, u, w):
     a, b = np.array([law.draw(rng) for _ in range(40_000)]).T
     moved = log_density(a * math.exp(-u), b * math.exp(-w), correlation) - u - w
     ratio = log_density(a, b, correlation) - moved
-    assert abs(ratio.mean() - scaled_kl(correlation, u, w)) < 4 * ratio.std() / 200
+    assert abs(ratio.mean() - downton_kl(correlation, u, w)) < 4 * ratio.std() / 200
 
 
 def test_little_correlation_is_none():
@@ -38,11 +38,11 @@ def test_little_correlation_is_none():
 def test_small_gaps_are_half_the_information(correlation):
     """D* ≈ δ²/(2J), δ the rise of ln(R/X) and J the least variance of an unbiased estimate of it: aᵀI⁻¹a, a = (−1, 1).
 
-    The information of both scales by finite differences of the log density over draws of a fine sum is in `scaled_kl`:
+    The information of both scales by finite differences of the log density over draws of a fine sum is in `downton_kl`:
     KL(tu, tw)/t² → ½(u, w)I(u, w)ᵀ.
     """
     t = 1e-4
-    diagonal, both = 2 * scaled_kl(correlation, t, 0.0) / t**2, 2 * scaled_kl(correlation, t, t) / t**2
+    diagonal, both = 2 * downton_kl(correlation, t, 0.0) / t**2, 2 * downton_kl(correlation, t, t) / t**2
     off = both / 2 - diagonal
     information = np.array([[diagonal, off], [off, diagonal]])
     least = np.array([-1.0, 1.0]) @ np.linalg.inv(information) @ np.array([-1.0, 1.0])
@@ -56,7 +56,7 @@ def test_the_search_finds_the_least():
     law = Exponential(1.0, 0.5, 0.5)
     best = divergence(law, 1.0)
     grid = np.linspace(-1.0, 1.0, 21)
-    better = [scaled_kl(0.5, u, w) for u in grid for w in grid if w >= u + math.log(2)]
+    better = [downton_kl(0.5, u, w) for u in grid for w in grid if w >= u + math.log(2)]
     assert best <= min(better)
     assert min(better) < 1.02 * best
 

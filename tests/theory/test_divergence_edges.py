@@ -8,11 +8,9 @@ import pytest
 
 from outlay.arms import Bernoulli, Beta, Constant, Discrete, Gaussian, Linear, Uniform
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory.divergences import Edge, Points, divergence, kl_inf
-from outlay.theory.divergences.bernoulli import independent
-from outlay.theory.divergences.bounded import outcomes
-from outlay.theory.divergences.linear import as_gaussian
-from outlay.theory.divergences.log_remainder import log_remainder
+from outlay.theory import Edge, Points, divergence, kl_inf
+from outlay.theory.divergence_bounded import independent, log_remainder, outcomes
+from outlay.theory.divergence_gaussian import as_gaussian
 
 
 @pytest.mark.parametrize(

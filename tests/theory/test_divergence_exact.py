@@ -8,21 +8,20 @@ import pytest
 from scipy import integrate
 
 from outlay.arms import Bernoulli, Discrete, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT
-from outlay.theory.divergences.bernoulli import independent
-from outlay.theory.divergences.bounded import on_its_outcomes
-from outlay.theory.divergences.downton import _pairs, _remainder, scaled_kl, summed_kl
-from outlay.theory.divergences.gaussian import known_covariance
-from outlay.theory.divergences.log_remainder import log_remainder
-from outlay.theory.divergences.quadrature import EXPONENTIAL, WEIGHTS
-from outlay.theory.divergences.scale import (
-    _pareto,
+from outlay.theory.divergence_bounded import independent, log_remainder, on_its_outcomes
+from outlay.theory.divergence_gamma import _exponential_pairs, _remainder, downton_kl, summed_downton_kl
+from outlay.theory.divergence_gaussian import (
+    EXPONENTIAL,
+    WEIGHTS,
     exponentials,
     gamma_kl,
+    known_covariance,
     known_log_covariance,
     known_shapes,
+    known_spread,
     known_tails,
+    pareto_kl,
 )
-from outlay.theory.divergences.student import known_spread
 
 GAPS = [2.0**-12, 2.0**-20, 2.0**-30]  # of the rate 0.5: what is short of it has no rounding error
 
@@ -92,7 +91,7 @@ def test_paretos_by_integration(tail, log_scale):
         return float(tail * math.exp(-tail * t) * (left - t))
 
     mean = sum(integrate.quad(term, a, b, epsrel=1e-11)[0] for a, b in ((0, 0.01), (0.01, 1), (1, 9), (9, 60)))
-    assert _pareto(tail, log_scale) == pytest.approx(log_scale + (tail + 1) * mean, rel=1e-8)
+    assert pareto_kl(tail, log_scale) == pytest.approx(log_scale + (tail + 1) * mean, rel=1e-8)
 
 
 def test_the_logarithm_of_any_numbers():
@@ -156,11 +155,11 @@ def test_students_that_cannot_be_better():
 @pytest.mark.parametrize("correlation", [0.3, 0.9])
 def test_tables_and_sums_of_correlated_exponentials_agree(correlation):
     for u, w in ((-0.7, 0.9), (0.4, 1.2), (1.4, 1.5), (-1.0, 0.2)):
-        assert scaled_kl(correlation, u, w) == pytest.approx(summed_kl(correlation, u, w), rel=1e-5)
+        assert downton_kl(correlation, u, w) == pytest.approx(summed_downton_kl(correlation, u, w), rel=1e-5)
 
 
 def test_what_is_kept_cannot_be_written_over():
-    for part in (EXPONENTIAL, WEIGHTS, *_pairs(0.5)):
+    for part in (EXPONENTIAL, WEIGHTS, *_exponential_pairs(0.5)):
         assert not part.flags.writeable
 
 

@@ -12,7 +12,7 @@ from outlay.arms import (
     Gaussian,
 )
 from outlay.errors import NotCovered
-from outlay.theory.divergences import divergence, exponential_family
+from outlay.theory import divergence, exponential_family
 
 
 @pytest.mark.parametrize("correlation", [0.3, 0.9])

@@ -17,7 +17,7 @@ from outlay.arms import (
     Uniform,
 )
 from outlay.errors import BadParameter
-from outlay.theory.divergences import divergence
+from outlay.theory import divergence
 
 
 def primal(costs: Any, rewards: Any, probabilities: Any, rate: float) -> Any:

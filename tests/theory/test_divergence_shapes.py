@@ -17,7 +17,7 @@ from outlay.arms import (
     Pareto,
     StudentT,
 )
-from outlay.theory.divergences import divergence
+from outlay.theory import divergence
 
 
 @pytest.mark.parametrize("law", [Gaussian(1.0, 0.5, 0.6, 0.4, 0.3), Gaussian(1.0, 0.5, 1.0, 1.0, 0.9)])

@@ -22,9 +22,8 @@ from outlay.arms import (
 from outlay.arms.remembered import Remembered
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import Edge, Points, divergence, exponential_family, kl_inf, models
-from outlay.theory.divergences.bounded import _least_shape, outcomes
-from outlay.theory.divergences.linear import as_gaussian
-from outlay.theory.divergences.scale import known_log_covariance
+from outlay.theory.divergence_bounded import outcomes
+from outlay.theory.divergence_gaussian import as_gaussian, known_log_covariance
 
 
 def coin(reward: float) -> Points:
@@ -163,15 +162,6 @@ def test_noise_of_one_is_noise():
     """Cov = 2·¼ and Var(R) = 1 + 1: a correlation of ½/(½·√2)."""
     found = as_gaussian(Linear(Gaussian(1.0, 0.0, 0.5, 0.0), slope=2.0, noise_sd=1.0))
     assert found.correlation == pytest.approx(math.sqrt(0.5))
-
-
-@pytest.mark.parametrize("shapes", [(2.0, 3.0), (3.0, 2.0), (0.5, 0.7), (0.7, 0.5)])
-def test_the_least_of_four_shapes(shapes):
-    """Grids are as fine as the smallest shape asks for, be it the cost's or the reward's, the first or the second."""
-    (a, b), bound = shapes, 3.0
-    mean, sd = bound * a / (a + b), bound * math.sqrt(a * b / (a + b + 1)) / (a + b)
-    assert _least_shape(Beta(mean, 0.5, sd, 0.1, cost_bound=bound)) == pytest.approx(min(a, b))
-    assert _least_shape(Beta(0.5, mean, 0.1, sd, reward_bound=bound)) == pytest.approx(min(a, b))
 
 
 def test_extreme_betas_have_outcomes_too():

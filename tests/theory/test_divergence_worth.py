@@ -22,7 +22,7 @@ from outlay.arms import (
     support_of,
 )
 from outlay.errors import BadParameter, NotCovered
-from outlay.theory.divergences import divergence, exponential_family, models
+from outlay.theory import divergence, exponential_family, models
 
 PRICES = [(0.0, 0.7), (0.3, 0.6), (0.8, 0.2), (2.0, 0.05), (0.1, 3.0)]
 

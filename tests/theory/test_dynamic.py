@@ -11,9 +11,8 @@ import pytest
 
 from outlay.arms import Bernoulli, Constant, Discrete, Empirical, Gaussian, Linear, Problem
 from outlay.errors import BadParameter
-from outlay.theory.optimum import dynamic
-from outlay.theory.optimum.dynamic import optimal_policy
-from outlay.theory.optimum.static import expected_reward
+from outlay.theory import optimum as dynamic
+from outlay.theory.optimum import expected_reward, optimal_policy
 
 WAVES = Problem(
     [

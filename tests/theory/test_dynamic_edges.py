@@ -6,8 +6,8 @@ import pytest
 from outlay.arms import Constant, Discrete, Problem
 from outlay.checks import Vector
 from outlay.errors import BadParameter
-from outlay.theory.optimum import dynamic, static
-from outlay.theory.optimum.dynamic import optimal_policy
+from outlay.theory import optimum
+from outlay.theory.optimum import optimal_policy
 
 REFUNDING = [
     Discrete([-1.0, 3.0], [1.0, 3.0], [0.5, 0.5]),
@@ -50,7 +50,7 @@ def test_what_stopping_early_can_amount_to(monkeypatch):
 
     Beyond the grid both are known equally well: the rest of the error is that of a full search.
     """
-    monkeypatch.setattr(dynamic, "_ROUNDS", 1)
+    monkeypatch.setattr(optimum, "_ROUNDS", 1)
     headroom, budget = 200, 40
     early = optimal_policy(REFUNDS, float(budget), headroom=headroom)
     whole = optimal_policy(REFUNDS, float(budget + headroom), headroom=0.0).static_value
@@ -101,10 +101,10 @@ def test_headroom_is_rounded_up_to_whole_steps():
 
 
 def test_headroom_is_blamed_where_the_budget_alone_would_do(monkeypatch):
-    monkeypatch.setattr(static, "MOST_STATES", 13)
+    monkeypatch.setattr(optimum, "MOST_STATES", 13)
     with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be small enough"):
         optimal_policy(REFUNDS, 12.0, headroom=1.0)
     assert optimal_policy(REFUNDS, 12.0, headroom=0.0).error > 0.0
-    monkeypatch.setattr(static, "MOST_STATES", 12)
+    monkeypatch.setattr(optimum, "MOST_STATES", 12)
     with pytest.raises(BadParameter, match=r"^budget of optimal_policy must be small enough"):
         optimal_policy(REFUNDS, 12.0, headroom=0.0)

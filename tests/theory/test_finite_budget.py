@@ -12,7 +12,7 @@ from outlay.arms import Bernoulli, Constant, Discrete, Exponential, Gamma, Gauss
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import FiellerKnown, Fixed, Frugal
 from outlay.theory import divergence, finite_bound, lower_bound
-from outlay.theory.finite_budget import _GAINS, _PARTS
+from outlay.theory.lower_bounds import _GAINS, _PARTS
 
 PAIR = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.2, 0.9, 0.5, 0.5, 0.3)])
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.35)])
@@ -127,7 +127,7 @@ def test_good_policies_have_it(name, monkeypatch):
     arm 1 is better by more than three halves of its gap, policies that never find out lose more: left out of both.
     """
     (problem, policy), budget, gains = CASES[name], 2000.0, (0.12, 0.25, 0.5, 0.75, 1.0, 1.5)
-    monkeypatch.setattr("outlay.theory.finite_budget._GAINS", gains)
+    monkeypatch.setattr("outlay.theory.lower_bounds._GAINS", gains)
     rates = [problem.rate + gain * float(problem.gaps[1]) for gain in gains]
     others = [Problem([problem.arms[0], better(problem.arms[1], rate)]) for rate in rates]
     assert [other.rate for other in others] == pytest.approx(rates, rel=1e-5)

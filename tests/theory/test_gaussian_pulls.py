@@ -16,10 +16,9 @@ import outlay
 from outlay.arms import Gaussian, Problem, catalogue
 from outlay.beliefs import Belief
 from outlay.policies import UCBB1
-from outlay.theory import pull_bound, rates, upper_bound
-from outlay.theory.upper import gaussian_pulls as gaussian_pulls_module
-from outlay.theory.upper.gaussian_pulls import Moments, _enough, _lost, gaussian_pulls, least_level
-from outlay.theory.upper.pull_bounds import arms_with_a_gap, pull_constants
+from outlay.theory import assumptions, pull_bound, rates, upper_bound
+from outlay.theory.assumptions import GaussianMoments, _enough, _lost, gaussian_pulls, least_level
+from outlay.theory.pull_bounds import arms_with_a_gap, pull_constants
 
 KAPPA = 0.28 / 1.28
 PROBLEMS = {
@@ -31,10 +30,10 @@ PROBLEMS = {
 }
 
 
-def moments(problem: Problem, arm: int) -> Moments:
+def moments(problem: Problem, arm: int) -> GaussianMoments:
     found, second = rates(problem), problem.second_moments()
     parts = (found.mean_cost, found.rate, found.slope, found.residual_variance, second["var_cost"])
-    return Moments(*(float(part[arm]) for part in parts))
+    return GaussianMoments(*(float(part[arm]) for part in parts))
 
 
 def policy_of(problem: Problem, level: float, factor: float = 1.4) -> UCBB1:
@@ -42,7 +41,7 @@ def policy_of(problem: Problem, level: float, factor: float = 1.4) -> UCBB1:
     return UCBB1(**problem.second_moments(), alpha=3.0, variance_factor=level / 3.0, factor=factor, min_cost=least)
 
 
-def score(policy: UCBB1, arm: Moments, place: int, pulls: int, off: tuple[float, float], log_n: float) -> float:
+def score(policy: UCBB1, arm: GaussianMoments, place: int, pulls: int, off: tuple[float, float], log_n: float) -> float:
     """After `pulls` of means of cost and residual that are `off` by so many standard deviations."""
     cost = arm.mean_cost + off[0] * math.sqrt(arm.var_cost / pulls)
     residual = (arm.rate - arm.slope) * arm.mean_cost + off[1] * math.sqrt(arm.residual_variance / pulls)
@@ -189,7 +188,7 @@ def test_what_is_lost_by_hand(slope, below):
     """Slopes below 0, below the rate and above it; with little noise of the rewards 2√Var(X) is the larger of both."""
     for root in (0.01, 0.7):
         for e in (1.02, 1.5):
-            found = _lost(Moments(0.8, 1.0, slope, root**2, 0.3**2), below, 1.4, e)
+            found = _lost(GaussianMoments(0.8, 1.0, slope, root**2, 0.3**2), below, 1.4, e)
             assert found == pytest.approx(lost_by_hand((0.8, 0.3, root, slope, 1.0), below, e), rel=1e-7)
 
 
@@ -199,9 +198,9 @@ def by_hand(arm: tuple[float, ...], best: tuple[float, ...], gap: float, level: 
     Of the arm it reads μ, √Var(X) and S, of the best one μ, √Var(X), √V, ω and r; the sum over j goes on for ever.
     """
     e, found = level * (1.4 / (1 + 1.4 * KAPPA)) ** 2 / 2, []
-    for gamma in gaussian_pulls_module._SHARES:
+    for gamma in assumptions._SHARES:
         lost = lost_by_hand(best, gamma * gap, e)
-        for beta in gaussian_pulls_module._DEVIATIONS:
+        for beta in assumptions._GAUSSIAN_DEVIATIONS:
             mean, sd, spread = arm
             tau, h = KAPPA / (1 + KAPPA * beta), (1 + KAPPA * beta) * (beta + 1.4 * (1 + KAPPA * beta))
             c = max((sd / (tau * mean)) ** 2, (h * spread / ((1 - gamma) * gap * mean)) ** 2)
@@ -236,6 +235,6 @@ def test_worse_arms_with_little_noise():
 
 def test_without_noise():
     """Nothing to learn: one pull and none lost. A rate of 0 is never undercut."""
-    still, best = Moments(1.0, 0.5, 0.0, 0.0, 0.0), Moments(1.0, 1.0, 0.0, 0.0, 0.0)
+    still, best = GaussianMoments(1.0, 0.5, 0.0, 0.0, 0.0), GaussianMoments(1.0, 1.0, 0.0, 0.0, 0.0)
     assert gaussian_pulls(still, best, 2.1, 1.4, 10.0) == (0.0, 1.0)
-    assert _lost(Moments(1.0, 0.2, 0.0, 1.0, 1.0), 0.2, 1.4, 1.5) == 0.0
+    assert _lost(GaussianMoments(1.0, 0.2, 0.0, 1.0, 1.0), 0.2, 1.4, 1.5) == 0.0

@@ -16,10 +16,9 @@ from outlay.errors import NotCovered
 from outlay.formulas.choices.choose import best_by_excess
 from outlay.formulas.evidence import exact_evidence
 from outlay.policies import Frugal, KLRate
-from outlay.theory import pull_bound, upper_bound
-from outlay.theory.divergences.bounded import outcomes
-from outlay.theory.upper import kl_rate_bound
-from outlay.theory.upper.kl_rate_bound import kl_rate_pulls
+from outlay.theory import kl_rate_bound, pull_bound, upper_bound
+from outlay.theory.divergence_bounded import outcomes
+from outlay.theory.kl_rate_bound import kl_rate_pulls
 
 EXACT = KLRate("one", "exact", reward_bound=1.0)
 CLEAR = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.1)])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from outlay.arms import AnyLaw, Constant, Discrete, Empirical, Gaussian, Linear
-from outlay.theory.optimum import lattice
-from outlay.theory.optimum.lattice import Lattice, cost_table, decay, find_lattice, policy_value
+from outlay.theory import optimum as lattice
+from outlay.theory.arm_rates import cost_table
+from outlay.theory.optimum import Lattice, decay, find_lattice, policy_value
 
 
 def coins(*costs: float) -> AnyLaw:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from outlay.arms import Constant, Discrete, Problem, support_of
-from outlay.theory.optimum.dynamic import optimal_policy
-from outlay.theory.optimum.lattice import cost_table
+from outlay.theory.arm_rates import cost_table
+from outlay.theory.optimum import optimal_policy
 
 
 class Play(NamedTuple):

@@ -9,8 +9,8 @@ import pytest
 from outlay.arms import Constant, Gamma, Gaussian, Problem
 from outlay.errors import NotCovered
 from outlay.theory import divergence, lower_bound
+from outlay.theory.fluid_optimum import Price
 from outlay.theory.lower_bounds import _distance
-from outlay.theory.requests.hull import Price
 
 PAIR = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
 

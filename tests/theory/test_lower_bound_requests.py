@@ -11,7 +11,7 @@ from tests.theory.divergence_laws import LAWS
 from outlay.arms import Bernoulli, Constant, Discrete, Gamma, Gaussian, Pareto, Problem, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import divergence, fluid, lower_bound, request_gaps
-from outlay.theory.requests.hull import bend
+from outlay.theory.fluid_optimum import bend
 
 ARMS = [
     Bernoulli(0.1, 0.3), Bernoulli(0.4, 0.6), Bernoulli(0.9, 0.85),  # on the hull

@@ -1,7 +1,6 @@
 """Lemmas 3a and 3b of docs/kl-rate-regret.md: the price of mixing on any samples, and both sums against simulation."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ from hypothesis import strategies as st
 
 from outlay.arms import Bernoulli, Problem
 from outlay.policies import KLRate
-from outlay.theory.divergences.bounded import outcomes
-from outlay.theory.upper import kl_rate_bound, mistakes
-from outlay.theory.upper.kl_rate_bound import kl_rate_pulls
+from outlay.theory import kl_rate_bound
+from outlay.theory.divergence_bounded import outcomes
+from outlay.theory.kl_rate_bound import kl_rate_pulls
 
 GRID = np.linspace(0.0, 1.0, 4001)
 
@@ -75,25 +74,6 @@ def test_what_mistakes_cost(walks, budget):
         assert once.spend < 150 * largest.mean()
     assert (values > 0).sum(axis=1).mean() < sums.times
     assert (values > 0).any(axis=1).mean() < once.times
-
-
-def test_what_the_budget_cannot_pay_is_not_counted():
-    """∫ min(1, a/h) dh up to B, by a sum."""
-    for height, budget in ((0.5, 10.0), (3.0, 10.0), (30.0, 10.0), (0.0, 10.0)):
-        h = (np.arange(100_000) + 0.5) * budget / 100_000
-        assert mistakes._capped(height, budget) == pytest.approx(np.minimum(1, height / h).mean() * budget, rel=1e-3)
-
-
-def test_stretches_leave_nothing_out():
-    """They follow one another, and one begins after the samples that are kept."""
-    at, seen = 1, []
-    while at < 10**6:
-        seen.append(at)
-        at = mistakes._next(at, 500)
-    assert seen[:4] == [1, 2, 4, 8]
-    assert 501 in seen
-    assert all(b <= 2 * a for a, b in pairwise(seen))
-    assert (mistakes._next(4, 4), mistakes._next(5, 4), mistakes._next(4, 7)) == (5, 10, 8)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from outlay.arms import (
     support_of,
 )
 from outlay.errors import NotCovered
-from outlay.theory.optimum import gap_constant, optimality
-from outlay.theory.optimum.dynamic import optimal_policy
+from outlay.theory.optimum import gap_constant, optimal_policy, optimality
 
 
 class Veiled(NamedTuple):

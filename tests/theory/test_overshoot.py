@@ -25,8 +25,7 @@ from outlay.arms import (
     catalogue,
 )
 from outlay.theory import gap_constant
-from outlay.theory.optimum.dynamic import optimal_policy
-from outlay.theory.optimum.overshoot import longest_rest, overshoot_bound
+from outlay.theory.optimum import longest_rest, optimal_policy, overshoot_bound
 
 NEVER_NEGATIVE, ANY_SIGN = "second moments of costs that are never negative", "second moments of the costs"
 LORDEN = "Lorden's inequality: all costs have one law"

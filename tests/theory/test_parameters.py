@@ -10,6 +10,8 @@ import pytest
 from outlay.arms import Constant, Discrete, Gaussian, Problem
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import (
+    Edge,
+    Points,
     divergence,
     expected_reward,
     exponential_family,
@@ -33,8 +35,7 @@ from outlay.theory import (
     variance_radius,
     worst_case_bound,
 )
-from outlay.theory.concentration import blocks
-from outlay.theory.divergences import Edge, Points
+from outlay.theory.arm_rates import blocks
 
 TINY, BELOW_1, OVER_1, OVER_2 = 5e-324, math.nextafter(1.0, 0.0), math.nextafter(1.0, 2.0), math.nextafter(2.0, 3.0)
 PAIR = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])

@@ -8,8 +8,8 @@ from outlay.arms import Bernoulli, Constant, Exponential, Gaussian, Pareto, Prob
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.optimum import optimality
-from outlay.theory.upper.from_pulls_to_regret import horizon, late_passage, regret_from_pulls
-from outlay.theory.upper.pull_bounds import pull_bound
+from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.upper_bounds import horizon, late_passage, regret_from_pulls
 
 # Bernoulli costs ½; rates 1 and ½: Δ = ½, μ = ½, Δμ = ¼, Var(X) = ¼; of the worse arm Var(R) = 3/16, r* = 1,
 # σ² = 3/16 + 1/4 = 7/16, σ²/(Δμ)² = 7; M_k = 1 + ½, M_k/(Δμ) = 6; M_X/μ = 2; Var/μ² = 1; M_X⁴/Var² = 16.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from outlay.errors import BadParameter, NotCovered
 from outlay.report.figures.rate_box import rate_box_figure
-from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
+from outlay.theory.arm_rates import rate_box, rate_deviation, stable
 
 share = st.floats(-1, 1)
 

@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from outlay.arms import AnyLaw, Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
-from outlay.theory.optimum import renewal
-from outlay.theory.optimum.renewal import distribution, enclosed_pulls, gaussian_sums
-from outlay.theory.optimum.static import expected_pulls
+from outlay.theory import optimum as renewal
+from outlay.theory.optimum import distribution, enclosed_pulls, expected_pulls, gaussian_sums
 
 LAWS: list[AnyLaw] = [  # of mean costs that are not 1, nor those of the rewards
     Uniform(0.0, 3.0, 0.0, 1.0),

@@ -9,7 +9,7 @@ from tests.theory.requests_exact import Outcomes, optimum, played, problem_of
 from outlay.arms import Bernoulli, Constant, Gaussian, Pareto, Problem
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import fluid, fluid_loss, fluid_regret, request_gaps
-from outlay.theory.requests.hull import bend, right_prices, vertex
+from outlay.theory.fluid_optimum import bend, right_prices, vertex
 
 THREE = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)])
 FREE = Problem([Constant(0.0, 0.2), Constant(0.5, 0.8), Constant(-0.2, 0.1)])

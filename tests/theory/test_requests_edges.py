@@ -9,7 +9,7 @@ import pytest
 from outlay.arms import Constant, Gaussian, Problem, Uniform
 from outlay.errors import BadParameter
 from outlay.theory import fluid, fluid_loss, fluid_regret
-from outlay.theory.requests.hull import bend, right_prices, vertex
+from outlay.theory.fluid_optimum import bend, right_prices, vertex
 
 THREE = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)])
 RANDOM = Problem([Constant(0.1, 0.3), Gaussian(0.4, 0.6, 0.2, 0.1), Constant(1.0, 0.9)])

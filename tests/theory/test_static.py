@@ -28,10 +28,16 @@ from outlay.arms import (
 )
 from outlay.checks import Vector
 from outlay.errors import BadParameter
-from outlay.theory.optimum import static
-from outlay.theory.optimum.lattice import decay, find_lattice
-from outlay.theory.optimum.overshoot import overshoot_bound
-from outlay.theory.optimum.static import expected_pulls, expected_reward, lattice_pulls, solvable
+from outlay.theory import optimum as static
+from outlay.theory.optimum import (
+    decay,
+    expected_pulls,
+    expected_reward,
+    find_lattice,
+    lattice_pulls,
+    overshoot_bound,
+    solvable,
+)
 
 LAWS = [
     Discrete([1.0, 2.0, 5.0], [1.0, 0.0, 2.0], [0.5, 0.3, 0.2]),

@@ -8,8 +8,7 @@ import pytest
 
 from outlay.arms import Bernoulli, Constant, Discrete, Empirical, Exponential, Gamma, StudentT, Uniform
 from outlay.errors import BadParameter
-from outlay.theory.optimum.lattice import Lattice
-from outlay.theory.optimum.static import expected_pulls, solvable
+from outlay.theory.optimum import Lattice, expected_pulls, solvable
 
 
 class Endless(NamedTuple):

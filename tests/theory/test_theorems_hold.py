@@ -13,9 +13,8 @@ from outlay.arms import Bernoulli, Gaussian, Problem, StudentT, catalogue
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.arm_rates import suboptimal
 from outlay.theory.optimum import optimality
-from outlay.theory.upper.from_pulls_to_regret import horizon, regret_from_pulls
-from outlay.theory.upper.pull_bounds import pull_bound
-from outlay.theory.upper.upper_bounds import upper_bound
+from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.upper_bounds import horizon, regret_from_pulls, upper_bound
 
 BUDGETS = [300.0, 3e3, 3e4, 3e5]
 PROBLEMS = {

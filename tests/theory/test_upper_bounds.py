@@ -9,8 +9,8 @@ from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto,
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
 from outlay.theory.arm_rates import rates
-from outlay.theory.upper.pull_bounds import pull_bound
-from outlay.theory.upper.upper_bounds import upper_bound
+from outlay.theory.pull_bounds import pull_bound
+from outlay.theory.upper_bounds import upper_bound
 
 # As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)], names=["good", "bad"])

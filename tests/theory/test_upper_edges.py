@@ -9,9 +9,8 @@ from outlay.arms import Bernoulli, Constant, Gaussian, Problem, Uniform
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory import horizon, outlasting, pull_bound, regret_from_pulls, upper_bound
-from outlay.theory.upper.assumptions import covering_theorem
-from outlay.theory.upper.gaussian_pulls import least_level
-from outlay.theory.upper.pull_bounds import pull_constants
+from outlay.theory.assumptions import covering_theorem, least_level
+from outlay.theory.pull_bounds import pull_constants
 
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])
 STANDARD = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])

@@ -24,11 +24,10 @@ from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter
 from outlay.extras import require
 from outlay.logs import Columns, More, Source, name_of, stretches
-from outlay.numerals import number
 from outlay.policies import Ration
 from outlay.policies.protocol import Policy
 from outlay.results.result import Floats
-from outlay.words import counted, shortened
+from outlay.text import counted, number, shortened
 
 
 def advise(

@@ -8,8 +8,7 @@ from outlay.advice.evidence.rates import FREE, OUT
 from outlay.advice.evidence.tally import Tallies
 from outlay.advice.evidence.timing import FALSE_ALARM as TIMING_ALARM
 from outlay.advice.records import ArmAdvice, Caution, Terms
-from outlay.numerals import number
-from outlay.words import capital, counted, listed
+from outlay.text import capital, counted, listed, number
 
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
 FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much

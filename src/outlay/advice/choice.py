@@ -7,9 +7,9 @@ from typing import NamedTuple, Self
 from outlay import policies
 from outlay.advice.records import ArmAdvice
 from outlay.advice.rehearsal import Candidate, Rehearsal
-from outlay.numerals import measured, number
 from outlay.policies import Recommendation
 from outlay.policies.protocol import Policy
+from outlay.text import measured, number
 
 CLEARLY = 3.0  # standard errors by which a policy must earn more than the default to be preferred
 WORTHWHILE = 0.01  # and by how much of the default's reward

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from outlay.advice.records import Findings
-from outlay.words import counted
+from outlay.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

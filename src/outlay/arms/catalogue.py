@@ -22,7 +22,7 @@ from outlay.arms.problem_file import Resolve
 from outlay.errors import BadParameter
 from outlay.files import checked_path, reading
 from outlay.own.references import found
-from outlay.words import meant
+from outlay.text import meant
 
 
 class _Entry(NamedTuple):

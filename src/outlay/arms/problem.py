@@ -16,10 +16,10 @@ from outlay.arms.problem_file import Resolve, read, written
 from outlay.checks import Vector
 from outlay.errors import BadFile, BadParameter, UnknownArm
 from outlay.files import checked_path, reading, writing
-from outlay.markup import html_table
 from outlay.own.references import handed
+from outlay.tables import Table
+from outlay.text import counted, meant
 from outlay.values import equal, hashable
-from outlay.words import counted, meant
 
 _SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart
@@ -217,7 +217,7 @@ class Problem:
         best = f", the best is {self.names[self.best]}" if rated else ""
         caption = f"{len(self):,} arms{best}" + f"; {more:,} are not shown" * (more > 0)
         headings = ("arm", "law of (cost, reward)", "mean cost", "mean reward", "rate", "gap")
-        return html_table(headings[: 2 + len(means)], rows, caption, left=2)
+        return Table(headings[: 2 + len(means)], rows, caption, texts=headings[:2]).html()
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[AnyLaw, ...], tuple[str, ...]]]:
         return type(self), (self.arms, self.names)

@@ -37,7 +37,7 @@ from outlay.errors import BadCode, BadFile, BadParameter, OutlayError
 from outlay.own.places import what_failed
 from outlay.own.references import YOURS, is_reference, reference_of, short
 from outlay.parameters import Parameters, signature_of
-from outlay.words import meant
+from outlay.text import meant
 
 Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 from outlay.lazily import lazily
 
 if TYPE_CHECKING:
-    from outlay.campaign.answers.history import Entry
-    from outlay.campaign.answers.pulls import PullStatus
-    from outlay.campaign.answers.reasons import ArmReason, Reasons
-    from outlay.campaign.answers.replies import ArmStatus, Pull, Receipt, Status, WindowStatus
     from outlay.campaign.books.listing import campaigns
     from outlay.campaign.books.transfer import backup, export_ledger, import_ledger
     from outlay.campaign.books.verification import Verdict, verify
     from outlay.campaign.campaign import Campaign
+    from outlay.campaign.reasons import ArmReason, Reasons
+    from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, WindowStatus
     from outlay.campaign.verbs.hand import OpenPull
 
 __all__ = [
@@ -25,11 +23,9 @@ __getattr__, __dir__ = lazily(
     {
         "outlay.campaign.campaign": "Campaign",
         "outlay.campaign.verbs.hand": "OpenPull",
-        "outlay.campaign.answers.history": "Entry",
+        "outlay.campaign.records": "Entry PullStatus ArmStatus Pull Receipt Status WindowStatus",
         "outlay.campaign.books.listing": "campaigns",
-        "outlay.campaign.answers.pulls": "PullStatus",
-        "outlay.campaign.answers.reasons": "ArmReason Reasons",
-        "outlay.campaign.answers.replies": "ArmStatus Pull Receipt Status WindowStatus",
+        "outlay.campaign.reasons": "ArmReason Reasons",
         "outlay.campaign.books.transfer": "backup export_ledger import_ledger",
         "outlay.campaign.books.verification": "Verdict verify",
     },

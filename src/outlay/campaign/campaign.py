@@ -115,8 +115,6 @@ class Campaign(Asking, Managing, Reading):
         self._connect(store, opening.name, opening, given)
         try:
             self._begin(given)
-            if (rules := self._state.terms.format) != opening.terms.format:  # an older version opened it
-                opening = agreed(arms, limits, chosen(given, limits), name, settings, rules)
             check_same(self._state, opening, any_policy=given is None)
             self._say_rounded("Campaign", budget, opening.budget)
         except BaseException:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from outlay.campaign.answers.history import Entry
 from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.commands import Warm
 from outlay.campaign.ledger.rulings.refusals import unknown_arm
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Entry
 from outlay.checks import real
 from outlay.errors import BadParameter
 

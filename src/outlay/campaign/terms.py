@@ -10,7 +10,7 @@ from outlay.campaign.calendar import zone_of
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
-from outlay.campaign.ledger.events import FORMAT, ArmTerms, Opened, Terms
+from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.rulings.refusals import in_seconds
 from outlay.campaign.ledger.state import State
@@ -20,11 +20,10 @@ from outlay.errors import BadParameter, CampaignConflict
 from outlay.own.trial import instead_of_class
 from outlay.policies.protocol import Policy, as_data, checked_memory, parameters_of
 from outlay.policies.trial import checked_policy
+from outlay.text import listed, one_of
 from outlay.values import equal
-from outlay.words import listed, one_of
 
 MICROS = 1_000_000
-ONLY_NOTED = ("version", "format")  # terms that nobody agreed to
 
 Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
 Costs = Mapping[str, float]  # from names to mean costs
@@ -39,16 +38,16 @@ class Limits(NamedTuple):
     costs: Costs | None = None
 
 
-def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Settings, as_in: int = FORMAT) -> Open:
-    """The command that opens the campaign, or BadParameter; `as_in` is the format whose rules it is to follow."""
-    unit = Unit.named(settings.unit, half_even=as_in < 2)
+def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Settings) -> Open:
+    """The command that opens the campaign, or BadParameter."""
+    unit = Unit.named(settings.unit)
     named = arm_terms(unit, arms, limits.costs or {})
     checked_policy(OWNER, "policy", policy, len(named))
     checked_memory(OWNER, policy, len(named))
     if limits.costs and "costs" not in parameters_of(policy):
         name = type(policy).__name__
         raise BadParameter(OWNER, "costs", f"None with {name}, which takes no mean costs: Ration does", limits.costs)
-    terms = _terms(unit, policy, settings, as_in)
+    terms = _terms(unit, policy, settings)
     requests = None if limits.requests is None else requests_of(OWNER, limits.requests)
     units = positive(unit, OWNER, "budget", limits.budget)
     opening = Open(label(OWNER, "name", name), named, units, terms, requests)
@@ -56,7 +55,7 @@ def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Sett
     return opening
 
 
-def _terms(unit: Unit, policy: Policy, settings: Settings, as_in: int) -> Terms:
+def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
     s = settings
     if not isinstance(s.negative_costs, bool):
@@ -74,11 +73,10 @@ def _terms(unit: Unit, policy: Policy, settings: Settings, as_in: int) -> Terms:
         max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
         negative_costs=s.negative_costs,
         propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
-        first_pulls=_first_pulls(s.first_pulls, as_in),
+        first_pulls=None if s.first_pulls is None else whole(OWNER, "first_pulls", s.first_pulls, at_least=1),
         window=None if s.window is None else cast("Window", word(OWNER, "window", s.window, get_args(Window))),
         timezone=_timezone(s),
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
-        format=as_in,
     )
 
 
@@ -88,13 +86,6 @@ def _timezone(settings: Settings) -> str:
     if settings.window is None and settings.timezone != DEFAULT.timezone:
         raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", settings.timezone)
     return settings.timezone
-
-
-def _first_pulls(given: int | None, as_in: int) -> int | None:
-    """How many first pulls an arm may have at once; in ledgers of the first format nobody has said."""
-    if given is None or (as_in < 2 and given == DEFAULT.first_pulls):
-        return None
-    return whole(OWNER, "first_pulls", given, at_least=1)
 
 
 def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
@@ -187,9 +178,9 @@ def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
     for field in mine.__struct_fields__:
         here, given = getattr(mine, field), getattr(theirs, field)
         if field == "policy":
-            if not (any_policy or equal(_renamed(here), given)):
+            if not (any_policy or equal(here, given)):
                 yield f"policy {_policy_shown(here)}, not {_policy_shown(given)}"
-        elif field not in ONLY_NOTED and here != given:
+        elif field != "version" and here != given:
             shown = {"reservation": unit.shown, "ttl": in_seconds}.get(field, str)
             yield f"{field} {shown(here)}, not {shown(given)}"
 
@@ -218,14 +209,8 @@ def _policy_shown(policy: dict[str, Any]) -> str:
 
 def check_policy(opened: Opened, policy: Policy) -> None:
     """Refuse to go on with another policy than was agreed."""
-    if not equal(_written(policy), _renamed(opened.terms.policy)):
+    if not equal(_written(policy), opened.terms.policy):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
-
-
-def _renamed(written: dict[str, Any]) -> dict[str, Any]:
-    """A policy as an older version wrote it, under the name that it has now."""
-    kind = policies.named(written["name"])
-    return written if kind is None else {**written, "name": kind.__name__}
 
 
 def _written(policy: Policy) -> dict[str, Any]:

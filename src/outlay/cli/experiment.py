@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from outlay.cli.shared import say_written
-from outlay.words import counted
+from outlay.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,11 +67,11 @@ def row_objects(result: "Result") -> list[dict[str, object]]:
 def show_result(result: "Result", title: str | None = None) -> None:
     """Print the regret table, the lower bound, and any notes."""
     from outlay import knowledge
-    from outlay.report.tables import regret as tables
+    from outlay.report.regret import bound_sentence, regret_numbers
 
-    numbers = tables.regret_numbers(result, title=title)
-    _console().print(tables.rich_table(numbers))
-    if bound := tables.bound_sentence(numbers.floor):
+    numbers = regret_numbers(result, title=title)
+    _console().print(numbers.table())
+    if bound := bound_sentence(numbers.floor):
         click.echo(bound)
     for note in knowledge.notes(result.problem, result.labels):
         click.echo(note)
@@ -81,12 +81,9 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
     if outcome.result is not None:
         show_result(outcome.result, experiment.title)
     else:
-        from outlay.experiments.report.outputs import sweep_title
-        from outlay.experiments.report.summary import cells_of, headings_of
-        from outlay.experiments.report.tables import rich_table
+        from outlay.experiments.report.outputs import sweep_table
 
-        rows = outcome.rows
-        _console().print(rich_table(sweep_title(experiment, rows), headings_of(rows), cells_of(rows)))
+        _console().print(sweep_table(experiment, outcome.rows))
     click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")
     say_written(outcome.page, outcome.files)
 
@@ -94,8 +91,8 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
 def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -> None:
     """What would be played, and how long it would take; nothing is written."""
     from outlay import experiments
-    from outlay.experiments.report.tables import rich_table
-    from outlay.numerals import duration, rounded
+    from outlay.tables import Table
+    from outlay.text import duration, rounded
 
     shares = experiments.estimate(experiment, out)
     seconds = sum(share.seconds for share in shares)
@@ -108,7 +105,7 @@ def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -
             for share in shares
         ]
         headings = ["policy", "cells", "to play", "pulls", "about"]
-        _console().print(rich_table(experiment.title, headings, lines))
+        _console().print(Table(headings, lines, experiment.title))
         missing = sum(share.missing for share in shares)
         points = len(experiments.points_of(experiment))
         drawing = f"drawing takes a few seconds for {'the report' if points == 1 else f'each of the {points} reports'}"

@@ -4,14 +4,11 @@ import inspect
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from outlay.cli.shared import listing
-
-if TYPE_CHECKING:
-    from outlay.columns import Columns
 
 Row = dict[str, Any]
 
@@ -78,16 +75,8 @@ def _first_line(kind: type) -> str:
 def _show(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.console import Console
 
+    from outlay.tables import Table
+
+    texts = [heading for heading in headings if heading != "arms"]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    console.print(_table(headings, rows))
-
-
-def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> "Columns":
-    """Names are whole, and what is said of them is folded."""
-    from outlay.columns import Column, Columns
-
-    first, *others, last = (
-        Column(heading, cells) for heading, cells in zip(headings, zip(*rows, strict=True), strict=True)
-    )
-    middle = [each._replace(right=each.heading == "arms", name=each.heading != "arms", rank=1) for each in others]
-    return Columns([first, *middle, last._replace(name=True)])
+    console.print(Table(headings, rows, drop_first=headings[1:-1], texts=texts))

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from outlay.errors import BadParameter
-from outlay.words import counted
+from outlay.text import counted
 
 # In whose names verbs are refused.
 _CALLED = ("simulate", "compare", "advise", "bounds", "problem_bounds", "report", "Campaign")

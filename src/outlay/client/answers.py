@@ -5,10 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from outlay import errors
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.outlook import Outlook
-from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import ArmExact, ArmStatus, Exact, Pull, Receipt, Status, WindowStatus
+from outlay.campaign.reasons import Outlook
+from outlay.campaign.records import ArmExact, ArmStatus, Entry, Exact, Pull, PullStatus, Receipt, Status, WindowStatus
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import httpx2
 
-from outlay.campaign.answers.replies import Pull, Receipt
+from outlay.campaign.records import Pull, Receipt
 from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label
 from outlay.campaign.verbs.hand import AnyPull

@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from outlay.campaign.answers.replies import Pull, Receipt
+from outlay.campaign.records import Pull, Receipt
 from outlay.campaign.settings import Amount
 from outlay.errors import CampaignConflict
 

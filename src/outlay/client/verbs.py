@@ -7,9 +7,7 @@ from typing import Any
 
 import msgspec
 
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import Receipt, Status
+from outlay.campaign.records import Entry, PullStatus, Receipt, Status
 from outlay.campaign.settings import Amount
 from outlay.campaign.verbs.hand import AnyPull, number_of
 from outlay.client import answers

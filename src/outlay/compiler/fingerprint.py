@@ -21,7 +21,6 @@ PROTOCOL = {
     "sample": 3,
     "choose": 3,
     "choose_among": 4,
-    "choose_lazily": 4,
     "excess": 3,
     "fresh": 2,
     "phase": 1,

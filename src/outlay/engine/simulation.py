@@ -26,7 +26,7 @@ from outlay.parameters import is_record
 from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
 from outlay.policies.trial import checked_policy
 from outlay.results.result import Result
-from outlay.words import listed
+from outlay.text import listed
 
 Policies = Policy | Sequence[Policy] | Mapping[str, Policy]
 

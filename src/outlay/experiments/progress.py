@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from outlay.experiments.setup.plan import Cell
-from outlay.numerals import duration, rounded
+from outlay.text import duration, rounded
 
 Job = tuple[str, Cell]  # a label and what is played under it
 

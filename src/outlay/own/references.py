@@ -15,7 +15,7 @@ from typing import Any
 
 from outlay.errors import BadCode, BadParameter
 from outlay.own.places import what_failed
-from outlay.words import meant
+from outlay.text import meant
 
 ALLOWED = "module:Name or file.py:Name"
 YOURS = "yours as file.py:Name"  # where names are listed

@@ -16,7 +16,7 @@ import numpy as np
 
 from outlay.errors import BadCode
 from outlay.own.places import in_words, is_own, place_of, what_failed
-from outlay.words import meant
+from outlay.text import meant
 
 
 class Returned(NamedTuple):

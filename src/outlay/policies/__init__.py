@@ -5,8 +5,7 @@ rng)` for each arm with randomness, `excess(belief, low, high)` for each arm aga
 rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-policy.md which one to run.
 """
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies import baselines
@@ -38,34 +37,14 @@ BUILT_IN: dict[str, type[Any]] = {
 
 BY_NAME = BUILT_IN | {name: getattr(baselines, name) for name in baselines.__all__}
 
-RENAMED: dict[str, type[Any]] = {"Uniform": RoundRobin}  # names of older versions: files, ledgers and users hold them
-SINCE = {
-    "RoundRobin": (0, 2),
-    "Thrifty": (0, 2),
-}  # names that files of older versions can have only for a user's own policy
 
+def named(name: object) -> type[Any] | None:
+    """The policy of this name; None if there is none.
 
-def named(name: object, written_by: str | None = None) -> type[Any] | None:
-    """The policy of this name, be it one of an older version; None if there is none, or that version had none.
-
-    >>> named("Frugal"), named("Uniform"), named("Nobody")
-    (<class 'outlay.policies.frugal.Frugal'>, <class 'outlay.policies.round_robin.RoundRobin'>, None)
+    >>> named("Frugal"), named("Nobody")
+    (<class 'outlay.policies.frugal.Frugal'>, None)
     """
-    if not isinstance(name, str):
-        return None
-    version = re.match(r"(\d+)\.(\d+)", written_by or "")
-    if version and (int(version[1]), int(version[2])) < SINCE.get(name, (0, 0)):
-        return None
-    return BY_NAME.get(name) or RENAMED.get(name)
-
-
-if not TYPE_CHECKING:  # a type checker may say that the name is an old one
-
-    def __getattr__(name: str) -> type[Any]:
-        """A policy by its old name."""
-        if name in RENAMED:
-            return RENAMED[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return BY_NAME.get(name) if isinstance(name, str) else None
 
 
 __all__ = [

@@ -15,7 +15,6 @@ import numpy as np
 from outlay.beliefs import Lead, Moments
 from outlay.errors import BadParameter
 from outlay.formulas.choices.choose import Counts, Now
-from outlay.formulas.requests.watch import Watch
 from outlay.parameters import is_record
 from outlay.policies.memory_protocol import Bares as Bares
 from outlay.policies.memory_protocol import Belief as Belief
@@ -81,14 +80,6 @@ class ChooserAmong(Chooser, Protocol):
 
     def choose_among(self, memory: Any, arms: Counts, now: Now, rng: np.random.Generator, /) -> int:
         """The arm to pull, of these, which are in order."""
-
-
-@runtime_checkable
-class ChooserLazily(Chooser, Protocol):
-    """Names the same arm with less work, by what was certain at the last choice."""
-
-    def choose_lazily(self, memory: Any, now: Now, known: Watch, rng: np.random.Generator, /) -> int:
-        """The arm that `choose` names; since the last choice the arm named then was pulled, and nothing else."""
 
 
 Policy = Scored | Sampled | Compared | Chooser
@@ -176,17 +167,6 @@ def way_of(cls: type) -> Way:
 def _can(cls: type, method: str) -> bool:
     """Whether a class has a method of this name; a field may have the name, too."""
     return callable(getattr(cls, method, None))
-
-
-def chooses_lazily(cls: type) -> bool:
-    """Whether `choose_lazily` speaks for `choose`: both come from one class, so that neither was overridden alone.
-
-    >>> from outlay.policies import Fixed, Ration
-    >>> chooses_lazily(Ration), chooses_lazily(Fixed)
-    (True, False)
-    """
-    owners = [next((c for c in cls.__mro__ if name in vars(c)), None) for name in ("choose", "choose_lazily")]
-    return _can(cls, "choose_lazily") and owners[0] is owners[1]
 
 
 def kind_of(policy: object) -> Kind | None:

@@ -12,13 +12,17 @@ from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
 from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leads
 from outlay.formulas.choices.choose import number as comparable
-from outlay.formulas.requests.asked import least_of_due, settle_terms
-from outlay.formulas.requests.bearings import Bearings, bearings, bearings_lazily
-from outlay.formulas.requests.compared import asked_on, excess_on
-from outlay.formulas.requests.edges import RESERVE, edge_in_use, on_edge, per_request
-from outlay.formulas.requests.prices import Prices
-from outlay.formulas.requests.terms import known_cost, lead_on, priced
-from outlay.formulas.requests.watch import LAST, Watch, find_then, pulls_of
+from outlay.formulas.pricing import (
+    RESERVE,
+    HullPosition,
+    asked_in_dues,
+    edge_in_use,
+    excess_in_dues,
+    hull_position,
+    known_cost,
+    on_edge,
+    per_request,
+)
 from outlay.formulas.thrift import COSTLY, fresh_within, to_open
 from outlay.parameters import Parameters, derived, number, parameter
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
@@ -112,29 +116,24 @@ class Ration(Parameters):
 
     def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""
-        fresh = next_to_open(memory, rng)
-        if is_at_once(memory, fresh):
+        arms, opened = len(memory.pulls), int(memory.opened())
+        if opened < arms:
+            memory.shuffle(rng)
+        fresh = int(memory.unopened())
+        if opened == 0 or (opened < AT_ONCE and fresh < arms and math.isnan(memory.told[fresh])):
             return fresh
-        at = bearings(self.known_budget, self.known_requests, memory, now)
+        at = hull_position(self.known_budget, self.known_requests, memory, now)
         wanted = math.inf
-        if fresh < len(memory.pulls):
+        if fresh < arms:
             wanted = fresh_excess(memory, fresh, at)
-            if wanted < math.inf and not math.isnan(memory.told[fresh]):
-                then = edge_in_use(memory, after_opening(memory, fresh, at), at.usual.usual_price)
-                wanted = math.inf if cannot_be_better(memory, fresh, self.known_bound, at, then) else wanted
+            if wanted < math.inf and cannot_pay(memory, fresh, self.known_bound, at):
+                wanted = math.inf
         if wanted == -math.inf:
             return fresh
         arm, excess = least_in_dues(self.slope, memory, at)
-        return weighed(memory, at, fresh, wanted, arm, excess)
-
-    def choose_lazily(self, memory: Points, now: Now, known: Watch, rng: np.random.Generator) -> int:
-        """The same choice, where `known` is what was certain at the last one, and the arm named then was pulled."""
-        fresh = next_to_open(memory, rng)
-        if is_at_once(memory, fresh):
+        if wanted <= 0.0 and wanted <= excess:
             return fresh
-        arm = looked_up(self.slope, self.known_budget, self.known_requests, self.known_bound, memory, now, known, fresh)
-        known.marks[LAST] = arm
-        return arm
+        return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
 
     def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
         """Choose where only these arms may be pulled: what is left is shared out among them."""
@@ -143,77 +142,36 @@ class Ration(Parameters):
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
-def next_to_open(memory: Points, rng: np.random.Generator) -> int:
-    """The arm to be opened next, or the number of arms; the order is drawn before the first."""
-    if memory.opened() < len(memory.pulls):
-        memory.shuffle(rng)
-    return int(memory.unopened())
-
-
-def is_at_once(memory: Points, fresh: int) -> bool:
-    """Whether the next arm is opened before any are compared."""
-    opened = int(memory.opened())
-    return opened == 0 or (opened < AT_ONCE and fresh < len(memory.pulls) and math.isnan(memory.told[fresh]))
-
-
-def fresh_excess(memory: Points, fresh: int, at: Bearings) -> float:
+def fresh_excess(memory: Points, fresh: int, at: HullPosition) -> float:
     """The excess of the arm to be opened next; −∞ comes before everything."""
     if at.total == math.inf:
-        lead = lead_on(at.terms, at.terms.money, at.spent)
-        return fresh_within(at.total, lead, lead)
+        return fresh_within(at.total, at.lead, at.lead)
     told = memory.told[fresh]
-    price = at.terms.usual_price if math.isnan(told) else at.terms.money * told + at.terms.request
-    costly = COSTLY - LESS_COSTLY * at.terms.scarce
-    return math.inf if at.total - at.spent < to_open(costly, price, at.terms.opened) else -math.inf
+    price = at.lead.usual_price if math.isnan(told) else at.currency.money * told + at.currency.request
+    costly = COSTLY - LESS_COSTLY * at.scarce
+    return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
 
 
-def after_opening(memory: Points, fresh: int, at: Bearings) -> float:
-    """The money for a request that opening an arm of known cost would leave, with the reserve that it would need."""
-    return per_request(max(0.0, at.money - RESERVE * memory.told[fresh]), max(1.0, at.left - RESERVE))
+def cannot_pay(memory: Points, fresh: int, bound: float, at: HullPosition) -> bool:
+    """Whether an arm of known cost would be due as much as any reward, at the prices after it was opened."""
+    told = memory.told[fresh]
+    if math.isnan(told):
+        return False
+    left = per_request(max(0.0, at.money - RESERVE * told), max(1.0, at.left - RESERVE))
+    then = edge_in_use(memory, left, at.usual.usual_price)
+    return bool(then.price * told + then.worth >= max(bound, at.usual.reward_max) > 0.0)
 
 
-def cannot_be_better(memory: Points, fresh: int, bound: float, at: Bearings, then: Prices) -> bool:
-    """Whether the dues of an arm of known cost are as much as any reward, at the prices after it was opened."""
-    return bool(then.price * memory.told[fresh] + then.worth >= max(bound, at.usual.reward_max) > 0.0)
-
-
-def weighed(memory: Points, at: Bearings, fresh: int, wanted: float, arm: int, excess: float) -> int:
-    """The arm to be opened next, the one with the least excess, or one of the edge."""
-    if wanted <= 0.0 and wanted <= excess:
-        return fresh
-    return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
-
-
-def least_in_dues(slope: float, memory: Points, at: Bearings) -> tuple[int, float]:
+def least_in_dues(slope: float, memory: Points, at: HullPosition) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
-    edge, ahead, terms = at.edge, at.ahead, at.terms
-    asked = asked_on(slope, terms, terms)
+    edge, ahead, asked = at.edge, at.ahead, asked_in_dues(slope, at)
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue
         belief = known_cost(memory, arm)
-        excess = -comparable(-excess_on(asked, belief, terms, terms))
-        mine = belief.pulls * priced(belief, terms, terms).cheap
+        excess = -comparable(-excess_in_dues(asked, belief, at))
+        mine = belief.pulls * (at.currency.money * belief.mean_cost + at.currency.request)
         if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
             best, least, spend = arm, excess, mine
     return best, least
-
-
-def looked_up(
-    slope: float, budget: float, requests: float, bound: float, memory: Points, now: Now, known: Watch, fresh: int
-) -> int:
-    """The arm that `Ration.choose` names, by what is known."""
-    at = bearings_lazily(budget, requests, memory, now, known)
-    pulls = pulls_of(memory, at.ahead)
-    settle_terms(slope, memory, known, at.terms, pulls)
-    wanted = math.inf
-    if fresh < len(memory.pulls):
-        wanted = fresh_excess(memory, fresh, at)
-        if wanted < math.inf and not math.isnan(memory.told[fresh]):
-            then = find_then(memory, known, at.edge, after_opening(memory, fresh, at), at.usual.usual_price)
-            wanted = math.inf if cannot_be_better(memory, fresh, bound, at, then) else wanted
-    if wanted == -math.inf:
-        return fresh
-    arm, excess = least_of_due(slope, memory, known, at.terms, pulls)
-    return weighed(memory, at, fresh, wanted, arm, excess)

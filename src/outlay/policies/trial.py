@@ -22,7 +22,7 @@ from outlay.policies.protocol import (
     way_of,
     with_limits,
 )
-from outlay.words import meant
+from outlay.text import meant
 
 _PULLS = 4  # that a trial makes
 _BUDGET, _REQUESTS = 1000.0, 1000  # that a policy is told in it, if it asks

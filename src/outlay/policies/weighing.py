@@ -12,10 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from outlay.formulas.choices.choose import Counts, Now, leader_of, log_of
-from outlay.formulas.requests.bearings import bearings
-from outlay.formulas.requests.compared import asked_on, excess_on
-from outlay.formulas.requests.prices import NOTHING
-from outlay.formulas.requests.terms import known_cost
+from outlay.formulas.pricing import NOTHING, asked_in_dues, excess_in_dues, hull_position, known_cost
 from outlay.policies.protocol import Compared, Leads, Memory, Opens, Policy, Sampled, Scored, way_of
 from outlay.policies.ration import Ration
 
@@ -93,14 +90,14 @@ def _in_dues(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> Weig
     """The same in `Ration`'s currency, against both ends of the edge in use."""
     if cast("Opens", memory).opened() == 0:
         return Weighing("evidence", (), tuple(map(Weight, arms)))
-    at = bearings(policy.known_budget, policy.known_requests, memory, now)
+    at = hull_position(policy.known_budget, policy.known_requests, memory, now)
     ends = tuple(arm for arm in (at.edge.low, at.edge.high) if arm != NOTHING)
     spared = {*ends, at.ahead.low, at.ahead.high}
 
-    asked = asked_on(policy.slope, at.terms, at.terms)
+    asked = asked_in_dues(policy.slope, at)
 
     def excess(belief: Any) -> float:
-        return excess_on(asked, belief, at.terms, at.terms)
+        return excess_in_dues(asked, belief, at)
 
     others = [arm for arm in arms if memory.pulls[arm] > 0 and arm not in spared]
     weights = {arm: _weight(arm, known_cost(memory, arm), excess) for arm in others}

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from outlay.report.numbers.bounds import problem_bounds
     from outlay.report.numbers.request_bounds import request_bounds
     from outlay.report.page import write_page
+    from outlay.report.regret import regret_table, table
     from outlay.report.tables.bounds import bounds_table
-    from outlay.report.tables.formats import table
-    from outlay.report.tables.regret import regret_table
     from outlay.report.tables.request_bounds import request_bounds_table
     from outlay.report.write import write_report
 
@@ -65,8 +64,7 @@ __getattr__, __dir__ = lazily(
         "outlay.report.numbers.request_bounds": "request_bounds",
         "outlay.report.page": "write_page",
         "outlay.report.tables.bounds": "bounds_table",
-        "outlay.report.tables.formats": "table",
-        "outlay.report.tables.regret": "regret_table",
+        "outlay.report.regret": "regret_table table",
         "outlay.report.tables.request_bounds": "request_bounds_table",
         "outlay.report.write": "write_report",
     },

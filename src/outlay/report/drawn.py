@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from outlay.numerals import percent
 from outlay.report.contents import FIGURES, MEDIANS
 from outlay.report.figures import distribution_figure, pulls_figure, reward_figure, svg_text
 from outlay.report.figures.regret import draw
@@ -13,6 +12,7 @@ from outlay.report.figures.style import Width, sheet_of
 from outlay.report.numbers.curves import Chart, Floor, regret_chart
 from outlay.report.numbers.shares import LEAST_SEEN, shares
 from outlay.results.result import Result
+from outlay.text import percent
 
 
 class Drawn(NamedTuple):

@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.numerals import amount, percent
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, as_data
 from outlay.report.numbers.curves import Floats
 from outlay.results.result import Result
-from outlay.words import listed
+from outlay.text import amount, listed, percent
 
 _ERRORS = 1.96  # standard errors from which on a difference is told from 0, at 95 %
 _CARRIED = 2.0  # mean ÷ median

@@ -15,11 +15,11 @@ from outlay.report.contents import FIGURES, TABLES
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.figures.files import inline_svg
 from outlay.report.findings import finding, sentences
+from outlay.report.regret import RegretTable, bound_sentence, checked_title, regret_numbers
 from outlay.report.rendering import rendered
 from outlay.report.reproduce import python_call, shell_call
-from outlay.report.tables.regret import RegretTable, bound_sentence, checked_title, regret_numbers
 from outlay.results.result import Result, checked
-from outlay.words import capital, counted
+from outlay.text import capital, counted
 
 _QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160
@@ -81,8 +81,8 @@ def page_text(
         verdict=sentences(finding(result), result),
         figures={one.name: (one.title, one.words, *_inline(one)) for one in figures},
         caption=numbers.caption,
-        headings=numbers.headings,
-        rows=[row.cells() for row in numbers.rows],
+        headings=numbers.table().headings,
+        rows=numbers.table().rows,
         bound=capital(bound_sentence(numbers.floor)),
         arms=arm_rows(result),
         served=result.requests is not None,

@@ -23,8 +23,7 @@ def write_report(
     from outlay.report.drawn import drawn
     from outlay.report.figures import save_figure
     from outlay.report.page import page_text
-    from outlay.report.tables.formats import written
-    from outlay.report.tables.regret import checked_title, regret_numbers
+    from outlay.report.regret import checked_title, regret_numbers, written
 
     checked("write_report", result)
     checked_title("write_report", title)

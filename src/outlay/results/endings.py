@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from outlay.words import counted
+from outlay.text import counted
 
 if TYPE_CHECKING:
     from outlay.results.result import Result

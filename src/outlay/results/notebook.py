@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from outlay.markup import aligned, html_table, sparkline
 from outlay.results.endings import axis_of, beside, best_heading, last_of
+from outlay.tables import Table
+from outlay.text import aligned, sparkline
 
 if TYPE_CHECKING:
     from outlay.results.result import Result
@@ -37,4 +38,4 @@ def result_html(result: Result) -> str:
     headings = (*_HEADINGS, best_heading(result), f"regret at {first}", f"from {first} to {last}")
     where = last_of(result) + beside(result.mode)
     made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
-    return html_table(headings, zip(result.labels, *columns, strict=True), f"Regret at {where}: {made}")
+    return Table(headings, list(zip(result.labels, *columns, strict=True)), f"Regret at {where}: {made}").html()

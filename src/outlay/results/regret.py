@@ -7,7 +7,7 @@ Two estimates of the same quantity, the reward of π* (always the best arm) minu
 * realised: the mean reward of π*, simulated on the same streams, minus the reward the run earned.
 
 Where requests are limited beside the budget, N·f(B/N) stands for the reward of π* (docs/requests.md): no policy earns
-more, but for what it overspends. The identity of `theory.requests` then gives the pseudo-regret.
+more, but for what it overspends. The identity of `theory.fluid_regret` then gives the pseudo-regret.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -57,7 +57,7 @@ def fluid(
     problem: Problem, budgets: Floats, requests: NDArray[np.int64], pulls: NDArray[np.int64], cost: Floats
 ) -> Floats:
     """ν·(N − τ) + λ·(B − S) + Σ_k Δ_k T_k for every policy, run and pair of a budget and requests."""
-    from outlay.theory.requests import fluid_regret  # here, since all of theory comes with it
+    from outlay.theory import fluid_regret  # here, since all of theory comes with it
 
     pairs = enumerate(zip(budgets.tolist(), requests.tolist(), strict=True))
     each = [fluid_regret(problem, b, n, pulls[..., j, :], cost[..., j]).total for j, (b, n) in pairs]
@@ -66,7 +66,7 @@ def fluid(
 
 def fluid_rewards(problem: Problem, budgets: Floats, requests: NDArray[np.int64]) -> Floats:
     """N·f(B/N), the most that each pair of a budget and requests can bring."""
-    from outlay.theory.requests import fluid as optimum
+    from outlay.theory import fluid as optimum
 
     pairs = zip(budgets.tolist(), requests.tolist(), strict=True)
     return np.array([n * optimum(problem, b, n).value for b, n in pairs])
@@ -79,7 +79,7 @@ def realised(reward: Floats, oracle_reward: Floats) -> Floats:
 
 def fluid_gaps(problem: Problem, budget: float, requests: int) -> Floats:
     """ν + λE[X] − E[R] of each arm."""
-    from outlay.theory.requests import request_gaps
+    from outlay.theory import request_gaps
 
     return request_gaps(problem, budget, requests)
 

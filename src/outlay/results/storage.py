@@ -3,7 +3,7 @@
 Columns: policy, run, budget, cost, reward, oracle_reward, pulls (a list of one int64 per arm), for any Parquet reader.
 Where requests are limited, they are a column after the budget.
 The metadata holds the format version, outlay's version, the problem as TOML, the policies as name and parameters,
-the seed, runs and budgets, and requests and mode where they are not as in the first version. Nothing is pickled or
+the seed, runs, budgets, requests and mode. Nothing is pickled or
 imported, so reading a file runs no code of its author: laws and policies of the user's come back by name, unless their
 classes are handed over.
 """
@@ -20,10 +20,8 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem
-from outlay.arms.remembered import absent_laws
 from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError
 from outlay.files import check_writable, checked_path, reading, writing
-from outlay.own.code import own_classes
 from outlay.own.references import Handed, reference_of
 from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
@@ -31,10 +29,9 @@ from outlay.results.result import Result
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 3  # the newest: laws of the user's; 2 has requests or hard mode; the others are 1, for older versions
+FORMAT = 1
 Notes = dict[str, Any]  # what the rows cannot say, as JSON has it; of all policies or of one
 _KEY = b"outlay"
-_OLD_KEY = b"bursar"  # the package's name when 0.1.0 wrote its files
 
 
 def write(result: Result, path: str | os.PathLike[str]) -> None:
@@ -70,7 +67,7 @@ def read(path: str | os.PathLike[str], laws: Handed, players: Handed) -> Result:
     except (pa.ArrowException, OSError) as error:
         raise BadFile(f"{source} is not a readable Parquet file ({_one_line(error)})") from error
     metadata = table.schema.metadata or {}
-    text = metadata.get(_KEY, metadata.get(_OLD_KEY))
+    text = metadata.get(_KEY)
     if text is None:
         raise BadFile(f"{source} is a Parquet file, but not one that outlay saved")
     try:
@@ -78,8 +75,8 @@ def read(path: str | os.PathLike[str], laws: Handed, players: Handed) -> Result:
         version = notes["format"]
     except (ValueError, LookupError, TypeError) as error:
         raise BadFile(f"{source} has damaged notes of outlay ({_one_line(error)})") from error
-    if version not in range(1, FORMAT + 1):
-        raise BadFile(f"{source} has format {version}; this outlay reads formats up to {FORMAT}: upgrade outlay")
+    if version != FORMAT:
+        raise BadFile(f"{source} has format {version}; this outlay reads format {FORMAT}: upgrade outlay")
     try:
         return _result(table, notes, laws, players)
     except MissingExtra:
@@ -91,19 +88,17 @@ def read(path: str | os.PathLike[str], laws: Handed, players: Handed) -> Result:
 def _table(result: Result) -> pa.Table:
     import pyarrow as pa
 
-    later = result.requests is not None or result.mode != "until_exceeded"
-    own = own_classes(*result.problem.arms) or absent_laws(*result.problem.arms)
     notes: Notes = {
-        "format": 3 if own else 2 if later else 1,
+        "format": FORMAT,
         "version": result.version,
         "problem": result.problem.to_toml(),
         "policies": [_described(label, policy) for label, policy in result.policies.items()],
         "seed": result.seed,
         "runs": result.runs,
         "budgets": [None if budget == math.inf else budget for budget in result.budgets.tolist()],
+        "requests": None if result.requests is None else result.requests.tolist(),
+        "mode": result.mode,
     }
-    if later:
-        notes |= {"requests": None if result.requests is None else result.requests.tolist(), "mode": result.mode}
     columns = _keys(result) | {
         "cost": pa.array(result.cost.ravel()),
         "reward": pa.array(result.reward.ravel()),
@@ -145,8 +140,8 @@ def _result(table: pa.Table, notes: Notes, laws: Handed, players: Handed) -> Res
         reward=numbers["reward"],
         oracle_reward=numbers["oracle_reward"][0],
         version=notes["version"],
-        requests=np.array(notes["requests"], dtype=np.int64) if notes.get("requests") else None,
-        mode=notes.get("mode", "until_exceeded"),
+        requests=np.array(notes["requests"], dtype=np.int64) if notes["requests"] else None,
+        mode=notes["mode"],
     )
     keys = _keys(result)
     if not pa.table(keys).equals(table.select(list(keys))):

@@ -15,7 +15,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 
-from outlay.campaign.answers.replies import Status
+from outlay.campaign.records import Status
 from outlay.errors import StoreError
 from outlay.service.campaigns import OpenCampaigns
 from outlay.service.schemas import encode, text

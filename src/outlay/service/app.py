@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from outlay.campaign.answers.replies import Status
+from outlay.campaign.records import Status
 from outlay.errors import BadParameter
 from outlay.service import ServiceSettings, routes, streams
 from outlay.service.alerts import BudgetAlerts

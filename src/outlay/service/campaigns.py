@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign import Campaign, campaigns
-from outlay.campaign.answers.replies import Status
+from outlay.campaign.records import Status
 from outlay.campaign.terms import label
 from outlay.errors import BadParameter, NoCampaign
 from outlay.service import ServiceSettings

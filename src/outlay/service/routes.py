@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from outlay._version import __version__
-from outlay.campaign.answers.pulls import PullStatus
+from outlay.campaign.records import PullStatus
 from outlay.campaign.stores.writing.shared import queue_depth
 from outlay.service import schemas as s
 from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from outlay.campaign.answers import history, pulls, replies
+from outlay.campaign import records as history
+from outlay.campaign import records as pulls
+from outlay.campaign import records as replies
 from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 
 Money = Decimal  # from a JSON number or a string
@@ -628,7 +630,7 @@ class Learning(Struct):
     bound: float | None
 
 
-class CampaignView(Struct):
+class DashboardView(Struct):
     """A campaign at one moment; `read` counts the events that are in what is drawn over time: at first not all.
 
     What takes longer to find, `forecast`, `next` and `learning`, is that after `judged` events: up to a second ago.

@@ -26,7 +26,7 @@ from outlay.service.problems import Refused
 from outlay.service.routes import CAMPAIGN, campaigns_page
 from outlay.service.views import seen
 from outlay.service.what_if import parameter_free, rehearsed
-from outlay.words import harmless
+from outlay.text import harmless
 
 table = RouteTable()
 LOOK = 0.25  # seconds between two looks at what there is to send
@@ -100,7 +100,7 @@ async def stream_events(request: ApiRequest, query: s.EventsQuery) -> EventStrea
 
 
 @table.route("GET", CAMPAIGN + "/view", "read")
-async def view(request: ApiRequest, query: s.ViewQuery) -> s.CampaignView:
+async def view(request: ApiRequest, query: s.ViewQuery) -> s.DashboardView:
     """What the dashboard draws of a campaign."""
     return await seen(await request.campaigns.watched(request.name), query)
 

@@ -16,15 +16,14 @@ import numpy as np
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import ArmReason, Campaign, Reasons
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.replies import ArmStatus, Status
-from outlay.campaign.answers.watching import Interval, Point, View, Watch, rate_interval
+from outlay.campaign.monitor import CampaignView, Interval, Point, Watch, rate_interval
+from outlay.campaign.records import ArmStatus, Entry, Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
 from outlay.service import schemas as records
 from outlay.service import schemas as v
 from outlay.service.schemas import Ahead, Forecast, Learning, Limit
-from outlay.theory.divergences import divergence
+from outlay.theory import divergence
 
 MOST_LOOKS = 48  # at all arms; beyond, every second one goes
 FIRST_EVERY = 4  # outcomes from one look to the next, at first
@@ -51,19 +50,19 @@ MOST_EVENTS = 10
 MOST_REASONS = 5
 
 
-async def seen(watched: "WatchedCampaign", wanted: v.ViewQuery) -> v.CampaignView:
+async def seen(watched: "WatchedCampaign", wanted: v.ViewQuery) -> v.DashboardView:
     """The campaign as it is now."""
     return _view(watched, *await watched.look(), wanted)
 
 
-def _view(watched: "WatchedCampaign", found: View, judged: "Judged", wanted: v.ViewQuery) -> v.CampaignView:
+def _view(watched: "WatchedCampaign", found: CampaignView, judged: "Judged", wanted: v.ViewQuery) -> v.DashboardView:
     status, reasons = found.status, judged.reasons
     all_read = watched.read is None
     intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True) if all_read}
     arms = _ranked(status.arms, wanted)
     about = {} if reasons is None else {each.name: each for each in reasons.arms}
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
-    return v.CampaignView(
+    return v.DashboardView(
         campaign=records.campaign(status),
         read=status.events if watched.read is None else min(watched.read, status.events),
         burn=[v.BurnPoint(_moment(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
@@ -156,11 +155,11 @@ class WatchedCampaign:
         self.campaign = campaign
         self._watch = _Counting(campaign)
         self._lock = asyncio.Lock()
-        self._seen: View | None = None
+        self._seen: CampaignView | None = None
         self._judged = Judged(-1, -1, None, None, None)
         self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
 
-    async def look(self) -> tuple[View, Judged]:
+    async def look(self) -> tuple[CampaignView, Judged]:
         """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
 
         Of a long past, a part more is read with each look. All who look at the same time see the same.
@@ -175,7 +174,7 @@ class WatchedCampaign:
                 self._when["judged"] = time.monotonic()
             return self._seen, self._judged
 
-    async def catch_up(self) -> View:
+    async def catch_up(self) -> CampaignView:
         """The campaign with all events that it has by now, however long that takes to read."""
         while True:
             async with self._lock:
@@ -184,7 +183,7 @@ class WatchedCampaign:
             if not self._watch.behind:
                 return self._seen
 
-    def _judge(self, found: View) -> Judged:
+    def _judge(self, found: CampaignView) -> Judged:
         status = found.status
         reasons: Reasons | None = None
         with suppress(OutlayError):  # a policy of a user's own, which the service does not have

@@ -11,12 +11,11 @@ compared with is the plain fold of the same commands, which needs no store.
 import threading
 from collections.abc import Iterator, Sequence
 
-from outlay.campaign.answers.pulls import Wanted
-from outlay.campaign.answers.replies import Pull, Reply, status_of
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Terms
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull, Reply, Wanted, status_of
 from outlay.campaign.stores.batch import run
 from outlay.campaign.stores.protocol import Store
 

@@ -37,22 +37,24 @@
 Whatever a result does not cover is refused with `outlay.errors.NotCovered`, which names the assumption that fails.
 """
 
-from outlay.theory.arm_rates import rates
-from outlay.theory.concentration import median_rate_radius, residual_variance_radius, slope_radius, variance_radius
-from outlay.theory.divergences import Edge, Points, divergence, exponential_family, kl_inf, model_of, models
-from outlay.theory.finite_budget import FiniteBound, finite_bound
-from outlay.theory.lower_bounds import lower_bound
-from outlay.theory.optimum import (
-    expected_pulls,
-    expected_reward,
-    gap_constant,
-    optimal_policy,
-    optimality,
+from outlay.theory.arm_rates import (
+    median_rate_radius,
+    rate_box,
+    rate_deviation,
+    rates,
+    residual_variance_radius,
+    slope_radius,
+    stable,
+    variance_radius,
 )
-from outlay.theory.rate_estimation import rate_box, rate_deviation, stable
-from outlay.theory.requests import fluid, fluid_loss, fluid_regret, request_gaps
-from outlay.theory.upper import Bound, horizon, late_passage, outlasting, pull_bound, regret_from_pulls, upper_bound
-from outlay.theory.worst_case import worst_case_bound
+from outlay.theory.divergence_bounded import Edge, Points, kl_inf
+from outlay.theory.divergence_gaussian import exponential_family
+from outlay.theory.divergence_models import divergence, model_of, models
+from outlay.theory.fluid_optimum import fluid, fluid_loss, fluid_regret, request_gaps
+from outlay.theory.lower_bounds import FiniteBound, finite_bound, lower_bound, worst_case_bound
+from outlay.theory.optimum import expected_pulls, expected_reward, gap_constant, optimal_policy, optimality
+from outlay.theory.pull_bounds import outlasting, pull_bound
+from outlay.theory.upper_bounds import Bound, horizon, late_passage, regret_from_pulls, upper_bound
 
 __all__ = [
     "Bound",

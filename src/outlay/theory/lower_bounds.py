@@ -1,4 +1,6 @@
-"""How small regret can be: no consistent policy stays below a coefficient times ln B (Theorem 3, Corollary 1).
+"""How small regret can be: in the limit (Theorem 3, Corollary 1), at a given budget, and in the worst case.
+
+No consistent policy stays below a coefficient times ln B:
 
     liminf Reg(B) / ln B  ≥  Σ_{Δ_k > 0} μ_k Δ_k / D_k*,     D_k* = min KL(P_k ‖ Q) over Q with rate ≥ r*.
 
@@ -8,22 +10,65 @@ classical argument over all of them gives the bound without the ½, here called 
 With N requests beside the budget, in a fixed proportion, the price of money λ and the worth of a request ν take the
 place of r* and 0: Δ_k = ν + λE[X_k] − E[R_k] in place of μ_k Δ_k, D_k over Q with E[R − λX] ≥ ν, and ln N in place of
 ln B. docs/requests.md has the proof.
+
+At a given budget, on a given problem, unless a policy loses more where an arm is better: a policy that hardly pulls
+arm k cannot know that it is not the best. Make arm k better than all others, by ε: if the policy loses no more than R
+on that problem, it pulls arm k there most of the time, here it does not, and to tell the two problems apart takes pulls
+of arm k.
+
+On every problem, at any budget and without gaps, of the order √(K·B): take K arms that all have the law of the
+problem's best arm, and make one of them better by ε. A policy cannot know which, and at small ε it does not find out
+before the budget is spent. docs/lower-bounds.md has both proofs.
 """
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from outlay.arms import AnyLaw, Problem
 from outlay.arms.problem import checked_problem
-from outlay.checks import Vector
+from outlay.checks import Vector, real
 from outlay.errors import BadParameter, NotCovered
 from outlay.extras import needed
-from outlay.theory.divergences import divergence, models
-from outlay.theory.requests.hull import Price, gaps_at, per_request, right_prices
+from outlay.theory import divergence, models
+from outlay.theory.arm_rates import rates, suboptimal
+from outlay.theory.fluid_optimum import Price, gaps_at, per_request, right_prices
 
 _PRECISION = 1e-9  # of the price at which an arm is farthest from a better one, relative to the range
 _HARDLY = 1e-300  # a worth that adds nothing to what is due, yet asks nothing of the mean cost of a better law
+
+_GAINS = (0.03, 0.06, 0.12, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # ε to try, in gaps of the arm
+_PARTS = (0.1, 0.3, 0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 0.997)  # of B, for b
+_HALVINGS = 24  # of an interval for x; its lower end is taken
+_FINE = 1e-6  # relative precision of R
+
+_PULL_PARTS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999, 0.99999, 1.0)  # of B/μ, for n
+_FIRST = 1e-9  # the first ε to try is at least this part of the rate: nearer to it, D would be rounding
+_FINE_GAP = 1e-3  # precision of ε, relative: the peak is flat
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_FAR = 1e100  # a divergence that is as good as infinite
+
+
+class FiniteBound(NamedTuple):
+    """Regret at a budget, from below."""
+
+    value: float  # Σ_k μ_kΔ_k·pulls
+    regret: float  # R, what is lost at most where an arm is made better
+    pulls: dict[str, float]  # by arm with a gap: its mean number of pulls is at least this
+
+
+class FiniteCases(NamedTuple):
+    """A row per arm with a gap, and what is tried for it: D, εb, b and the chance p."""
+
+    arms: list[int]
+    mean: Vector  # μ, a column
+    loss: Vector  # μΔ
+    distance: Vector
+    gain: Vector  # ε·b
+    part: Vector  # b
+    late: Vector  # p
 
 
 @needed("theory.lower_bound")
@@ -149,3 +194,171 @@ def _pulls_lost(gap: float, distance: float) -> float:
 def has_model(law: AnyLaw, model: str) -> bool:
     """Whether the law can be judged in a model of this name."""
     return any(offered.name == model for offered in models(law))
+
+
+@needed("theory.finite_bound")
+def finite_bound(
+    problem: Problem, budget: float, regret: float | None = None, *, model: str | None = None
+) -> FiniteBound:
+    """What a policy loses on `problem` at budget B if it loses at most `regret` = R wherever an arm is made better.
+
+    For each arm with a gap, any ε > 0 and b < B: let D be the divergence of its law from the rate r* + ε, in its model
+    (`divergence`), v the largest Var(X_j)/μ_j and p = vb/(vb + (B − b)²). Then its mean number of pulls x satisfies
+
+        x·D ≥ kl(1 − p − μ_k·x/b, R/(εb)),   kl the divergence of two coins,
+
+    and so is at least the root of this, the largest over a grid of ε and b. There is no limit in this, and no O(1), and
+    `regret` is all that is asked of the policy; where none can meet it, as R = 0, the bound says nothing. Regret is
+    Σ_k E[T_k]μ_kΔ_k, as in `Result`.
+
+    Without `regret`, R is the bound itself: **every** policy loses at least so much at this budget, on `problem` or on
+    one that differs from it by one better arm.
+
+    >>> from outlay.arms import Gaussian, Problem
+    >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)], names=["good", "bad"])
+    >>> round(finite_bound(problem, 1e5).value, 2)
+    10.61
+    >>> found = finite_bound(problem, 1e5, regret=20.0)  # if no more is lost where "bad" is made better
+    >>> round(found.value, 2), {name: round(pulls, 1) for name, pulls in found.pulls.items()}
+    (9.54, {'bad': 19.1})
+    """
+    budget = real("finite_bound", "budget", budget, above=0)
+    if regret is not None:
+        regret = real("finite_bound", "regret", regret, at_least=0)
+    checked_problem("finite_bound", problem)
+    if model is not None and not any(has_model(law, model) for law in problem.arms):
+        raise BadParameter("finite_bound", "model", "one that an arm has", model)
+    cases = cases_of(problem, budget, model)
+
+    def at(most: float) -> FiniteBound:
+        pulls = pulls_at(cases, most)
+        named = {problem.names[arm]: float(x) for arm, x in zip(cases.arms, pulls, strict=True)}
+        return FiniteBound(float(cases.loss @ pulls), most, named)
+
+    if regret is not None:
+        return at(regret)
+    low, high = 0.0, at(0.0).value  # the bound falls as R rises, and is R at one place
+    while high - low > _FINE * high:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if at(middle).value >= middle else (low, middle)
+    return at(low)._replace(value=low)
+
+
+def cases_of(problem: Problem, budget: float, model: str | None = None) -> FiniteCases:
+    """What is to be solved for each arm with a gap."""
+    found, variances = rates(problem), problem.second_moments()["var_cost"]
+    if not np.isfinite(variances).all():
+        name = problem.names[int(np.argmin(np.isfinite(variances)))]
+        raise NotCovered(f"the bound at a budget is for costs of finite variance; those of arm {name!r} have none")
+    arms, gains = suboptimal(problem), np.tile(_GAINS, len(_PARTS))
+    part = np.repeat(budget * np.array(_PARTS), len(_GAINS))
+    distance = np.array([np.tile(_gain_distances(problem, k, model), len(_PARTS)) for k in arms]).reshape(-1, len(part))
+    spread = float((variances / found.mean_cost).max()) * part
+    with np.errstate(over="ignore", invalid="ignore"):  # 0/0 at budgets next to 0, of which nothing follows
+        late = spread / (spread + (budget - part) ** 2)
+    mean, gap = (values[np.array(arms, dtype=int)] for values in (found.mean_cost, found.gap))
+    return FiniteCases(arms, mean[:, None], mean * gap, distance, gap[:, None] * gains * part, part, late)
+
+
+def _gain_distances(problem: Problem, arm: int, model: str | None) -> list[float]:
+    """D at each ε."""
+    law, gap = problem.arms[arm], float(problem.gaps[arm])
+    named = model if model is not None and has_model(law, model) else None
+    try:
+        return [divergence(law, problem.rate + gain * gap, named) for gain in _GAINS]
+    except NotCovered as reason:
+        raise NotCovered(f"no bound at a budget for arm {problem.names[arm]!r}: {reason}") from None
+
+
+def pulls_at(cases: FiniteCases, regret: float) -> Vector:
+    """For each arm the largest x that some ε and b prove: where x·D is kl(1 − p − μx/b, R/(εb)), by halving."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        there = np.minimum(regret / cases.gain, 1.0)
+        here = np.maximum(there, 1.0 - cases.late)
+        most = np.nan_to_num(_coins(here, there) / cases.distance, nan=0.0, posinf=math.inf)
+        high = np.minimum(most, (here - there) * cases.part / cases.mean)  # at the latter both shares are equal
+        low = np.zeros_like(high)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2.0
+            less = middle * cases.distance < _coins(np.maximum(there, here - cases.mean * middle / cases.part), there)
+            low, high = np.where(less, middle, low), np.where(less, high, middle)
+    pulls: Vector = low.max(axis=1)
+    return pulls
+
+
+def _coins(p: Vector, q: Vector) -> Vector:
+    """The divergence of a coin of chance p from one of chance q ≤ p: 0 where they are equal, ∞ at q = 0 < p."""
+    tails = np.where(p < 1, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
+    distance: Vector = np.where(p > q, p * np.log(p / q) + tails, 0.0)
+    return distance
+
+
+@needed("theory.worst_case_bound")
+def worst_case_bound(problem: Problem, budget: float, *, model: str | None = None) -> float:
+    """Regret that every policy has on some problem of K arms, all with the law of the best arm, one made better.
+
+    With μ, Var(X) and r the mean cost, its variance and the rate of the best arm, D(ε) its divergence from rate r + ε
+    in its model (`divergence`), n a whole number below B/μ (those of a grid are tried) and p = n·Var(X)/(B − nμ)²,
+
+        max over n and ε ≤ max(|r|, √Var(R − rX)/μ) of  ε·μ·n·((1 − 1/K)·(1 − p) − √(n·D(ε)/(2K))),
+
+    which is about ½(1 − 1/K)²·√(K·B·Var(R − rX)/μ) for large budgets. Regret is Σ_k E[T_k]μ_kΔ_k, as in `Result`.
+    0 for a single arm, for a best arm that cannot be better within its model, for budgets of a pull or two, and for
+    those so large (10²⁴ pulls) that rounding hides an ε as small as that.
+
+    >>> from outlay.arms import Bernoulli, Gaussian, Problem
+    >>> problem = Problem([Gaussian(1.0, 1.0, 0.0, 1.0), Gaussian(1.0, 0.9, 0.0, 1.0)])
+    >>> round(worst_case_bound(problem, 1e4), 2), math.sqrt(2 * 1e4) / 8
+    (17.68, 17.67766952966369)
+    """
+    budget = real("worst_case_bound", "budget", budget, above=0)
+    found = rates(checked_problem("worst_case_bound", problem))
+    law, arms = problem.arms[found.best], len(problem)
+    mean, variance = float(found.mean_cost[found.best]), float(problem.second_moments()["var_cost"][found.best])
+    sd = math.sqrt(float(found.sigma2[found.best]))
+    if not math.isfinite(variance + sd):
+        raise NotCovered(f"the worst case is for arms of finite variances; arm {problem.names[found.best]!r} has none")
+    pulls, share = _most_telling_pulls(budget, mean, variance, arms)
+    if not pulls or arms == 1:
+        return 0.0
+
+    def gain(gap: float) -> float:
+        distance = min(_FAR, divergence(law, found.best_rate + gap, model))
+        return gap * (share - math.sqrt(pulls / (2.0 * arms) * distance))
+
+    # Where D(ε) is (με)²/(2σ²), nothing is left at this ε, and half of it is best.
+    rate, end = abs(found.best_rate), share * 2.0 * sd * math.sqrt(arms / pulls) / mean
+    end, most = max(end, _FIRST * rate), max(rate, sd / mean)
+    while end < most and gain(end) > 0:
+        end *= 2.0
+    end = min(end, most)
+    return mean * pulls * _peak(gain, end)
+
+
+def _peak(gain: Callable[[float], float], end: float) -> float:
+    """The largest gain from 0 to `end`, where it rises to one peak: golden sections; 0 if nothing is above it."""
+    low, high = 0.0, end
+    one, other = end * (1.0 - _GOLDEN), end * _GOLDEN
+    at_one, at_other = gain(one), gain(other)
+    while high - low > _FINE_GAP * end:
+        if at_one > at_other:
+            high, other, at_other = other, one, at_one
+            one = high - _GOLDEN * (high - low)
+            at_one = gain(one)
+        else:
+            low, one, at_one = one, other, at_other
+            other = low + _GOLDEN * (high - low)
+            at_other = gain(other)
+    return max(0.0, at_one, at_other)
+
+
+def _most_telling_pulls(budget: float, mean: float, variance: float, arms: int) -> tuple[int, float]:
+    """The n, with its (1 − 1/K)(1 − p), for which n·((1 − 1/K)(1 − p))²/√n, which is what counts, is largest."""
+    found = []
+    for part in _PULL_PARTS:
+        pulls = max(0, math.ceil(part * budget / mean) - 1)
+        left = budget - pulls * mean
+        late = pulls * variance / (left * left) if left * left > 0 else math.inf  # rounding may leave nothing
+        share = (1.0 - 1.0 / arms) * max(0.0, 1.0 - late)
+        found.append((math.sqrt(pulls) * share * share, pulls, share))
+    return max(found)[1:]

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 import outlay
 from outlay import arms, policies
-from outlay.beliefs import Belief, Lead, Moments, Pooled
-from outlay.beliefs.sums import take_in
-from outlay.engine.gpu.toolkit import imported
+from outlay.beliefs import Belief, Moments
+from outlay.engine.compiler.world import Laws
+from outlay.engine.gpu.backend import imported
+from outlay.engine.gpu.philox import Philox
+from outlay.engine.run import hard, loop
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
+from outlay.policies.protocol import with_limits
 
 INSTALLED = importlib.util.find_spec("numba_cuda") is not None
 needs_compiler = pytest.mark.skipif(not INSTALLED, reason="numba-cuda is not installed: device code is not compiled")
@@ -84,23 +87,28 @@ class Remembering(NamedTuple):
         return belief.mean_reward + self.x
 
 
-class Counted(Pooled):
-    """A memory that differs from one of outlay's in what it makes of a sample."""
+class Blank(NamedTuple):
+    """Scores that are no numbers at first."""
 
-    def observe(self, arm: int, cost: float, reward: float) -> None:
-        take_in(self.stats, arm, cost, reward)
+    after: int
+
+    def score(self, belief: Belief, log_n: float) -> float:
+        return belief.mean_reward + 0.01 * log_n if belief.pulls >= self.after else math.nan
+
+    def phase(self, log_n: float) -> int:
+        return 0
 
 
-class Counting(NamedTuple):
-    """A policy with such a memory that compares arms with the leader."""
+class Huge(NamedTuple):
+    """A finite score; the others' are ∞ all the time."""
 
-    slope: float
+    height: float
 
-    def memory(self, arms: int) -> Counted:
-        return Counted(*Pooled.empty(arms))
+    def score(self, belief: Belief, log_n: float) -> float:
+        return self.height if belief.arm == 0 else math.inf
 
-    def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
-        return low.rate - belief.mean_reward - self.slope
+    def phase(self, log_n: float) -> int:
+        return 0
 
 
 class Toll(NamedTuple):
@@ -154,12 +162,13 @@ MIXED = outlay.Problem(
 
 
 COINS = outlay.Problem([arms.Bernoulli(0.3, 0.5), arms.Uniform(0.1, 0.4, 0.0, 0.4), arms.Constant(1.5, 1.9)])
-WITHIN: dict[str, Any] = {
+HARD: dict[str, Any] = {
     "RoundRobin": policies.RoundRobin(),
     "UCBB1": policies.UCBB1(0.01, 0.01, 0.0),
     "Frugal": policies.Frugal(),
     "Thrifty": policies.Thrifty(),
     "Ration": policies.Ration(),
+    "randomised": Thompson(0.5),
 }  # in hard mode
 
 
@@ -182,6 +191,28 @@ def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), 
     passages = Passages.blank(runs, len(limits), len(problem))
     rest = {"seed": 0, "max_pulls": 10**9, **rest}
     return Task(problem, type(policy).__name__, policy, limits, passages=passages, **rest)
+
+
+def hard_task(policy: Any, budget: float, requests: int | None, runs: int = 3) -> Task:
+    numbers = None if requests is None else np.array([requests])
+    return task_of(COINS, with_limits(policy, budget, requests), [budget], runs, requests=numbers, hard=True)
+
+
+def played_on_cpu(task: Task) -> Passages:
+    """The same runs, each by the CPU's loop in the interpreter, from the device's random numbers."""
+    world, limits = Laws(tuple(task.problem.arms)), task.limits
+    for run in range(task.runs):
+        standing, memory = loop.Standing.start(len(task.problem)), task.memory()()
+        out: Any = task.passages.part(run)
+        standing.room.dearest[:] = task.dearest if task.hard else 0.0
+        rng: Any = Philox.of(task.seed, run)
+        state = standing.pulls, standing.totals, standing.marks, standing.scratch
+        ends: Any = (standing.room, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
+        advance: Any = hard.advance_hard if task.hard else loop.advance
+        while standing.marks[loop.PASSED] < len(task.budgets):
+            memory = memory.grown() if memory.full() else memory  # type: ignore[attr-defined]
+            advance(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
+    return task.passages
 
 
 class OnHost(np.ndarray):

@@ -10,19 +10,18 @@ import pytest
 import outlay
 from outlay import policies
 from outlay.beliefs import Belief
-from outlay.engine.gpu.chunk import Chunk
-from outlay.engine.gpu.plan import Plan
-from outlay.engine.gpu.toolkit import imported
+from outlay.engine.gpu.backend import Chunk, Plan, imported
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import (
     BUILT_IN,
+    HARD,
     MIXED,
-    Greedy,
     Remembering,
     Thompson,
     Toll,
     gaussians,
+    hard_task,
     host,
     needs_compiler,
     task_of,
@@ -67,6 +66,18 @@ class OneEnded(NamedTuple):
         return rng.integers(2)
 
 
+class Making(NamedTuple):
+    """A policy of a user's that makes an array where some arms fit no longer."""
+
+    x: float
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        return 0
+
+    def choose_among(self, memory: Any, arms: Any, now: Any, rng: Any) -> int:
+        return int(arms[int(np.zeros(len(arms))[0])])
+
+
 class Holding(NamedTuple):
     """A policy with anything in it."""
 
@@ -88,15 +99,15 @@ def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(cuda_paths, "_get_nvrtc_path", lambda: None)
     monkeypatch.setattr(numba.cuda.core.config, "FORCE_CUDA_CC", (9, 0), raising=False)
 
-    def make(play: Any, argument_types: Any, registers: Any) -> str:
+    def make(play: Any, argument_types: Any) -> str:
         return str(cuda.compile(play, argument_types, cc=(9, 0), device=False, abi="numba")[0])
 
-    code: Any = imported("outlay.engine.gpu.code")
+    code: Any = imported("outlay.engine.gpu.device_code")
     monkeypatch.setattr(code, "_compile", make)
     monkeypatch.setattr(code, "_kernels", {})
 
-    def compiled(task: Task, lazy: bool = True) -> str:
-        chunk = Chunk(Plan(host(), task, lazy), task)
+    def compiled(task: Task) -> str:
+        chunk = Chunk(Plan(host(), task), task)
         return str(chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1)))
 
     return compiled
@@ -104,15 +115,14 @@ def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def compiled_for(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What a task's loop would be compiled from: the kernel and the stand-in for the policy's class."""
-    code: Any = imported("outlay.engine.gpu.code")
-    monkeypatch.setattr(code, "_compile", lambda play, types, registers: (play.__name__, types[1].instance_class))
+    """The copy of the policy's class that a task's loop would be compiled for."""
+    code: Any = imported("outlay.engine.gpu.device_code")
+    monkeypatch.setattr(code, "_compile", lambda play, types: types[1].instance_class)
     monkeypatch.setattr(code, "_kernels", {})
 
-    def compiled_for(task: Task) -> tuple[str, Any]:
+    def compiled_for(task: Task) -> Any:
         chunk = Chunk(Plan(host(), task), task)
-        kernel, policy = chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1))
-        return kernel, policy
+        return chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1))
 
     return compiled_for
 
@@ -139,10 +149,6 @@ class TestCompiled:
         assert code.count(".visible .entry") == 1
         assert not re.search(r"\.extern\s+\.func", code)
 
-    def test_a_policy_without_a_promise_is_played_plainly(self, compiled_for):
-        assert compiled_for(task_of(gaussians(2), Greedy(0.2)))[0] == "play_plainly"
-        assert compiled_for(task_of(gaussians(2), BUILT_IN["UCBB1"]))[0] == "play_lazily"
-
     def test_redefined_code_is_compiled_anew(self, compiled_for):
         def double(x: float) -> float:
             return 2.0 * x
@@ -155,8 +161,7 @@ class TestCompiled:
 
         def helper() -> Any:
             """What stands in for `double`."""
-            _, policy = compiled_for(task_of(gaussians(2), Mine(1.0)))
-            return policy.score.__closure__[0].cell_contents
+            return compiled_for(task_of(gaussians(2), Mine(1.0))).score.__closure__[0].cell_contents
 
         before = helper()
         assert helper() is before  # equal code is compiled once
@@ -200,3 +205,15 @@ class TestCompiled:
         start = f"{type(policy).__name__} cannot be compiled for a GPU, backend='threads' can play it: "
         with pytest.raises(OutlayError, match=f"^{re.escape(start + reason)}"):
             ptx(task_of(gaussians(2), policy))
+
+    @pytest.mark.parametrize(
+        "policy", [pytest.param(name, marks=() if name == "RoundRobin" else pytest.mark.soak) for name in HARD]
+    )
+    def test_hard_mode_to_ptx(self, ptx, policy):
+        code = ptx(hard_task(HARD[policy], 20.0, 50))
+        assert code.count(".visible .entry") == 1
+        assert not re.search(r"\.extern\s+\.func", code)
+
+    def test_a_policy_that_makes_arrays_is_refused_in_one_sentence(self, ptx):
+        with pytest.raises(OutlayError, match=r"^Making cannot be compiled for a GPU, backend='threads' can play it: "):
+            ptx(hard_task(Making(1.0), 20.0, None))

@@ -1,20 +1,38 @@
 """Runs on a GPU, where there is one, against the CPU's."""
 
+import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from scipy import stats
 
 import outlay
 from outlay import policies
-from outlay.engine.backends import cuda as backend
-from outlay.engine.backends import threads
-from outlay.engine.gpu import chunk, plan
+from outlay.engine.backends import Backend, threads
+from outlay.engine.gpu import backend
 from outlay.engine.task import Task
 from outlay.errors import BadParameter, OutlayError, RunTooLong
-from tests.engine.gpu.examples import BUILT_IN, MIXED, Greedy, Raising, Thompson, Unsteady, gaussians, has_gpu, task_of
+from tests.engine.gpu.examples import (
+    BUILT_IN,
+    COINS,
+    HARD,
+    MIXED,
+    Greedy,
+    Raising,
+    Thompson,
+    Unsteady,
+    gaussians,
+    has_gpu,
+    played_on_cpu,
+    task_of,
+)
 
 needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU: runs on the device are not compared with the CPU's")
+
+
+CUDA: Backend = "cuda"
+THREADS: Backend = "threads"
 
 
 class Lost(NamedTuple):
@@ -33,22 +51,17 @@ def played(task: Task) -> Task:
 
 @needs_gpu
 class TestOnTheDevice:
-    def test_lazy_and_plain_play_make_the_same_choices(self, monkeypatch):
-        for problem, policy in [
-            (gaussians(5), BUILT_IN["UCBB1"]), (gaussians(40), BUILT_IN["UCBB1"]), (gaussians(4), BUILT_IN["UCBB2"]),
-            (gaussians(3), BUILT_IN["UCBM1"]),
-        ]:  # fmt: skip
-            lazy = played(task_of(problem, policy, budgets=[3000.0]))
-            with monkeypatch.context() as patch:
-                patch.setattr(plan, "may_be_lazy", lambda policy: False)
-                plain = played(task_of(problem, policy, budgets=[3000.0]))
-            same = (lazy.passages.pulls == plain.passages.pulls).all(axis=(1, 2))
-            assert same.mean() > 0.99  # all of them, but for scores that differ in their last digit
+    @pytest.mark.parametrize("policy", BUILT_IN)
+    def test_makes_the_choices_of_the_cpu(self, policy):
+        """From the same random numbers: all of them, but for values that differ in their last digit."""
+        device, host = (task_of(gaussians(5), BUILT_IN[policy], budgets=[300.0], runs=20) for _ in range(2))
+        same = (played(device).passages.pulls == played_on_cpu(host).pulls).all(axis=(1, 2))
+        assert same.mean() >= 0.9
 
     def test_runs_do_not_depend_on_chunks_slices_or_their_number(self, monkeypatch):
         whole = played(task_of(gaussians(3), BUILT_IN["UCBB1"]))
         monkeypatch.setattr(backend, "chunks", lambda runs, *_: [(0, 128), (128, runs)])
-        monkeypatch.setattr(chunk, "_FIRST_SLICE", 7)
+        monkeypatch.setattr(backend, "_FIRST_SLICE", 7)
         part = played(task_of(gaussians(3), BUILT_IN["UCBB1"], runs=200))
         assert (whole.passages.pulls[:200] == part.passages.pulls).all()
         assert (whole.passages.cost[:200] == part.passages.cost).all()
@@ -80,3 +93,22 @@ class TestOnTheDevice:
             played(task_of(gaussians(2), Raising(3)))
         with pytest.raises(OutlayError, match="met a cost or reward that is not a finite number"):
             played(task_of(outlay.Problem([Unsteady(1.0, 1.0)]), policies.Fixed(0)))
+
+    @pytest.mark.parametrize("requests", [None, 60])
+    @pytest.mark.parametrize("policy", HARD)
+    def test_means_are_those_of_threads_and_no_run_passes_the_budget(self, policy, requests):
+        """Fifty means in all, to 4.4 standard errors: a false alarm in one call in about two thousand."""
+        runs, budget = 20_000, 20.0
+        device, host = (
+            outlay.simulate(
+                COINS, HARD[policy], [budget], requests=requests, mode="hard", runs=runs, seed=seed, backend=backend
+            )
+            for seed, backend in ((1, CUDA), (2, THREADS))
+        )  # fmt: skip
+        assert (device.cost <= budget).all()
+        assert (device.pulls.sum(axis=-1) <= (requests or math.inf)).all()
+        mine, theirs = (
+            np.column_stack([result.cost[0], result.reward[0], result.pulls[0, :, 0]]) for result in (device, host)
+        )
+        error = np.sqrt((mine.var(axis=0) + theirs.var(axis=0)) / runs)
+        assert (np.abs(mine.mean(axis=0) - theirs.mean(axis=0)) <= 4.4 * error + 1e-9).all()

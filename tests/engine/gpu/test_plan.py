@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from outlay import policies
-from outlay.engine.backends import cuda as backend
-from outlay.engine.gpu.chunk import THREADS, Chunk
-from outlay.engine.gpu.plan import Plan
+from outlay.engine.gpu import backend
+from outlay.engine.gpu.backend import THREADS, Chunk, Plan
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import (
     BUILT_IN,
-    Counting,
     Greedy,
     Remembering,
     gaussians,
@@ -60,15 +58,6 @@ class TestPlan:
         assert (memories.moments.stats.shape, memories.seen.shape) == ((3, 8, 384), (3, 384))
         flat = Plan(host(), task_of(gaussians(3), Greedy(0.1)))
         assert plan.bytes_per_run == flat.bytes_per_run + 3 * 8
-
-    @needs_compiler
-    def test_arms_are_listed_where_a_policy_compares_them_by_a_memory_that_can_be_held(self):
-        task = task_of(gaussians(30), BUILT_IN["Frugal"])
-        lazy, plain = Plan(host(), task), Plan(host(), task, lazy=False)
-        assert (lazy.lazy, lazy.bounds, plain.bounds) == (True, 30, 1)
-        assert Chunk(lazy, task).state.dues.shape == (30, 384)
-        assert Plan(host(), task_of(gaussians(30), BUILT_IN["Thrifty"])).lazy
-        assert not Plan(host(), task_of(gaussians(30), Counting(0.3))).lazy
 
     def test_too_little_memory_is_one_sentence(self):
         with pytest.raises(OutlayError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):

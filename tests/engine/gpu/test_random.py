@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from outlay.engine.gpu import random as device_random
-from outlay.engine.gpu.random import Philox, key_of, philox
+from outlay.engine.gpu import philox as device_random
+from outlay.engine.gpu.philox import Philox, key_of, philox
 
 
 class TestStream:

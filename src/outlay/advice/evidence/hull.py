@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from outlay.advice.evidence.groups import Groups, drawn, running
 from outlay.advice.evidence.strata import Strata, strata_of
 from outlay.advice.evidence.timing import PARTS
-from outlay.formulas.requests.prices import NOTHING, TIE, prices
+from outlay.formulas.pricing import NOTHING, TIE, prices
 
 Floats = NDArray[np.float64]
 

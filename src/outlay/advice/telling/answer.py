@@ -11,8 +11,7 @@ from outlay.advice.rehearsal import FEWEST_RUNS
 from outlay.advice.telling import serving
 from outlay.advice.telling.code import call
 from outlay.advice.telling.units import rate_in_words, scaled
-from outlay.numerals import measured, number
-from outlay.words import capital, counted, listed
+from outlay.text import capital, counted, listed, measured, number
 
 
 def answer(advice: Findings) -> list[str]:

@@ -7,8 +7,7 @@ from outlay.advice.evidence.rates import BEST, DOUBTFUL, FREE, OPEN, OUT
 from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.telling.units import per, unit
-from outlay.numerals import number
-from outlay.words import shortened
+from outlay.text import number, shortened
 
 MOST_DOTS = 24
 RUNNER, REFERENCE = "policy", "reference"

@@ -7,7 +7,7 @@ from outlay.advice.evidence.hull import MAYBE, SURE
 from outlay.advice.records import Findings
 from outlay.advice.serving import Serving
 from outlay.report.figures.style import INK, PALETTE, REST, Width, blank, frame, legend, set_scale, sheet_of
-from outlay.words import cut
+from outlay.text import cut
 
 _COLOURS = {SURE: PALETTE[2], MAYBE: PALETTE[4]}
 TITLE = "What a request brings, with a 95% band"

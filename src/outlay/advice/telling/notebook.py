@@ -6,16 +6,16 @@ from outlay.advice.records import Findings
 from outlay.advice.telling import serving
 from outlay.advice.telling.answer import answer
 from outlay.advice.telling.tables import ARMS, arm_notes, arm_rows, heading
-from outlay.markup import html_table
+from outlay.tables import Table
 
 
 def _tables(advice: Findings) -> list[str]:
     """The arms with their rates; with requests, the arms of the hull and the mixes."""
     if (found := advice.serving) is not None:
-        hull = html_table(serving.ARMS, serving.arm_rows(found), heading(advice))
-        return [hull, html_table(serving.MIXES, serving.mix_rows(found))]
+        hull = Table(serving.ARMS, serving.arm_rows(found), heading(advice)).html()
+        return [hull, Table(serving.MIXES, serving.mix_rows(found)).html()]
     notes = f"<p><small>{escape('; '.join(arm_notes(advice).values()))}</small></p>"
-    return [html_table(ARMS, arm_rows(advice), heading(advice)), notes]
+    return [Table(ARMS, arm_rows(advice), heading(advice)).html(), notes]
 
 
 def html_of(advice: Findings) -> str:

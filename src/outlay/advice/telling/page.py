@@ -20,11 +20,10 @@ from outlay.advice.telling.glossary import glossary
 from outlay.advice.telling.hull_figure import TITLE, hull_figure
 from outlay.errors import BadParameter
 from outlay.files import check_writable, checked_path, made, writing
-from outlay.numerals import number
 from outlay.report.figures.files import inline_svg, svg_text
 from outlay.report.figures.style import WIDTHS
 from outlay.report.rendering import rendered
-from outlay.words import capital, counted
+from outlay.text import capital, counted, number
 
 
 @contextmanager

@@ -6,8 +6,7 @@ from outlay.advice.evidence.comparison import TIMES
 from outlay.advice.evidence.hull import MAYBE, NEVER, SURE, Mix
 from outlay.advice.records import Findings
 from outlay.advice.serving import Serving
-from outlay.numerals import measured, number, span
-from outlay.words import counted, listed
+from outlay.text import counted, listed, measured, number, span
 
 ARMS = ("arm", "mean cost", "mean reward", "in samples", "on the hull")
 MIXES = ("budget", "brings", "interval", "mix")

@@ -1,6 +1,6 @@
 """Advice in a terminal: rows of text, then rich tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,9 @@ from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.serving import Serving
 from outlay.advice.telling import serving
 from outlay.advice.telling.units import per, unit
-from outlay.columns import Column, Columns
-from outlay.numerals import ANY, measured, number, span
 from outlay.policies import RoundRobin
-from outlay.words import counted, listed
+from outlay.tables import Table
+from outlay.text import ANY, counted, listed, measured, number, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,7 +20,7 @@ MOST_ROWS = 24
 _NARROW = 60  # columns, below which cautions have one column
 ARMS = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
 POLICIES = ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses")
-_FOLDED, _TEXT = ("arm", "policy", "mix"), ("arm", "policy", "verdict", "on the hull", "mix")
+_TEXTS = ("arm", "policy", "verdict", "on the hull", "mix")
 # The columns that a narrow terminal leaves out, the first one first.
 _SPARED = (
     "corr.",
@@ -116,39 +115,27 @@ def advice_tables(advice: Findings, width: int) -> "RenderableType":
 
     parts: list[RenderableType] = []
     if advice.serving is not None:  # the verdict is about rates: who is ruled out by rate may be part of the mix
-        parts += [Text(heading(advice), "bold"), Text(), *_serving_tables(advice.serving, width)]
+        parts += [Text(heading(advice), "bold"), Text(), *_serving_tables(advice.serving)]
     else:
-        parts.append(_table(heading(advice), ARMS, arm_rows(advice), arm_notes(advice), width))
+        parts.append(Table(ARMS, arm_rows(advice), heading(advice), _SPARED, _TEXTS, arm_notes(advice)))
     if (played := advice.rehearsal) is not None:
-        parts.append(_table(rehearsal_caption(played), POLICIES, policy_rows(played), policy_notes(played), width))
+        title, notes = rehearsal_caption(played), policy_notes(played)
+        parts.append(Table(POLICIES, policy_rows(played), title, _SPARED, _TEXTS, notes))
     return Group(*parts, Text("What to watch out for", "bold"), _noted(advice.cautions, width))
 
 
-def _serving_tables(found: Serving, width: int) -> list[Columns]:
+def _serving_tables(found: Serving) -> list[Table]:
     """The hull, the mixes, and the rehearsal where there is one."""
     samples = {"in samples": "in samples: in which share of bootstrap samples it is on the hull"}
     hull = "Arms that may be part of the best mix for some budget"
     bring = f"What {counted(found.requests, 'request')} bring with half the budget, with it, and with twice it"
     parts = [
-        _table(hull, serving.ARMS, serving.arm_rows(found), samples, width),
-        _table(bring, serving.MIXES, serving.mix_rows(found), {"interval": "interval: 95%"}, width),
+        Table(serving.ARMS, serving.arm_rows(found), hull, _SPARED, _TEXTS, samples),
+        Table(serving.MIXES, serving.mix_rows(found), bring, _SPARED, _TEXTS, {"interval": "interval: 95%"}),
     ]
     if found.rehearsal:
-        parts.append(_table(serving.caption(found), serving.PLAYED, serving.played_rows(found), {}, width))
+        parts.append(Table(serving.PLAYED, serving.played_rows(found), serving.caption(found), _SPARED, _TEXTS))
     return parts
-
-
-def _table(
-    title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Mapping[str, str], width: int
-) -> Columns:
-    """A table of as many columns as there is room for, and the notes on them."""
-    ranks = {name: len(_SPARED) - place for place, name in enumerate(_SPARED)}
-    columns = [
-        Column(name, cells, rank=ranks.get(name, 0), right=name not in _TEXT, name=name in _FOLDED)
-        for name, *cells in zip(headings, *rows, strict=True)
-    ]
-    left_out = {column.heading for column in Columns(columns).within(width)[1]}
-    return Columns(columns, title, more="; ".join(note for name, note in notes.items() if name not in left_out))
 
 
 def _noted(cautions: Sequence[Caution], width: int) -> "RenderableType":

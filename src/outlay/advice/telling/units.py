@@ -3,7 +3,7 @@
 import math
 
 from outlay.advice.records import Findings
-from outlay.numerals import number
+from outlay.text import number
 
 _SMALL = 0.1
 

@@ -22,9 +22,8 @@ LONGEST_LINE = 2**22  # bytes: ten thousand samples of a warm start need a quart
 _LONGEST = {1: 2**16, 2: LONGEST_LINE + MOST_ARMS * (4 * LONGEST + 64)}  # the header, and the opening with all arms
 
 
-class _Header(msgspec.Struct, kw_only=True, omit_defaults=True):
-    outlay: str = ""
-    bursar: str = ""  # the same in files of 0.1.0: the package's name then
+class _Header(msgspec.Struct):
+    outlay: str
     format: int
     version: str
     campaign: str
@@ -36,10 +35,10 @@ class _Event(msgspec.Struct):
     event: msgspec.Raw
 
 
-class _End(msgspec.Struct, omit_defaults=True):
+class _End(msgspec.Struct):
     events: int
     sha256: str
-    head: str | None = None  # the hash of the last event; None in files of 0.1.0
+    head: str  # the hash of the last event
 
 
 def write(file: BinaryIO, campaign: str, events: Iterable[tuple[int, int, str]]) -> int:
@@ -51,7 +50,7 @@ def write(file: BinaryIO, campaign: str, events: Iterable[tuple[int, int, str]])
         digest.update(text)
         file.write(text)
 
-    put(_Header(outlay="ledger", format=FORMAT, version=__version__, campaign=campaign))
+    put(_Header("ledger", FORMAT, __version__, campaign))
     for seq, at, body in events:
         put(_Event(seq, at, msgspec.Raw(body.encode())))
         count, head = count + 1, link(head, seq, at, body)
@@ -68,7 +67,7 @@ class LedgerFile:
         self._line = 0
         self._head = NOTHING
         header = self._decoded(self._next(), _Header, "this is no ledger of outlay")
-        if "ledger" not in (header.outlay, header.bursar):
+        if header.outlay != "ledger":
             raise self.bad("this is no ledger of outlay")
         if header.format > FORMAT:
             raise self.bad(f"it was written by a newer outlay ({header.version}): upgrade outlay to read it")
@@ -85,9 +84,7 @@ class LedgerFile:
             if not line.startswith(b'{"seq":'):
                 self._check_end(line, count)
                 return
-            record = self._record(line)
-            self._head = link(self._head, record.seq, record.at, to_json(record.event))
-            yield record
+            yield self._record(line)
             count += 1
         raise self.bad("it was cut: its last line is missing")
 
@@ -110,7 +107,9 @@ class LedgerFile:
         event = self._decoded(body, None, f"line {self._line} is no event")
         if to_json(event).encode() != body:
             raise self.bad(f"line {self._line} says more than this version of outlay understands: upgrade it")
-        return Record(parts.seq, parts.at, event)
+        record = Record(parts.seq, parts.at, event, self._head)
+        self._head = link(self._head, parts.seq, parts.at, body.decode())
+        return record
 
     def _decoded(self, text: bytes, kind: Any, otherwise: str) -> Any:
         try:
@@ -121,7 +120,7 @@ class LedgerFile:
     def _check_end(self, line: bytes, count: int) -> None:
         whole = self._before.hexdigest()
         end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
-        if end.sha256 != whole or end.events != count or end.head not in (None, self._head):
+        if end.sha256 != whole or end.events != count or end.head != self._head:
             raise self.bad("it is damaged: its lines are not those that its last line was written for")
         if self._next():
             raise self.bad("there is more after its last line")

@@ -2,9 +2,9 @@
 
 import time
 
-from outlay.campaign.answers.replies import Status, status_of
 from outlay.campaign.calendar import MICROS
 from outlay.campaign.ledger.windows import as_of
+from outlay.campaign.records import Status, status_of
 from outlay.campaign.stores.db import rows
 from outlay.campaign.stores.db.reading import reading
 from outlay.errors import BadParameter

@@ -12,7 +12,6 @@ import msgspec
 
 from outlay.campaign.books.ledger_file import LedgerFile, write
 from outlay.campaign.books.verification import Verdict, verify
-from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Opened, Record
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
@@ -89,13 +88,11 @@ def _take(addition: Addition, ledger: LedgerFile, name: str) -> None:
     while chunk := [_renamed(record, name) for record in islice(records, CHUNK)]:
         if state is not None:
             addition.recall(state, chunk)
-        linked = []
         for record in chunk:
-            linked.append(msgspec.structs.replace(record, before=state.head if state else NOTHING))
-            state = _folded(ledger, replay, state, linked[-1])
+            state = _folded(ledger, replay, state, record)
         assert state is not None  # noqa: S101 (there was a record)
         try:
-            addition.write(state, linked)
+            addition.write(state, chunk)
         except (LookupError, OverflowError) as error:
             raise ledger.bad(f"it names a decision that was never made, or a number too large ({error})") from error
         state.forget_settled()

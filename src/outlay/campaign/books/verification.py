@@ -81,7 +81,7 @@ class _Check:
         self._unsaid = 0
 
         self._whole = True  # so far every event could be folded
-        self._chained = self._broken = False  # the chain of events has begun; it was broken
+        self._broken = False  # the chain of events
         self._snapshots = stored.snapshots()
 
     def walk(self) -> None:
@@ -162,7 +162,6 @@ class _Check:
         if doubt:
             self._say(doubt)
         if isinstance(event, Opened):
-            self._chained |= event.terms.format > 1  # since then every event has its hash
             if self._policy is not None:
                 check_policy(event, self._policy)
             if event.name != self._name:
@@ -173,14 +172,10 @@ class _Check:
         return True
 
     def _check_chain(self, record: Record) -> None:
-        """See that the event carries the hash of the one before; what older versions wrote may have none."""
-        head, title = self._state.head if self._state else NOTHING, f"event {record.seq}"
-        if record.before is None and self._chained and not self._broken:
-            self._say(f"{title} carries no hash of the one before it")
-        elif record.before not in (None, head) and not self._broken:
-            self._say(f"{title} carries another hash than that of the one before it: an event was changed")
+        """See that the event carries the hash of the one before."""
+        if record.before != (self._state.head if self._state else NOTHING) and not self._broken:
+            self._say(f"event {record.seq} carries another hash than that of the one before it: an event was changed")
             self._broken = True  # as all that follow will
-        self._chained |= record.before is not None
 
     def _differing(self, decisions: Mapping[int, Decision]) -> dict[int, str]:
         """Of some decisions, those that are not what their rows say, with the difference."""
@@ -210,8 +205,7 @@ class _Check:
     def _compare_the_rest(self, state: State) -> None:
         for seq in sorted(self._snapshots):
             self._say(f"there is a snapshot at event {seq}, and {state.seq} events")
-        unsaid = ("id", "name") if self._chained else ("id", "name", "head")
-        ours = {name: getattr(state, name) for name in self._stored.row if name not in unsaid}
+        ours = {name: getattr(state, name) for name in self._stored.row if name not in ("id", "name")}
         if said := _difference(ours, self._stored.row):
             self._say(f"the campaign's row: {said}")
         there = self._stored.arms()

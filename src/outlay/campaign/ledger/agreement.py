@@ -47,9 +47,6 @@ def check_opening(opening: Opened) -> None:
     _check_range(OWNER, "budget in units", opening.budget, 1, MOST)
     if opening.requests is not None:
         check_requests(OWNER, opening.requests)
-    newer = opening.requests is not None or any(arm.mean_cost is not None for arm in opening.arms)
-    if newer and opening.terms.format < 3:
-        raise BadParameter(OWNER, "format", "at least 3 with requests or mean costs", opening.terms.format)
     if not 1 <= len(opening.arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", f"1 to {MOST_ARMS} names", len(opening.arms))
     for arm in opening.arms:
@@ -101,8 +98,6 @@ def check_terms(terms: Terms) -> None:
     if t.window is not None:
         word(OWNER, "window", t.window, get_args(Window))
     label(OWNER, "timezone", t.timezone)
-    if t.format < 3 and (t.window is not None or t.fallback is not None):
-        raise BadParameter(OWNER, "format", "at least 3 with windows or a fallback", t.format)
     label(OWNER, "version", t.version)
     _check_policy(t.policy)
 

@@ -25,13 +25,13 @@ class Ask(NamedTuple):
     metadata: dict[str, Any] | None = None
 
 
-def one_of_many(key: str, number: int, rules: int) -> str:
-    """The key of one of many asks; no ask by itself can have it, but in ledgers of the first format.
+def one_of_many(key: str, number: int) -> str:
+    """The key of one of many asks; no ask by itself can have it.
 
-    >>> one_of_many("job", 0, 1), one_of_many("job", 0, 2) == "job/0"
-    ('job/0', False)
+    >>> one_of_many("job", 0) == "job/0"
+    False
     """
-    return f"{key}/{number}" if rules < 2 else f"{key}/{SEPARATOR}{number}"
+    return f"{key}/{SEPARATOR}{number}"
 
 
 class Tell(NamedTuple):

@@ -12,10 +12,7 @@ import msgspec
 
 from outlay.campaign.settings import Expiry, Mode, Window
 
-# Of the events and of the rules that they follow; a ledger keeps the one that it was opened with. Since 2, costs are
-# rounded up, an amendment can be an overrun, and pulls of arms of unknown cost are few at a time; since 3, also those
-# that ended untold count among these few, and requests are counted.
-FORMAT = 3
+FORMAT = 1  # of the events and of the rules that they follow; a ledger keeps the one that it was opened with
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=str.lower):
@@ -234,14 +231,14 @@ class Record(msgspec.Struct, frozen=True):
     seq: int
     at: int
     event: AnyEvent
-    before: str | None = None  # the hash of the event before it; None where an older version wrote it, without
+    before: str  # the hash of the event before it
 
     def about(self) -> int | None:
         """The decision that the event makes or is about.
 
-        >>> ledger = Record(2, 0, Asked(0, 5, "Frugal@0.2.0")), Record(3, 0, Voided(2)), Record(4, 0, Paused())
+        >>> ledger = Record(2, 0, Asked(0, 5, "Frugal@0.2.0"), ""), Record(3, 0, Voided(2), "")
         >>> [record.about() for record in ledger]
-        [2, 2, None]
+        [2, 2]
         """
         event = self.event
         if isinstance(event, Asked):

@@ -35,7 +35,7 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
 
 def stored_policy(terms: e.Terms) -> Policy | None:
     """The policy that a ledger names, where outlay has it: the one place where a stored name is looked up."""
-    kind = named(terms.policy["name"], terms.version)
+    kind = named(terms.policy["name"])
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
@@ -50,7 +50,7 @@ def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
 
 def _opened(event: e.Opened, policy: Policy | None) -> State:
     policy = checked_policy(event, policy)
-    arms = [Arm.agreed(terms, event.terms.format) for terms in event.arms]
+    arms = [Arm.agreed(terms) for terms in event.arms]
     budget = Unit.named(event.terms.unit).amount(event.budget)
     learner = None if policy is None else Learner(policy, len(arms), budget, event.requests, mean_costs(arms))
     if learner:
@@ -120,8 +120,8 @@ def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _hear(state, event.arm, event.cost)
     decision = state.decisions.get(event.decision)
     if decision is not None:
-        decision.cost, decision.reward, decision.amended = event.cost, event.reward, True
-        decision.overrun = event.overrun or (decision.overrun and state.terms.format < 3)
+        decision.cost, decision.reward = event.cost, event.reward
+        decision.amended, decision.overrun = True, event.overrun
 
 
 def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
@@ -164,7 +164,7 @@ def renewed(state: State, event: e.Renewed, _: e.Record | None = None) -> None:
 def _added(state: State, event: e.Added, record: e.Record) -> None:
     if state.learner:
         state.learner.widen(Stream(state.terms.seed, record.seq), event.arm.mean_cost)
-    state.add(Arm.agreed(event.arm, state.terms.format))
+    state.add(Arm.agreed(event.arm))
 
 
 def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
@@ -262,7 +262,7 @@ def _hear(state: State, index: int, cost: int) -> None:
 def _miss(state: State, index: int) -> None:
     """Remember that a pull of an arm of unknown cost ended untold, and counts for nothing."""
     arm = state.arms[index]
-    if state.terms.format > 2 and arm.max_cost is None and not arm.dearest:
+    if arm.max_cost is None and not arm.dearest:
         state.untold[index] = state.untold.get(index, 0) + 1
 
 

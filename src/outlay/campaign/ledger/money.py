@@ -1,7 +1,7 @@
 """Money as whole numbers of a unit: sums are exact, in any order, in Python and in any database."""
 
 import math
-from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import MAX_PREC, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,10 +26,9 @@ class Unit(NamedTuple):
     size: Decimal
     over: int  # the size is over/under in lowest terms
     under: int
-    half_even: bool = False  # as ledgers of the first format round
 
     @staticmethod
-    def named(text: object, half_even: bool = False) -> "Unit":
+    def named(text: object) -> "Unit":
         """The unit that a decimal number names, such as "1e-9"."""
         try:
             size = Decimal(str(text)).normalize()
@@ -38,7 +37,7 @@ class Unit(NamedTuple):
             good = False
         if not good or isinstance(text, bool):
             raise BadParameter("Campaign", "unit", 'a decimal number from 1e-18 to 1e18, such as "1e-9"', text)
-        return Unit(size, *Fraction(size).as_integer_ratio(), half_even)
+        return Unit(size, *Fraction(size).as_integer_ratio())
 
     def units(self, owner: str, name: str, value: object, *, up: bool = True) -> int:
         """How many units an amount is; floats count as the decimal number they print as.
@@ -61,7 +60,7 @@ class Unit(NamedTuple):
         magnitude = exact.adjusted() - self.size.adjusted()
         if magnitude > 20:  # far above what is allowed: no need to count
             return self._at_most(MOST + 1, owner, name, value), True
-        rounding = ROUND_HALF_EVEN if self.half_even else ROUND_CEILING if up else ROUND_FLOOR
+        rounding = ROUND_CEILING if up else ROUND_FLOOR
         if magnitude < -20:  # far below one unit
             return int((Decimal("0.1") * (1 if exact > 0 else -1)).to_integral_value(rounding)), True
         if self.size.as_tuple().digits == (1,):  # a power of ten: Fraction would be slow
@@ -69,7 +68,7 @@ class Unit(NamedTuple):
             units = int(scaled.to_integral_value(rounding))
             return self._at_most(units, owner, name, value), scaled != units
         ratio = Fraction(exact) / Fraction(self.over, self.under)
-        units = round(ratio) if self.half_even else math.ceil(ratio) if up else math.floor(ratio)
+        units = math.ceil(ratio) if up else math.floor(ratio)
         return self._at_most(units, owner, name, value), ratio != units
 
     def amount(self, units: int) -> float:

@@ -19,7 +19,7 @@ from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_cost
 from outlay.parameters import is_record
 from outlay.policies.protocol import Bares, Policy
 
-WRITER = f"{__version__}/4"  # with the number of the layout, which may change before a version is out
+WRITER = f"{__version__}/5"  # with the number of the layout, which may change before a version is out
 SUM = 4  # bytes of a checksum, before the snapshot
 
 
@@ -54,10 +54,10 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     arms: list[Arm]
     pending: list[Decision]
     knowledge: _Knowledge
-    used: int  # without a default: snapshots of before have not counted it, and are passed over
+    used: int
     requests: int | None = None
     forecast: int | None = None
-    untold: dict[int, int] = {}  # not written where it is empty, as in snapshots of the second format
+    untold: dict[int, int] = {}
     archived: bool = False
     window_start: int | None = None
     window_end: int | None = None

@@ -8,7 +8,7 @@ import msgspec
 
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
+from outlay.campaign.ledger.events import ArmTerms, Opened
 from outlay.campaign.ledger.money import Unit
 
 Standing = Literal["pending", "told", "expired", "voided"]
@@ -20,11 +20,6 @@ FEW = 64  # deadlines out of date that may wait to be dropped
 def said(standing: Standing) -> Said:
     """How a decision stands, in the words of `Pull.standing`."""
     return "open" if standing == "pending" else "void" if standing == "voided" else standing
-
-
-def unit_of(terms: Terms) -> Unit:
-    """What the campaign counts its money in, and how it rounds."""
-    return Unit.named(terms.unit, half_even=terms.format < 2)
 
 
 class Decision(msgspec.Struct):
@@ -65,23 +60,20 @@ class Arm(msgspec.Struct):
     samples: int = 0  # that were learned from, here or elsewhere
     heard: int = 0  # costs that somebody told, here or elsewhere, corrections included
     dearest: int = 0  # the largest of them
-    # Sums of squared rewards, of squared costs and of their products; None in ledgers of the second format and before.
-    squares: float | None = None
-    cost_squares: float | None = None
-    products: float | None = None
+    squares: float = 0.0  # of rewards, summed
+    cost_squares: float = 0.0
+    products: float = 0.0  # of costs and rewards
 
     @classmethod
-    def agreed(cls, terms: ArmTerms, rules: int) -> "Arm":
-        """The arm before its first pull, in a ledger of this format."""
-        sums = dict.fromkeys(("squares", "cost_squares", "products"), 0.0 if rules > 2 else None)
-        return cls(terms.name, terms.max_cost, terms.mean_cost, **sums)
+    def agreed(cls, terms: ArmTerms) -> "Arm":
+        """The arm before its first pull."""
+        return cls(terms.name, terms.max_cost, terms.mean_cost)
 
     def square(self, cost: float, reward: float, sign: int) -> None:
         """Add a sample's squares to the sums, or take them away."""
-        if self.squares is not None and self.cost_squares is not None and self.products is not None:
-            self.squares += sign * reward * reward
-            self.cost_squares += sign * cost * cost
-            self.products += sign * cost * reward
+        self.squares += sign * reward * reward
+        self.cost_squares += sign * cost * cost
+        self.products += sign * cost * reward
 
     @property
     def terms(self) -> ArmTerms:
@@ -117,7 +109,7 @@ class State:
         self.apart = 0  # set aside for pulls under way of earlier windows, and for fallbacks
         self.used_before = 0  # requests, in earlier windows
         self.carried = 0  # pulls under way of earlier windows
-        self.unit = unit_of(opened.terms)
+        self.unit = Unit.named(opened.terms.unit)
         self.seq = 0
         self.at = self.since = 0  # when the last event happened, and the first
         self.head = NOTHING  # the hash of the last event

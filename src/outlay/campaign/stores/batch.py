@@ -5,13 +5,13 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlay.campaign.answers.reasons import weighed_of
-from outlay.campaign.answers.replies import Reply, pull_of, receipt_of
 from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.rulings.asks import next_window
 from outlay.campaign.ledger.rulings.decide import is_due, step
 from outlay.campaign.ledger.state import State
+from outlay.campaign.reasons import weighed_of
+from outlay.campaign.records import Reply, pull_of, receipt_of
 from outlay.errors import PullOver
 from outlay.policies.protocol import Policy
 

@@ -8,14 +8,13 @@ from itertools import islice
 
 import msgspec
 
-from outlay.campaign.answers.pulls import Found, Wanted
-from outlay.campaign.answers.replies import Reply, Status, status_of
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open, Sweep
 from outlay.campaign.ledger.events import Asked, Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.ledger.windows import renewal
+from outlay.campaign.records import Found, Reply, Status, Wanted, status_of
 from outlay.campaign.stores.batch import Done, run
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
-from outlay.campaign.answers.pulls import Found, Wanted
-from outlay.campaign.answers.replies import Reply, Status
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Found, Reply, Status, Wanted
 
 FORKED = "a campaign cannot be used in a forked process: open it after forking"
 

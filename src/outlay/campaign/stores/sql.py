@@ -5,14 +5,13 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
-from outlay.campaign.answers.pulls import Found, Wanted
-from outlay.campaign.answers.replies import Reply, Status, status_of
 from outlay.campaign.calendar import MICROS
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import as_of
+from outlay.campaign.records import Found, Reply, Status, Wanted, status_of
 from outlay.campaign.stores.db import rows
 from outlay.campaign.stores.db.database import at_one_moment, in_plain_words
 from outlay.campaign.stores.db.finding import page

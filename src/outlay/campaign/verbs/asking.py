@@ -4,11 +4,10 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from outlay.campaign.answers.pulls import Wanted
-from outlay.campaign.answers.replies import Answer, Pull, Receipt, Reply
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.agreement import MOST_AT_ONCE
 from outlay.campaign.notes import metadata_of, tags_of
+from outlay.campaign.records import Answer, Pull, Receipt, Reply, Wanted
 from outlay.campaign.samples import triples
 from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label, micros
@@ -81,7 +80,7 @@ class Asking(Settling):
         if key is not None:
             key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
         one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
-        keys = [None if key is None else c.one_of_many(key, i, self._state.terms.format) for i in range(n)]
+        keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
         pulls = [OpenPull.of(reply, self) for reply in replies if isinstance(reply, Pull)]
         for reply in replies:

@@ -7,10 +7,9 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from outlay.campaign import log
-from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import Pull, Receipt
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Pull, PullStatus, Receipt
 from outlay.campaign.samples import checked_reward
 from outlay.campaign.settings import Amount
 from outlay.campaign.stores.protocol import Store
@@ -18,7 +17,7 @@ from outlay.campaign.terms import label, micros
 from outlay.campaign.verbs.steps import Steps, later, once, seconds_of, verb
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.words import listed
+from outlay.text import listed
 
 AnyPull = Pull | PullStatus | int  # as `ask` or `pulls` give it, or the number of its decision
 OnError = Literal["charge", "void"]

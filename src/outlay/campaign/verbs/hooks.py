@@ -12,8 +12,8 @@ from typing import NamedTuple, get_args
 from weakref import ref
 
 from outlay.campaign import log
-from outlay.campaign.answers.history import Entry, entries
 from outlay.campaign.ledger.events import AnyEvent
+from outlay.campaign.records import Entry, entries
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.verbs.news import News
 from outlay.checks import word

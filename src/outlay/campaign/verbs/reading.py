@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from outlay.campaign.answers.frames import Rows
-from outlay.campaign.answers.history import Entry, entries
-from outlay.campaign.answers.pulls import IN_THE_LEDGER, PullStatus, Wanted, pull_status
-from outlay.campaign.answers.reasons import MOST, Reasons, Weighed, reasons_of
-from outlay.campaign.answers.replies import Status
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import Said, State
 from outlay.campaign.notes import tag_of
+from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
+from outlay.campaign.records import IN_THE_LEDGER, Entry, PullStatus, Rows, Status, Wanted, entries, pull_status
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label
 from outlay.campaign.verbs.hooks import Hook, Hooks

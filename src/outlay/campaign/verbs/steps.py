@@ -20,10 +20,9 @@ from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, get_args
 
 from outlay.campaign import log
-from outlay.campaign.answers.frames import Listed, Rows
-from outlay.campaign.answers.replies import Reply
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Listed, Reply, Rows
 from outlay.campaign.stores.protocol import Store
 from outlay.checks import real
 from outlay.errors import StoreBusy

@@ -9,16 +9,13 @@ from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Column as Side
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from outlay.campaign.answers.history import Entry
-from outlay.campaign.answers.pulls import PullStatus
-from outlay.campaign.answers.replies import Status
-from outlay.campaign.answers.watching import Point, View
-from outlay.cli.campaign.fitting import fitted
+from outlay.campaign.monitor import CampaignView, Point
+from outlay.campaign.records import Entry, PullStatus, Status
 from outlay.cli.campaign.standing import arms, bar, facts, title
-from outlay.columns import Column, Columns
+from outlay.tables import Table
 
 HEIGHT = 6  # lines of the chart
 ENOUGH = 36  # lines, from which the chart is as high as it may be
@@ -27,7 +24,7 @@ WIDE = 130  # columns, from which two tables stand side by side
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
-def picture(view: View, width: int, height: int | None = None) -> RenderableType:
+def picture(view: CampaignView, width: int, height: int | None = None) -> RenderableType:
     """The whole frame, in so many columns; in so many lines, what matters least is left out."""
     shown = _room(height, len(view.under_way), len(view.last))
     frame = _frame(view, width, shown)
@@ -46,7 +43,7 @@ class _Room(NamedTuple):
     events: int
 
 
-def _frame(view: View, width: int, shown: _Room) -> RenderableType:
+def _frame(view: CampaignView, width: int, shown: _Room) -> RenderableType:
     """The frame with so much in it."""
     status, inner = view.status, max(LEAST, width - 4)
     subtitle = Text(f"{status.policy}, {status.mode}", style="dim")
@@ -58,14 +55,14 @@ def _frame(view: View, width: int, shown: _Room) -> RenderableType:
     left, right = (width, width) if width < WIDE else ((width - 4) * 11 // 20, (width - 4) * 9 // 20)
     below = []
     if shown.pulls or not view.under_way:
-        below.append(_under_way(view.under_way[: shown.pulls], status, left))
+        below.append(_under_way(view.under_way[: shown.pulls], status))
     if shown.events:
-        below.append(_events(view.last[-shown.events :], right))
+        below.append(_events(view.last[-shown.events :]))
     if width >= WIDE:
-        beside = Table.grid(Side(width=left), Side(width=right), padding=(0, 4))
+        beside = Grid.grid(Side(width=left), Side(width=right), padding=(0, 4))
         beside.add_row(*below)
         below = [beside] if below else []
-    return Group(frame, Text(), arms(status, width, view.intervals), *below)
+    return Group(frame, Text(), arms(status, view.intervals), *below)
 
 
 def _lines(frame: RenderableType, width: int) -> int:
@@ -114,37 +111,42 @@ def left_over_time(burn: Sequence[Point], columns: int) -> list[float]:
     return found
 
 
-def _under_way(pulls: Sequence[PullStatus], status: Status, width: int) -> RenderableType:
+def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:
     if not pulls:
         return Text("nothing under way\n", style="dim")
-    asked, expires = (
-        [_time(each) for each in times] for times in zip(*((p.asked, p.expires) for p in pulls), strict=True)
-    )
-    columns = [
-        Column("under way", [str(pull.decision) for pull in pulls]),
-        Column("arm", [pull.arm for pull in pulls], name=True),
-        Column("set aside", [f"{pull.reserved:,.6g}" for pull in pulls], right=True),
-        Column("since", asked, rank=2),
-        Column("expires", expires, rank=1),
-        Column("tags", [", ".join(pull.tags) for pull in pulls], rank=3),
+    headings = ("under way", "arm", "set aside", "since", "expires", "tags")
+    rows = [
+        (
+            str(pull.decision),
+            pull.arm,
+            f"{pull.reserved:,.6g}",
+            _time(pull.asked),
+            _time(pull.expires),
+            ", ".join(pull.tags),
+        )
+        for pull in pulls
     ]
     more = status.in_flight - len(pulls)
-    return fitted(columns, width, more=f"… and {more:,} more" if more > 0 else "")
+    notes = {"more": f"… and {more:,} more"} if more > 0 else {}
+    texts = ("under way", "arm", "since", "expires")
+    return Table(headings, rows, drop_first=("tags", "since", "expires"), texts=texts, notes=notes, one_line=True)
 
 
-def _events(entries: Sequence[Entry], width: int) -> Columns:
-    latest = entries[::-1]
-    numbers = [["" if n is None else f"{n:,.6g}" for n in (entry.cost, entry.reward)] for entry in latest]
-    columns = [
-        Column("event", [str(entry.seq) for entry in latest]),
-        Column("at", [_time(entry.at) for entry in latest], rank=1),
-        Column("kind", [entry.kind for entry in latest]),
-        Column("decision", ["" if entry.decision is None else str(entry.decision) for entry in latest], rank=2),
-        Column("arm", [entry.arm or "" for entry in latest], name=True),
-        Column("cost", [cost for cost, _ in numbers], right=True),
-        Column("reward", [reward for _, reward in numbers], right=True),
+def _events(entries: Sequence[Entry]) -> Table:
+    headings = ("event", "at", "kind", "decision", "arm", "cost", "reward")
+    rows = [
+        (
+            str(entry.seq),
+            _time(entry.at),
+            entry.kind,
+            "" if entry.decision is None else str(entry.decision),
+            entry.arm or "",
+            *("" if amount is None else f"{amount:,.6g}" for amount in (entry.cost, entry.reward)),
+        )
+        for entry in entries[::-1]
     ]
-    return fitted(columns, width)
+    texts = ("event", "at", "kind", "decision", "arm")
+    return Table(headings, rows, drop_first=("decision", "at"), texts=texts, one_line=True)
 
 
 def _time(at: datetime | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from outlay.cli.campaign.shared import example, in_store, on_campaign, opened, plain, show
-from outlay.words import harmless
+from outlay.text import harmless
 
 
 def on_terminal() -> bool:

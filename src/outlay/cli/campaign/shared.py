@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -20,17 +19,11 @@ Verb = Callable[..., None]
 NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
-def default_store() -> str:
-    """`outlay.db` in this folder, or `bursar.db` where only that is there: version 0.1.0, of another name, made it."""
-    old = Path("bursar.db").exists() and not Path("outlay.db").exists()
-    return "sqlite:///bursar.db" if old else "sqlite:///outlay.db"
-
-
 in_store = click.option(
     "--store",
-    envvar=["OUTLAY_STORE", "BURSAR_STORE"],
-    default=default_store,
-    show_default="sqlite:///outlay.db",
+    envvar="OUTLAY_STORE",
+    default="sqlite:///outlay.db",
+    show_default=True,
     show_envvar=True,
     metavar="URL",
     help="The ledger's database: sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE.",

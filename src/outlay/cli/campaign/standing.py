@@ -3,17 +3,16 @@
 import math
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from outlay.campaign.answers.outlook import Outlook
-from outlay.campaign.answers.replies import ArmStatus, Status
-from outlay.campaign.answers.watching import Interval
 from outlay.campaign.calendar import zone_of
-from outlay.cli.campaign.fitting import fitted, flowed
-from outlay.columns import Column, Columns
-from outlay.markup import aligned
-from outlay.words import counted, cut
+from outlay.campaign.monitor import Interval
+from outlay.campaign.reasons import Outlook
+from outlay.campaign.records import ArmStatus, Status
+from outlay.tables import Table
+from outlay.text import aligned, counted, cut
 
 MOST_ARMS = 12
 LONGEST = 40  # letters of an arm's name in a line
@@ -30,7 +29,7 @@ STYLE = {
 
 def standing(status: Status, width: int) -> RenderableType:
     """All of it, in so many columns."""
-    return Group(title(status), *facts(status, width), bar(status, width), Text(), arms(status, width))
+    return Group(title(status), *facts(status, width), bar(status, width), Text(), arms(status))
 
 
 def title(status: Status) -> Text:
@@ -60,7 +59,23 @@ def facts(status: Status, width: int) -> Iterator[Text]:
     if status.outlook is not None:
         groups += [_worth(status.outlook), _expected(status.outlook)]
     for group in groups:
-        yield from map(Text, flowed(group, width))
+        yield from map(Text, _flowed(group, width))
+
+
+def _flowed(facts: Sequence[str], width: int) -> Iterator[str]:
+    """Facts in lines of this width, with some room between two of them.
+
+    >>> list(_flowed(["spent 3", "left 4", "reward 12"], 18))
+    ['spent 3   left 4', 'reward 12']
+    """
+    line = ""
+    for fact in facts:
+        if line and cell_len(line) + 3 + cell_len(fact) > width:
+            yield line
+            line = ""
+        line = f"{line}   {fact}" if line else fact
+    if line:
+        yield line
 
 
 def bar(status: Status, width: int) -> Text:
@@ -71,25 +86,29 @@ def bar(status: Status, width: int) -> Text:
     return Text.assemble(("█" * spent, "cyan"), ("▒" * reserved, "yellow"), ("░" * (width - spent - reserved), "dim"))
 
 
-def arms(status: Status, width: int, intervals: Sequence[Interval] | None = None) -> Columns:
+def arms(status: Status, intervals: Sequence[Interval] | None = None) -> Table:
     """The arms, the best rates first; with the intervals of their rates, where these are known."""
     order = sorted(range(len(status.arms)), key=lambda i: -_rate(status.arms[i]))[:MOST_ARMS]
     shown = [status.arms[i] for i in order]
-    columns = [
-        Column("arm", [arm.name for arm in shown], name=True),
-        Column("pulls", [f"{arm.pulls:,}" for arm in shown], right=True),
-        Column("under way", [f"{arm.in_flight:,}" for arm in shown], rank=2, right=True),
-        Column("spent", aligned([arm.spent for arm in shown], 6), right=True),
-        Column("reward", aligned([arm.reward for arm in shown], 6), rank=1, right=True),
-        Column("rate", ["–" if arm.rate is None else f"{arm.rate:.4g}" for arm in shown], right=True),
-    ]
+    columns: dict[str, Sequence[str]] = {
+        "arm": [arm.name for arm in shown],
+        "pulls": [f"{arm.pulls:,}" for arm in shown],
+        "under way": [f"{arm.in_flight:,}" for arm in shown],
+        "spent": aligned([arm.spent for arm in shown], 6),
+        "reward": aligned([arm.reward for arm in shown], 6),
+        "rate": ["–" if arm.rate is None else f"{arm.rate:.4g}" for arm in shown],
+    }
+    drawn = _rates(shown, [intervals[i] for i in order]) if intervals is not None else {}
     more = f"… and {counted(len(status.arms) - MOST_ARMS, 'more arm')}" if len(status.arms) > MOST_ARMS else ""
-    if intervals is not None:
-        columns += _rates(shown, [intervals[i] for i in order])
-    table = fitted(columns, width, lambda row: "" if shown[row].enabled else "dim", more)
-    if intervals is not None and len(table.within(width)[0]) < len(columns):  # the drawing says nothing new: it goes
-        return fitted(columns[:-1], width, table.style, more)
-    return table
+    return Table(
+        [*columns, *drawn],
+        list(zip(*columns.values(), *drawn.values(), strict=True)),
+        drop_first=[*reversed(drawn), "under way", "reward"],
+        texts=["arm"],
+        notes={"more": more} if more else {},
+        one_line=True,
+        styles=["" if arm.enabled else "dim" for arm in shown],
+    )
 
 
 def whisker(interval: Interval, rate: float | None, low: float, high: float) -> str:
@@ -108,7 +127,7 @@ def whisker(interval: Interval, rate: float | None, low: float, high: float) -> 
     return "".join(line)
 
 
-def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> list[Column]:
+def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> dict[str, list[str]]:
     """Where the rates lie, as numbers and as a picture."""
     ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
     finite = list(filter(math.isfinite, ends))
@@ -119,7 +138,7 @@ def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> list[Co
         for each, is_known in zip(intervals, known, strict=True)
     ]
     drawn = [whisker(each, arm.rate, low, high) for each, arm in zip(intervals, shown, strict=True)]
-    return [Column("95 %", numbers, rank=3), Column(f"{low:.3g} … {high:.3g}", drawn, rank=4)]
+    return {"95 %": numbers, f"{low:.3g} … {high:.3g}": drawn}
 
 
 def _rate(arm: ArmStatus) -> float:

@@ -10,7 +10,7 @@ from outlay.cli.campaign.shared import example, on_campaign, opened
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from outlay.campaign.answers.watching import Watch
+    from outlay.campaign.monitor import Watch
 
 
 @click.command(epilog=example("outlay campaign watch", "outlay campaign watch --once | head -20"))
@@ -26,7 +26,7 @@ def watch(store: str, name: str, once: bool, every: float) -> None:
     """
     from rich.console import Console
 
-    from outlay.campaign.answers.watching import Watch
+    from outlay.campaign.monitor import Watch
     from outlay.cli.campaign.picture import picture
 
     console = Console(highlight=False)

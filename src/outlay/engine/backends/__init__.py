@@ -13,10 +13,10 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 Play = Callable[[Sequence[Task], int | None, Report], None]  # tasks, workers, and who is told how many runs are done
 
 _WHERE: dict[Backend, tuple[str, str]] = {  # module and function
-    "threads": ("threads", "run"),
-    "dask": ("cluster", "run_on_dask"),
-    "ray": ("cluster", "run_on_ray"),
-    "cuda": ("cuda", "run"),
+    "threads": ("backends.threads", "run"),
+    "dask": ("backends.cluster", "run_on_dask"),
+    "ray": ("backends.cluster", "run_on_ray"),
+    "cuda": ("gpu.backend", "run"),
 }
 
 
@@ -27,4 +27,4 @@ def backend_of(name: Backend) -> Play:
     'outlay.engine.backends.threads'
     """
     module, function = _WHERE[name]
-    return cast("Play", getattr(import_module(f"{__name__}.{module}"), function))
+    return cast("Play", getattr(import_module(f"outlay.engine.{module}"), function))

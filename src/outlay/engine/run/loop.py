@@ -11,7 +11,7 @@ that is how a progress bar moves and Ctrl-C returns at once.
 
 from collections.abc import Callable
 from types import EllipsisType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,8 @@ from outlay.engine.run.lazy import Phased, Race, forget_race, lazy_best
 from outlay.engine.run.streams import Words
 from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choices.choose import Now, best_by_sample, best_by_score, log_of
-from outlay.formulas.requests.watch import Watch, forget_watch
 from outlay.policies.protocol import (
     Chooser,
-    ChooserLazily,
     Compared,
     Leads,
     Memory,
@@ -34,7 +32,6 @@ from outlay.policies.protocol import (
     Sampled,
     Scored,
     WayName,
-    chooses_lazily,
     way_of,
 )
 
@@ -62,12 +59,11 @@ class Scratch(NamedTuple):
 
     race: Race  # for policies with a score and a phase
     known: Certificate  # for policies that compare every arm with the leader
-    watch: Watch  # for policies with `choose_lazily`
 
     @staticmethod
     def start(arms: int) -> "Scratch":
         """Room for this many arms."""
-        return Scratch(Race.start(arms), Certificate.start(arms), Watch.start(arms))
+        return Scratch(Race.start(arms), Certificate.start(arms))
 
 
 class Room(NamedTuple):
@@ -186,29 +182,20 @@ def decide_by_choose(
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
 
 
-def decide_by_watch(
-    policy: ChooserLazily, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `choose` and `choose_lazily`."""
-    return policy.choose_lazily(memory, Now(n, log_of(n), spent), scratch.watch, rng)
-
-
-# `decide` for each way of `protocol.WAYS`, and for policies with `choose` that have `choose_lazily`, too; which of the
-# classes of policies each takes, numba checks.
-DECIDE: dict[WayName | Literal["choose lazily"], Callable[..., int]] = {
+# `decide` for each way of `protocol.WAYS`; which of the classes of policies each takes, numba checks.
+DECIDE: dict[WayName, Callable[..., int]] = {
     "lazy score": decide_lazily,
     "score": decide_by_score,
     "sample": decide_by_sample,
     "excess": decide_by_excess,
     "opening": decide_by_opening,
     "choose": decide_by_choose,
-    "choose lazily": decide_by_watch,
 }
 
 
 def way_to_decide(policy: type) -> Callable[..., int]:
     """The function above that serves a class of policies."""
-    return DECIDE["choose lazily" if chooses_lazily(policy) else way_of(policy).name]
+    return DECIDE[way_of(policy).name]
 
 
 def advance(
@@ -254,7 +241,6 @@ def forget(scratch: Scratch) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
     forget_race(scratch.race)
     forget_certificate(scratch.known)
-    forget_watch(scratch.watch)
 
 
 def begin(starts: Starts, standing: Standing) -> None:

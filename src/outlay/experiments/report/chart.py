@@ -21,7 +21,7 @@ from outlay.report.numbers.curves import (
     Scale,
     regret_axis,
 )  # fmt: skip
-from outlay.words import shortened
+from outlay.text import shortened
 
 _LOG_FROM = 20.0  # largest ÷ smallest
 _APART = 0.08  # between the points of two policies at a word

@@ -5,7 +5,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from outlay.experiments.report.chart import Panel, SweepChart
-from outlay.numerals import tick
 from outlay.report.figures.colours import looks
 from outlay.report.figures.style import (
     INK,
@@ -19,6 +18,7 @@ from outlay.report.figures.style import (
     set_scale,
     sheet_of,
 )
+from outlay.text import tick
 
 _COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
 

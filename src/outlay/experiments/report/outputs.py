@@ -7,17 +7,16 @@ from pathlib import Path
 from outlay.errors import BadFile
 from outlay.experiments.report.standings import Standing
 from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of, where, winners_of
-from outlay.experiments.report.tables import latex, markdown, text
 from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import Point
 from outlay.files import check_folder, check_writable, writing
 from outlay.own.code import own_classes
 from outlay.report.contents import report_files
-from outlay.report.tables.formats import table
-from outlay.report.tables.regret import headed
+from outlay.report.regret import headed, table
 from outlay.report.write import write_report
 from outlay.results.endings import beside
 from outlay.results.result import Result, load
+from outlay.tables import Table
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
 
@@ -68,9 +67,10 @@ def _stands(saved: Path, result: Result, title: str) -> bool:
         return False
 
 
-def sweep_title(experiment: Experiment, rows: list[Row]) -> str:
-    """What the table of a sweep shows, in a line."""
-    return headed(experiment.title, where(rows) + beside(experiment.mode), experiment.runs, experiment.seed)
+def sweep_table(experiment: Experiment, rows: list[Row]) -> Table:
+    """The table of a sweep: a line for each point."""
+    title = headed(experiment.title, where(rows) + beside(experiment.mode), experiment.runs, experiment.seed)
+    return Table(headings_of(rows), cells_of(rows), title, texts=())
 
 
 def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standing], folder: Path) -> list[Path]:
@@ -83,15 +83,15 @@ def write_sweep(experiment: Experiment, rows: list[Row], standings: list[Standin
     from outlay.experiments.report.page import page_text
     from outlay.report.figures import save_figure, svg_text
 
-    table = sweep_title(experiment, rows), headings_of(rows), cells_of(rows)
+    table = sweep_table(experiment, rows)
     chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
     page, column = sweep_figure(chart), sweep_figure(chart, "column", title=False)
     texts = {
         "html": page_text(experiment, standings, table, chart, (svg_text(page), svg_text(column))),
-        "txt": text(*table),
-        "md": markdown(*table),
+        "txt": table.terminal(10_000),
+        "md": table.markdown(),
         "csv": as_csv(rows),
-        "tex": latex(*table, key=len(experiment.sweeps), best=winners_of(rows), name=experiment.title),
+        "tex": table.latex(f"sweep-{experiment.title}", winners_of(rows)),
     }
     for ending, content in texts.items():
         path = folder / f"sweep.{ending}"

@@ -16,7 +16,8 @@ from outlay.experiments.setup.players import Player
 from outlay.report.figures.files import inline_svg
 from outlay.report.page import budgets_spanned
 from outlay.report.rendering import rendered
-from outlay.words import counted
+from outlay.tables import Table
+from outlay.text import counted
 
 _WORDS = (
     "Lower is better. Each policy at each value, at the largest budget; bands and bars are 95 % intervals of the mean. "
@@ -33,12 +34,11 @@ _UNBOUNDED = " The lower bound is left out where it is far above all regrets: it
 def page_text(
     experiment: Experiment,
     standings: Sequence[Standing],
-    table: tuple[str, list[str], list[list[str]]],
+    table: Table,
     chart: SweepChart,
     svgs: tuple[str, str],
 ) -> str:
     """The page as text; `svgs` are the chart for a page and for a phone."""
-    caption, headings, lines = table
     source = printable(experiment.source.name)
     page, column = (
         Markup(inline_svg(text, f"sweep-{width}", chart.title))  # noqa: S704 (labels are escaped)
@@ -55,9 +55,9 @@ def page_text(
         words=_words(experiment, chart),
         page=page,
         column=column,
-        headings=headings,
-        rows=[[_link(folder, first), *rest] for folder, (first, *rest) in zip(folders, lines, strict=True)],
-        caption=caption,
+        headings=table.headings,
+        rows=[[_link(folder, first), *rest] for folder, (first, *rest) in zip(folders, table.rows, strict=True)],
+        caption=table.caption,
         settings=settings(experiment),
         command=f"outlay compare {shlex.quote(source)} --out FOLDER",
         call=_CALL.format(repr(source)),
@@ -134,7 +134,7 @@ def _player(one: Player) -> str:
     return call if one.label == one.name else f"{one.label}: {call}"
 
 
-def _link(folder: str, text: str) -> Markup:
+def _link(folder: str, text: object) -> Markup:
     return Markup('<a href="./{}/report.html">{}</a>').format(quote(folder), text)
 
 

@@ -12,7 +12,7 @@ from outlay.experiments.setup.plan import Point, shown, title_of
 from outlay.experiments.setup.sweep import Values
 from outlay.report.findings import Finding, finding
 from outlay.results.result import Result
-from outlay.words import counted, listed
+from outlay.text import counted, listed
 
 
 class Standing(NamedTuple):

@@ -1,17 +1,16 @@
 """A sweep in numbers: the regret at the largest budget for each point and policy, as rows and as a table's cells."""
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlay.experiments.setup.plan import shown
 from outlay.experiments.setup.sweep import Value, Values
-from outlay.numerals import amount
 from outlay.report.numbers.curves import floor_for
 from outlay.results.endings import ended
 from outlay.results.result import Result
+from outlay.tables import Table
+from outlay.text import amount
 
 
 class Row(NamedTuple):
@@ -89,14 +88,10 @@ def cells_of(rows: list[Row]) -> list[list[str]]:
 
 def as_csv(rows: list[Row]) -> str:
     """Every number of every row, in full precision; the swept values come first."""
-    text = io.StringIO()
-    write = csv.writer(text, lineterminator="\n").writerow
     served = rows[0].requests is not None and "requests" not in rows[0].values
     last = len(Row._fields) if served else -1
-    write([*rows[0].values, *Row._fields[1:last]])
-    for row in rows:
-        write("" if value != value else value for value in (*row.values.values(), *row[1:last]))
-    return text.getvalue()
+    headings = [*rows[0].values, *Row._fields[1:last]]
+    return Table(headings, [[*row.values.values(), *row[1:last]] for row in rows]).csv()
 
 
 def loss(value: float) -> str:

@@ -12,7 +12,7 @@ from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for
 from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy
-from outlay.words import one_of
+from outlay.text import one_of
 
 Table = dict[str, Any]  # of TOML, or of a policy's parameters: what it holds is checked where it is read
 

@@ -6,8 +6,7 @@ from outlay.beliefs import Points
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector
 from outlay.formulas.choices.choose import Counts, Now
-from outlay.formulas.requests.edges import per_request
-from outlay.formulas.requests.prices import NOTHING, prices
+from outlay.formulas.pricing import NOTHING, per_request, prices
 from outlay.parameters import Parameters, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 

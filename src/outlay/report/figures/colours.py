@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from outlay.report.figures.style import MARKS, PALETTE
-from outlay.words import key_of
+from outlay.text import key_of
 
 Look = tuple[str, str]  # a colour, and the mark that tells a line from others of that colour
 

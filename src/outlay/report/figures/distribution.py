@@ -10,7 +10,7 @@ from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, 
 from outlay.report.numbers.distribution import distribution
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
-from outlay.words import counted
+from outlay.text import counted
 
 
 def distribution_figure(

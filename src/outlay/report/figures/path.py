@@ -8,7 +8,7 @@ from outlay.report.figures.shares import arm_colours
 from outlay.report.figures.style import INK, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.report.numbers.paths import path
 from outlay.results.result import Result, checked
-from outlay.words import shortened
+from outlay.text import shortened
 
 
 def path_figure(

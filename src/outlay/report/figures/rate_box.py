@@ -6,13 +6,13 @@ from matplotlib.patches import Rectangle
 
 from outlay.report.figures.shown import ShownFigure
 from outlay.report.figures.style import FAINT, INK, PALETTE
-from outlay.theory.rate_estimation import RateBox
+from outlay.theory.arm_rates import RateBox
 
 
 def rate_box_figure(box: RateBox) -> Figure:
     """Draw the box A(η, ε) around (θ1, θ2), the extreme rates as slopes, and the corner where the rate is farthest off.
 
-    >>> from outlay.theory.rate_estimation import rate_box
+    >>> from outlay.theory.arm_rates import rate_box
     >>> rate_box_figure(rate_box(cost=2.0, reward=1.0, cost_radius=0.4, reward_radius=0.2)).axes[0].get_xlabel()
     'cost'
     """

@@ -16,10 +16,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.typing import ColorType
 
 from outlay.checks import word
-from outlay.numerals import tick
 from outlay.report.figures.shown import ShownFigure
 from outlay.report.numbers.curves import Curve, Scale
-from outlay.words import cut
+from outlay.text import cut, tick
 
 # Policies have Okabe and Ito's colours (its yellow is too pale for a line), arms ones after Tol's muted: both are told
 # apart with every common colour blindness, and no arm looks like a policy.

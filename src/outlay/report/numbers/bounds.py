@@ -14,8 +14,7 @@ from outlay.knowledge import policy_for
 from outlay.policies import UCBB1, UCBB2C
 from outlay.report.numbers.curves import Floats, floor_of
 from outlay.theory import divergence, finite_bound, model_of, outlasting, rates, upper_bound, worst_case_bound
-from outlay.theory.arm_rates import suboptimal
-from outlay.theory.optimum.lattice import cost_table
+from outlay.theory.arm_rates import cost_table, suboptimal
 
 Constants = Literal["both", "proved", "printed"]
 CONSTANTS: tuple[Constants, ...] = get_args(Constants)

@@ -14,8 +14,8 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.results.endings import axis_of
 from outlay.results.regret import RegretKind, check_kind
 from outlay.results.result import Result
+from outlay.text import shortened
 from outlay.theory import lower_bound, rates, upper_bound
-from outlay.words import shortened
 
 Floats = NDArray[np.float64]
 

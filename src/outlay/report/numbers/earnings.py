@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.numerals import tick
 from outlay.report.numbers.curves import Floats
 from outlay.report.numbers.shares import Grouping, grouping
 from outlay.results.endings import last_of
 from outlay.results.result import Result
-from outlay.words import shortened
+from outlay.text import shortened, tick
 
 
 class Earnings(NamedTuple):

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from outlay.checks import word
 from outlay.errors import BadParameter
-from outlay.numerals import percent
 from outlay.report.numbers.curves import Floats
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
-from outlay.words import shortened
+from outlay.text import percent, shortened
 
 Measure = Literal["lost", "ratio"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

@@ -15,7 +15,7 @@ from outlay.formulas.fieller_limit import fieller_interval
 from outlay.policies.protocol import Policy
 from outlay.policies.trial import checked_policy
 from outlay.report.numbers.curves import Floats
-from outlay.words import shortened
+from outlay.text import shortened
 
 MOST_ARMS = 6
 _POINTS = 80  # of the budget, evenly spaced in the logarithm from a thousandth of it

@@ -7,8 +7,8 @@ from outlay.arms import Problem
 from outlay.checks import real
 from outlay.errors import NotCovered
 from outlay.theory import fluid, fluid_loss, model_of
+from outlay.theory.fluid_optimum import Fluid, Price, right_prices
 from outlay.theory.lower_bounds import distances_of, gaps_of
-from outlay.theory.requests.hull import Fluid, Price, right_prices
 
 
 class RequestArm(NamedTuple):

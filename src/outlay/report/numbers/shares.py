@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from outlay.report.numbers.curves import Floats
 from outlay.results.endings import axis_of
 from outlay.results.result import Result
-from outlay.words import shortened
+from outlay.text import shortened
 
 MOST_ARMS = 6  # shown by name
 LEAST_SEEN = 0.01  # of a policy's pulls

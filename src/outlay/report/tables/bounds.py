@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from outlay.columns import Columns, of_rows
-from outlay.numerals import number
 from outlay.report.numbers.bounds import ArmBounds, ProblemBounds, summed
-from outlay.theory.upper.assumptions import GAUSSIAN, HEAVY_TAILED
+from outlay.tables import Table
+from outlay.text import number
+from outlay.theory.assumptions import GAUSSIAN, HEAVY_TAILED
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
+    from rich.table import Table as Grid
 
 _HEADINGS = ("arm", "rate", "gap", "σ²", "D*", "pulls ≥", "regret ≥", "printed ≥")
+_SPARED = ("printed ≥", "σ²", "D*", "pulls ≥")  # by a narrow terminal
 _MOST_BEST, _MOST_ROWS = 2, 12  # arms shown; the others are summed up in a row
 _LEMMA_3 = "Theorem 2, whose constant it leaves open, with that of Lemma 3"
 
@@ -24,12 +25,12 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
     rows = [_cells(row, bounds) for row in (*shown_rows(bounds), bounds.total)]
     headings = [*_HEADINGS, *(column.label for column in bounds.columns)]
     title, cut = f"Bounds on regret at budget {bounds.budget:,.12g}", len(_HEADINGS)
-    tables = [plain_table(title, headings, rows)]
-    if bounds.columns and not tables[0].within(width)[0]:
+    tables = [Table(headings, rows, title, total=True)]
+    if bounds.columns and len(tables[0].within(width)) < len(headings):
         upper = [[row[0], *row[cut:]] for row in rows]
         tables = [
-            plain_table(title, headings[:cut], [row[:cut] for row in rows]),
-            plain_table("Upper bounds", ["arm", *headings[cut:]], upper),
+            Table(headings[:cut], [row[:cut] for row in rows], title, drop_first=_SPARED, total=True),
+            Table(["arm", *headings[cut:]], upper, "Upper bounds", total=True),
         ]
     return Group(*tables, grid(notes(bounds)))
 
@@ -100,21 +101,16 @@ def _upper_notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
     return found + [(", ".join(names), f"no bound: {reason}") for reason, names in policies.items()]
 
 
-def grid(rows: Sequence[tuple[str, str]], title: str = "") -> "Table":
+def grid(rows: Sequence[tuple[str, str]], title: str = "") -> "Grid":
     """Columns and a sentence each, in two columns."""
-    from rich.table import Table
+    from rich.table import Table as Grid
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = Grid.grid(padding=(0, 2, 0, 0))
     table.title, table.title_justify, table.title_style = title or None, "left", "bold"
     for row in rows:
         table.add_row(*map(Text, row))
     return table
-
-
-def plain_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
-    """A table of cells, its last row a sum."""
-    return Columns(of_rows(headings, rows), title, total=True)
 
 
 def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from outlay.numerals import number
 from outlay.report.numbers.request_bounds import RequestArm, RequestBounds, summed_arms
-from outlay.report.tables.bounds import cell, grid, plain_table
-from outlay.words import cut, listed
+from outlay.report.tables.bounds import cell, grid
+from outlay.tables import Table
+from outlay.text import cut, listed, number
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -20,7 +20,11 @@ def request_bounds_table(bounds: RequestBounds) -> "Group":
 
     rows = [_cells(row) for row in (*shown_arms(bounds), bounds.total)]
     title = f"{bounds.requests:,.12g} requests for {number(bounds.budget, 12)}"
-    return Group(grid(answers(bounds), title), plain_table("", _HEADINGS, rows), grid(request_notes(bounds)))
+    return Group(
+        grid(answers(bounds), title),
+        Table(_HEADINGS, rows, drop_first=("pulls ≥", "D", "gap"), total=True),
+        grid(request_notes(bounds)),
+    )
 
 
 def answers(bounds: RequestBounds) -> list[tuple[str, str]]:

@@ -7,7 +7,8 @@ from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.shortcut import UnderWay
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.state import Arm, State, unit_of
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.state import Arm, State
 from outlay.errors import BadParameter, OutlayError
 
 
@@ -61,20 +62,20 @@ def held_back(state: State) -> set[int]:
     arms, counts = state.arms, state.under_way
     if state.untold and (not state.dearest or state.terms.expiry == "release"):
         counts = {i: counts.get(i, 0) + state.untold.get(i, 0) for i in {**counts, **state.untold}}
-    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(state, arms[i])}
+    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(arms[i])}
 
 
 def check_some_arm_fits(opening: Opened) -> None:
     """Refuse to open, under a hard cap, a campaign none of whose arms the whole budget could pay for."""
     terms, budget = opening.terms, opening.budget
-    if terms.mode != "hard" or terms.format < 3:
+    if terms.mode != "hard":
         return
     unknown = budget if terms.reservation is None else terms.reservation
     least = min(unknown if arm.max_cost is None else arm.max_cost for arm in opening.arms)
     if least > budget:
-        shown = unit_of(terms).shown
-        allowed = f"≥ {shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
-        raise BadParameter("Campaign", "budget", allowed, unit_of(terms).amount(budget))
+        unit = Unit.named(terms.unit)
+        allowed = f"≥ {unit.shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
+        raise BadParameter("Campaign", "budget", allowed, unit.amount(budget))
 
 
 def affordable(state: State) -> Sequence[int]:
@@ -94,7 +95,7 @@ def reservation(state: State, arm: Arm) -> int:
     """
     if arm.max_cost is not None:
         return arm.max_cost
-    if _told(state, arm):
+    if _told(arm):
         return arm.dearest + -(-arm.dearest // arm.heard)
     if state.terms.reservation is not None:
         return state.terms.reservation
@@ -105,16 +106,13 @@ def reservation(state: State, arm: Arm) -> int:
 
 def reservation_outside(state: State, arm: Arm) -> int:
     """What is noted for a fallback, of which nothing is taken from the budget: what it counts for if it is not told."""
-    known = arm.max_cost is not None or _told(state, arm)
+    known = arm.max_cost is not None or _told(arm)
     return reservation(state, arm) if known else state.terms.reservation or 0
 
 
-def _told(state: State, arm: Arm) -> bool:
-    """Whether costs that were told say what a pull may cost.
-
-    One that cost nothing, a call that failed perhaps, does not; in ledgers of the first format it does.
-    """
-    return arm.dearest > 0 if state.terms.format > 1 else arm.heard > 0
+def _told(arm: Arm) -> bool:
+    """Whether costs that were told say what a pull may cost: nothing, of a call that failed perhaps, does not."""
+    return arm.dearest > 0
 
 
 def learner_of(state: State) -> Learner:

@@ -13,7 +13,7 @@ def pause(state: State) -> Ruling:
 
 def resume(state: State) -> Ruling:
     """Name arms again; what is closed stays closed."""
-    if state.ended == "closed" and state.terms.format > 2:
+    if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
     return [e.Resumed()] if state.paused else [], None
 

@@ -148,7 +148,7 @@ def _tell(state: State, command: c.Tell) -> Ruling:
         overrun=_overruns(state, decision, command.cost) or _beyond(state, decision),
         instead=_counted(decision),
         rounded=command.rounded,
-        unvoided=state.terms.format > 2 and decision.standing == "voided",
+        unvoided=decision.standing == "voided",
         earlier=earlier,
         outside=outside,
     )
@@ -254,10 +254,9 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
 
 
 def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> bool:
-    """Whether a pull is an overrun after a correction: for it, or still, in ledgers that take the word back."""
-    rules = state.terms.format
-    passes = rules > 1 and more > 0 and _passes(state, decision, cost, more)
-    return passes or (rules > 2 and decision.overrun and _overruns(state, decision, cost))
+    """Whether a pull is an overrun after a correction: for it, or still."""
+    passes = more > 0 and _passes(state, decision, cost, more)
+    return passes or (decision.overrun and _overruns(state, decision, cost))
 
 
 def _beyond(state: State, decision: Decision) -> bool:

@@ -22,8 +22,6 @@ def set_requests(state: State, command: c.SetRequests) -> Ruling:
     """Another number of requests, and the end where as many are served already."""
     if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed: its requests stay {_counted(state.requests)}")
-    if state.terms.format < 3:
-        raise CampaignConflict(f"campaign {state.name!r} was opened by an older outlay, which did not count requests")
     check_requests("set_requests", command.requests)
     if command.requests == state.requests:
         return [], None

@@ -45,4 +45,4 @@ class Addition:
         """Write events, and the rows of the state that they led to."""
         if self._number is None:
             self._number = rows.make(self._connection, state)
-        rows.write_now(self._connection, rows.Written(self._number, state, records, [self._batch] * len(records)))
+        rows.write_now(self._connection, rows.Written(self._number, state, records, self._batch))

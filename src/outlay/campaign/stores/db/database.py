@@ -215,7 +215,7 @@ def _revision(connection: Connection) -> str | None:
     """Which tables the database has: None for none; StoreError where they are newer, or not ours."""
     names = sa.inspect(connection).get_table_names()
     if "alembic_version" not in names:
-        if set(names) & {*tables.metadata.tables, *tables.of_servers.tables}:
+        if set(names) & set(tables.metadata.tables):
             raise StoreError(f"{where(connection.engine)} has tables of these names that are not outlay's")
         return None
     found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()

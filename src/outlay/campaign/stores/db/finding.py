@@ -3,10 +3,10 @@
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from outlay.campaign.answers.pulls import Found, Wanted
 from outlay.campaign.ledger.agreement import all_spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.state import Decision
+from outlay.campaign.records import Found, Wanted
 from outlay.campaign.stores.db import tables
 from outlay.campaign.stores.db.typed import damaged, record, typed
 
@@ -31,7 +31,7 @@ def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tu
     rows = connection.execute(query.order_by(decision.c.number).limit(most)).mappings().all()
     found: list[Found] = []
     for row in rows:
-        asked = record(connection, row["number"], row["asked"], row["body"], None).event
+        asked = record(connection, row["number"], row["asked"], row["body"], "").event
         one = typed(connection, Decision, row, "the row of a decision")
         if not isinstance(asked, Asked):
             raise damaged(connection, f"decision {one.number}", "the event of this number made none")

@@ -20,14 +20,13 @@ class Found(NamedTuple):
     id: int
     seq: int
     clock: int | None  # the server's, where there is one
-    head: str | None  # the hash of its last event; None where an older version wrote that
+    head: str  # the hash of its last event
     records: list[Record]
-    by: list[str]  # for each of these events, the transaction in which it was wanted
 
     def continues(self, seq: int, head: str) -> bool:
         """Whether what is known of it, up to an event with this hash, is what is there."""
-        before = self.head if self.seq == seq else self.records[0].before if self.records else None
-        return self.seq >= seq and before in (None, head)
+        before = self.head if self.seq == seq else self.records[0].before if self.records else ""
+        return self.seq >= seq and before == head
 
 
 class Wanted(NamedTuple):
@@ -69,8 +68,8 @@ def say_later(talking: Talk, one: Wanted) -> Callable[[], Rows]:
 def found_as(talking: Talk, one: Wanted, row: Sequence[object], lines: Rows) -> Found:
     """A campaign as the statement that locks it and the one that asks for later events tell it."""
     number, _, clock, head = row
-    records = [record(talking.connection, *line[:4]) for line in lines]
-    return Found(number, _seq(talking, one, row), clock, head, records, [str(line[4]) for line in lines])  # type: ignore[arg-type]
+    records = [record(talking.connection, *line) for line in lines]
+    return Found(number, _seq(talking, one, row), clock, head, records)  # type: ignore[arg-type]
 
 
 def _seq(talking: Talk, one: Wanted, row: Sequence[object]) -> int:
@@ -107,7 +106,7 @@ LOCK = (
     .with_for_update()
 )
 _LATER = (
-    sa.select(*LINE, tables.event.c.batch)
+    sa.select(*LINE)
     .where(tables.event.c.campaign == sa.bindparam("number"), tables.event.c.seq > sa.bindparam("after"))
     .order_by(tables.event.c.seq)
 )

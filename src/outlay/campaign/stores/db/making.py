@@ -1,17 +1,14 @@
 """Tables made and brought up to date: a new database gets this version's at once, an older one by its migrations."""
 
-import logging
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from outlay.campaign.stores.db import tables
 
-REVISION = "0005"  # of the tables this version reads and writes
+REVISION = "0001"  # of the tables this version reads and writes
+MIGRATIONS = str(Path(__file__).parent.parent / "migrations")
 
 # As Alembic makes it, which finds here where to go on.
 _version = sa.Table(
@@ -21,36 +18,21 @@ _version = sa.Table(
 
 def make(connection: Connection) -> None:
     """Make the tables in a database that has none of them; to load Alembic and walk all migrations takes longer."""
-    kind: Any = type(connection.dialect)
-    for statement in _statements(kind):
-        connection.exec_driver_sql(statement)
+    tables.metadata.create_all(connection, checkfirst=False)
+    _version.create(connection)
     connection.execute(sa.insert(_version), {"version_num": REVISION})
-
-
-@cache
-def _statements(dialect: Any) -> tuple[str, ...]:
-    """What makes all tables, in the words of a database."""
-    made = [_version, *tables.metadata.sorted_tables]
-    if dialect.name != "sqlite":
-        made += tables.of_servers.sorted_tables
-    indexes = [index for table in made for index in table.indexes]
-    steps: list[sa.DDLElement] = [*map(CreateTable, made), *map(CreateIndex, indexes)]
-    return tuple(str(step.compile(dialect=dialect())) for step in steps)
 
 
 def migrate(connection: Connection) -> None:
     """Bring older tables to this version."""
-    from alembic import command
-    from alembic.config import Config
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+    from alembic.script import ScriptDirectory
 
-    settings = Config()
-    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    settings.set_main_option("path_separator", "os")
-    settings.attributes["connection"] = connection
-    its_log = logging.getLogger("alembic.runtime.migration")
-    level = its_log.level
-    its_log.setLevel(max(logging.WARNING, level))  # that tables are made is no news to users
-    try:
-        command.upgrade(settings, "head")
-    finally:
-        its_log.setLevel(level)
+    context = MigrationContext.configure(connection)
+    script = ScriptDirectory(MIGRATIONS, version_locations=[MIGRATIONS])
+    newest_first = script.iterate_revisions("head", context.get_current_revision() or "base")
+    with Operations.context(context):
+        for revision in reversed(list(newest_first)):
+            revision.module.upgrade()
+    context.stamp(script, "head")

@@ -2,17 +2,15 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from sqlalchemy.engine import Connection, Engine
 
 from outlay.campaign.stores.db import sqlite_file
 from outlay.campaign.stores.db.address import parsed
 from outlay.campaign.stores.db.database import adopt, at_one_moment, connect, in_plain_words, revision
-from outlay.campaign.stores.db.making import REVISION, migrate
+from outlay.campaign.stores.db.making import REVISION
 from outlay.errors import StoreError
 
 
@@ -36,29 +34,15 @@ def reading(store: object, owner: str = "Campaign.open") -> Iterator[Connection]
 
 
 def _of_a_file_that_may_not_be_written(path: Path, stack: ExitStack) -> Engine:
-    """An engine for the file; for a copy of it, where an older outlay wrote it."""
     engine = sqlite_file.engine_of(path, "immutable" if _is_still(path) else "ro")
     stack.callback(engine.dispose)
     if _is_still(path):
         stack.callback(_check_still, path)
     adopt(engine)
     with in_plain_words(engine):
-        if revision(engine) == REVISION:
-            return engine
-        copied = _copy(engine, Path(stack.enter_context(TemporaryDirectory(prefix="outlay-"))) / path.name)
-        stack.callback(copied.dispose)
-        with copied.begin() as connection:
-            migrate(connection)
-        return adopt(copied)
-
-
-def _copy(engine: Engine, to: Path) -> Engine:
-    sqlite_file.make_private(to)
-    copied = sqlite_file.engine_of(to)
-    with closing(engine.raw_connection()) as one, closing(copied.raw_connection()) as other:
-        source: Any = one.driver_connection
-        source.backup(other.driver_connection)
-    return copied
+        if revision(engine) != REVISION:
+            raise StoreError(f"{path} was written by an older outlay: it is brought up to date where it may be written")
+    return engine
 
 
 def _is_still(path: Path) -> bool:

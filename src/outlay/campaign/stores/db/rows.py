@@ -9,7 +9,6 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
 from outlay.campaign.ledger.events import Added, Disabled, Enabled, Opened, Record, Warmed, to_json
 from outlay.campaign.ledger.state import Arm, Decision, State
@@ -27,7 +26,7 @@ class Written(NamedTuple):
     campaign: int
     state: State
     records: list[Record]
-    by: Sequence[str]  # for each, the name of the transaction that it was wanted in
+    batch: str  # the name of the transaction
 
 
 def make(connection: Connection, state: State) -> int:
@@ -42,10 +41,10 @@ def write(talking: Talk, written: Sequence[Written]) -> None:
     """Write events and what they changed."""
     decisions, events, arms, campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
     astuple = msgspec.structs.astuple
-    for number, state, records, by in written:
+    for number, state, records, batch in written:
         touched, changed = set[int](), set[int]()
-        for each, name in zip(records, by, strict=True):
-            events.append((number, each.seq, each.at, to_json(each.event), name, each.before))
+        for each in records:
+            events.append((number, each.seq, each.at, to_json(each.event), batch, each.before))
             decision = each.about()
             if decision is not None:
                 touched.add(decision)
@@ -81,7 +80,7 @@ def state_of(connection: Connection, name: str) -> State | None:
     state.since = since
     state.seq, state.at, state.budget, state.paused, state.ended = row.seq, row.at, row.budget, row.paused, row.ended
     state.requests, state.used, state.forecast = row.requests, row.used, row.forecast
-    state.head, state.archived = row.head or NOTHING, row.archived
+    state.head, state.archived = row.head, row.archived
     state.window_start, state.window_end, state.used_before = row.window_start, row.window_end, row.used_before
     state.earlier, state.outside, state.apart = row.earlier, row.outside, row.apart
     return state

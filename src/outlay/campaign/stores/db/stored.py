@@ -13,7 +13,7 @@ from outlay.errors import NoCampaign
 
 CHUNK = 2000  # events read at a time
 
-Line = tuple[int, int, str, str | None]  # number, time and text of an event, and the hash of the one before
+Line = tuple[int, int, str, str]  # number, time and text of an event, and the hash of the one before
 Row = Mapping[str, object]
 
 

@@ -1,14 +1,12 @@
 """The tables of a ledger. `event` is the truth, append-only; the others are derived from it in the same transaction.
 
-Money is in whole units, times are microseconds since 1970 (UTC). A change here needs a migration beside it; but SQLite
-files that older versions made keep the inner order of their pages, which matters to the pace alone.
+Money is in whole units, times are microseconds since 1970 (UTC). A change here needs a migration beside it.
 """
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    DateTime,
     Float,
     ForeignKey,
     Index,
@@ -18,12 +16,9 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    false,
-    func,
 )  # fmt: skip
 
 metadata = MetaData()
-of_servers = MetaData()  # the tables that only a server has
 _Big = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -45,16 +40,16 @@ campaign = Table(
     Column("paused", Boolean, nullable=False),
     Column("ended", String(16)),
     Column("requests", _Big),  # NULL where there is no limit to them
-    Column("used", _Big, nullable=False, server_default="0"),  # requests
+    Column("used", _Big, nullable=False),  # requests
     Column("forecast", _Big),  # of requests; NULL where nobody made one
-    Column("head", String(64)),  # the hash of the last event; NULL where an older version wrote that
-    Column("archived", Boolean, nullable=False, server_default=false()),
+    Column("head", String(64), nullable=False),  # the hash of the last event
+    Column("archived", Boolean, nullable=False),
     Column("window_start", _Big),  # NULL where there are no windows, like the next
     Column("window_end", _Big),
-    Column("earlier", _Big, nullable=False, server_default="0"),  # spent on pulls of earlier windows
-    Column("outside", _Big, nullable=False, server_default="0"),  # spent on fallbacks
-    Column("apart", _Big, nullable=False, server_default="0"),  # set aside for pulls of these kinds
-    Column("used_before", _Big, nullable=False, server_default="0"),  # requests, in earlier windows
+    Column("earlier", _Big, nullable=False),  # spent on pulls of earlier windows
+    Column("outside", _Big, nullable=False),  # spent on fallbacks
+    Column("apart", _Big, nullable=False),  # set aside for pulls of these kinds
+    Column("used_before", _Big, nullable=False),  # requests, in earlier windows
 )
 
 arm = Table(
@@ -74,9 +69,9 @@ arm = Table(
     Column("samples", _Big, nullable=False),
     Column("heard", _Big, nullable=False),
     Column("dearest", _Big, nullable=False),
-    Column("squares", Float(53)),  # NULL in ledgers of the second format and before, like the next two
-    Column("cost_squares", Float(53)),
-    Column("products", Float(53)),
+    Column("squares", Float(53), nullable=False),
+    Column("cost_squares", Float(53), nullable=False),
+    Column("products", Float(53), nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -101,7 +96,7 @@ decision = Table(
     Column("late", Boolean, nullable=False),
     Column("overrun", Boolean, nullable=False),
     Column("amended", Boolean, nullable=False),
-    Column("fallback", Boolean, nullable=False, server_default=false()),
+    Column("fallback", Boolean, nullable=False),
     sqlite_with_rowid=False,
 )
 # Most decisions have no key: in SQLite, where each commit writes whole pages, these stay out of the index.
@@ -116,8 +111,8 @@ event = Table(
     Column("seq", _Big, primary_key=True),
     Column("at", _Big, nullable=False),
     Column("body", Text, nullable=False),  # JSON
-    Column("batch", String(40), nullable=False),  # the transaction that wrote it, or the errand that it was
-    Column("before", String(64)),  # the hash of the event before it; NULL where an older version wrote it
+    Column("batch", String(40), nullable=False),  # the transaction that wrote it
+    Column("before", String(64), nullable=False),  # the hash of the event before it
 )
 
 snapshot = Table(
@@ -126,18 +121,4 @@ snapshot = Table(
     _of_campaign(),
     Column("seq", _Big, primary_key=True),
     Column("body", LargeBinary, nullable=False),
-)
-
-# The last command that each process has left for whoever has the campaign (errands.py). Nothing of a ledger is here: a
-# server that crashes forgets it. A row is changed again and again, for which there is room beside it.
-errand = Table(
-    "errand",
-    of_servers,
-    Column("campaign", Integer, primary_key=True),
-    Column("process", String(20), primary_key=True),
-    Column("number", _Big, nullable=False),  # of the process's transaction
-    Column("body", Text),  # JSON; NULL where it is done, or was called back
-    Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
-    prefixes=["UNLOGGED"],
-    postgresql_with={"fillfactor": 20},
 )

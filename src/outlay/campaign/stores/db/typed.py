@@ -27,7 +27,7 @@ class CampaignRow(msgspec.Struct):
     requests: int | None
     used: int
     forecast: int | None
-    head: str | None
+    head: str
     archived: bool
     window_start: int | None
     window_end: int | None
@@ -55,7 +55,7 @@ def record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) ->
     try:
         event = from_json(body)
         check_time(at)
-        if not isinstance(seq, int) or not isinstance(before, str | None):
+        if not isinstance(seq, int) or not isinstance(before, str):
             raise TypeError("its number or its hash is none")
     except (msgspec.DecodeError, RecursionError, TypeError, UnicodeError, BadParameter) as error:
         # RecursionError where brackets are nested by the thousand

@@ -17,9 +17,8 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import step
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores.batch import Done, run
-from outlay.campaign.stores.db import errands, locking, rows, snapshots
+from outlay.campaign.stores.db import locking, rows, snapshots
 from outlay.campaign.stores.db.database import where
-from outlay.campaign.stores.db.errands import Left
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
 from outlay.errors import NoCampaign, OutlayError, StoreError
@@ -39,11 +38,9 @@ class Book:
         self._clock = clock or Clock()
         self.closed = False  # nobody may hand in commands any more
         self.unwanted: list[int] = []  # decisions that nobody received, to be voided with the next batch
-        self.unheard: list[Left] = []  # errands of callers who were told that the store failed them, to be called back
         self.listeners: list[Listener] = []
         self.id: int | None = None
         self.shared = False  # whether somebody else had written to it, the last time
-        self.crowd = 0  # how many others have written to it of late, about
         self.state: State | None = None
         self._server_time: int | None = None  # what the server's clock said, where it has one
         self._snapshot, self._every = 0, EVERY
@@ -72,8 +69,6 @@ class Book:
             return
         another, self.id, self._server_time = self.id not in (None, found.id), found.id, found.clock
         self.shared = self.state is not None and self.state.seq < found.seq
-        others = {name.partition("-")[0] for name in found.by} - {by.partition("-")[0]}
-        self.crowd = max(len(others), self.crowd - 1)
         if self.shared and not found.records:
             found = found._replace(records=list(rows.events(connection, self.number, self.seq or 0)))
         if self.state is not None and (another or not found.continues(self.state.seq, self.state.head)):
@@ -140,7 +135,7 @@ class Book:
 
     def forget(self) -> None:
         """Drop what is known: the ledger knows better."""
-        self.state, self._snapshot, self._every, self._news, self.crowd = None, 0, EVERY, [], 0
+        self.state, self._snapshot, self._every, self._news = None, 0, EVERY, []
 
     def _open(self, connection: Connection, by: str) -> None:
         if self._opening is None:
@@ -148,11 +143,10 @@ class Book:
         now = self._clock.now(locking.clock(connection))
         self.state, records, _ = step(None, self._opening, now, self._policy)
         self.id = rows.make(connection, self.state)
-        rows.write_now(connection, rows.Written(self.id, self.state, records, [by] * len(records)))
+        rows.write_now(connection, rows.Written(self.id, self.state, records, by))
 
     def _recover(self, connection: Connection) -> None:
-        """Start from the newest snapshot that can be used, if there is one; clear away what is long over."""
-        errands.sweep(connection, self.number)
+        """Start from the newest snapshot that can be used, if there is one."""
         for seq, body in snapshots.newest_first(connection, self.number):
             self.state = snapshot.load(body, self._policy)
             if self.state is not None:

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from outlay.campaign.answers.replies import Pull, Reply
 from outlay.campaign.ledger.commands import Ask, Command
-from outlay.campaign.stores.db.errands import Left
+from outlay.campaign.records import Pull, Reply
 from outlay.campaign.stores.writing.book import Book
 from outlay.campaign.stores.writing.gate import Gate
 
@@ -15,8 +14,7 @@ class Job:
     """One caller's commands for one campaign; threads wait at the gate of the batch that it is in."""
 
     __slots__ = (
-        "answered", "book", "commands", "errand", "error", "future",
-        "gate", "given_up", "leaving", "promise", "replies",
+        "answered", "book", "commands", "error", "future", "gate", "given_up", "leaving", "promise", "replies",
     )  # fmt: skip
 
     def __init__(self, book: Book, commands: Sequence[Command], *, leaving: bool = False) -> None:
@@ -24,7 +22,6 @@ class Job:
         self.gate: Gate | None = None
         self.future: asyncio.Future[list[Reply]] | None = None  # of a caller in an event loop
         self.promise: Future[list[Reply]] | None = None
-        self.errand: Left | None = None  # as which it was left to others, who may have decided it
         self.replies: list[Reply] = []
         self.error: BaseException | None = None
         self.answered = False

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.stores.db import errands, rows, sqlite_file
+from outlay.campaign.stores.db import rows, sqlite_file
 from outlay.campaign.stores.db.address import parsed
 from outlay.campaign.stores.db.database import (
     connect,
@@ -28,7 +28,6 @@ from outlay.campaign.stores.db.database import (
     where,
 )
 from outlay.campaign.stores.db.driver import Talk, talk
-from outlay.campaign.stores.db.errands import Name
 from outlay.campaign.stores.db.locking import Found, lock
 from outlay.campaign.stores.db.turns import Turns
 from outlay.campaign.stores.writing.book import Book
@@ -95,7 +94,6 @@ class SharedStore:
         self.engine, self._key = engine, key
         self.campaigns = 1  # that use it
         self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
-        self._in_line = False
         self._connection: Connection | None = None
         self._talking: Talk
         self._file = where(engine) if is_sqlite(engine) else None
@@ -141,9 +139,10 @@ class SharedStore:
             for share in shares:
                 share.refuse(error)
             each = [(share, job) for share in shares for job in share.jobs]
-            if shares[0].helping or (len(each) > 1 and of_one_job(error)):
+            if len(each) > 1 and of_one_job(error):
                 for share, job in each:
-                    self._serve_all([share.try_again(job)])
+                    job.error = None
+                    self._serve_all([Share(share.book, [job])])
             return
         for share in shares:
             if share.error is None:
@@ -154,7 +153,7 @@ class SharedStore:
         """`_transact`, tried again while a server is away or others are in the way, never done twice."""
         deadline = time.monotonic() + PATIENCE
         pause = 0.05
-        self._unanswered, self._in_line = None, False
+        self._unanswered = None
         while True:
             opening = any(share.book.id is None for share in shares)
             try:
@@ -163,9 +162,7 @@ class SharedStore:
             except refusals(self.engine) as error:
                 self._forget(shares)
                 rivalled = opening and is_rival(error)  # somebody opened the campaign at the same moment
-                again = lost(error) or rivalled or self._in_line
-                self._in_line = False
-                if is_sqlite(self.engine) or not again or time.monotonic() > deadline:
+                if is_sqlite(self.engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:
                     with in_plain_words(self.engine):
                         raise
                 time.sleep(pause)
@@ -179,10 +176,7 @@ class SharedStore:
             self._connection = self.engine.connect()
             self._talking = talk(self._connection)
         talking = self._talking
-        this = next(self._batches)
-        batch = f"{self._me}-{this:x}"
-        if self._left_to_others(talking, shares, Name(self._me, this), batch):
-            return
+        batch = f"{self._me}-{next(self._batches):x}"
         if self._turns is not None:  # several processes may share a file; a server has an order of its own
             self._turns.begin()
         try:
@@ -198,38 +192,7 @@ class SharedStore:
         finally:
             if self._turns is not None:
                 self._turns.end()
-        self._over(talking)
-
-    def _left_to_others(self, talking: Talk, shares: list[Share], name: Name, batch: str) -> bool:
-        """In a crowd on a server, leave a command for whoever has the campaign; False where it is to be done here.
-
-        Where it is our turn, it is decided together with what others have left.
-        """
-        share = shares[0]
-        body = share.to_leave() if self._turns is None and len(shares) == 1 else None
-        if body is None:
-            return False
-        number = share.book.number
-        share.left_as(name)
-        self._in_line = True  # an order and no lock: who waits in vain goes ahead without it
-        turn = errands.leave(talking, share.book.wanted, number, name, body)
-        self._in_line = False
-        if turn.mine:
-            share.decide(talking.connection, turn.found, batch, HELD, turn.errands)
-            self._write(talking, shares, batch)
-            errands.cross_out(talking, number, [name, *share.errands])
-            talking.commit()
-            errands.let_go_ahead(talking, number)
-        else:
-            share.hear_of(talking.connection, turn.found, batch)
-            talking.commit()
-        talking.hear()
-        self._over(talking)
-        return turn.mine or share.done is not None or share.error is not None
-
-    def _over(self, talking: Talk) -> None:
-        """A transaction has ended, also in SQLAlchemy's eyes."""
-        if talking.connection.in_transaction():
+        if talking.connection.in_transaction():  # which has ended, also in SQLAlchemy's eyes
             talking.connection.commit()
 
     def _write(self, talking: Talk, shares: list[Share], batch: str) -> None:
@@ -237,7 +200,7 @@ class SharedStore:
         for share in shares:
             if share.error is None and share.done is not None and share.done.records:
                 share.book.keep_snapshot(talking.connection)
-                written.append(rows.Written(share.book.number, share.book.known(), share.done.records, share.by))
+                written.append(rows.Written(share.book.number, share.book.known(), share.done.records, batch))
         if written:
             self._unanswered = batch
             rows.write(talking, written)

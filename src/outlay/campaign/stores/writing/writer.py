@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from weakref import WeakSet
 
-from outlay.campaign.answers.replies import Reply
 from outlay.campaign.ledger.commands import Command
+from outlay.campaign.records import Reply
 from outlay.campaign.stores.plain import plain
 from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.writing.book import Book
@@ -173,7 +173,7 @@ class Writer:
 
     def _take_back(self, job: Job) -> None:
         pulls = job.unreceived()
-        if pulls or (job.error is not None and job.errand is not None):  # which others may decide for nobody
+        if pulls:
             job.book.unwanted += pulls
             self._waiting.append(Job(job.book, ()))
             self._wake()

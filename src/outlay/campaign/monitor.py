@@ -1,0 +1,173 @@
+"""What there is to see while a campaign runs, as numbers: the money left over time, and where each arm's rate lies."""
+
+import math
+from collections import deque
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+from outlay.beliefs import Belief, Moments
+from outlay.campaign.records import Entry, PullStatus, Rows, Status
+from outlay.formulas.fieller_limit import fieller_limit
+
+MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
+CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most
+
+
+class Point(NamedTuple):
+    """How much was left at some moment, pulls under way aside, and how many requests were used."""
+
+    at: datetime
+    left: float
+    used: int = 0
+
+
+class Interval(NamedTuple):
+    """Where a rate lies with a probability of 95 %, for costs and rewards that are Gaussian or many."""
+
+    low: float
+    high: float
+
+
+class CampaignView(NamedTuple):
+    """A campaign at one moment; `intervals` are those of the arms of `status`, in their order."""
+
+    status: Status
+    burn: tuple[Point, ...]
+    intervals: tuple[Interval, ...]
+    under_way: tuple[PullStatus, ...]
+    last: tuple[Entry, ...]
+
+
+class Readable(Protocol):
+    """What is needed of a campaign."""
+
+    def status(self) -> Status:
+        """How it stands."""
+
+    def history(self, after: int = 0) -> Rows[Entry]:
+        """Its events."""
+
+
+class Watch:
+    """Looks at a campaign again and again; each look reads only the events that are new.
+
+    >>> from outlay.campaign import Campaign
+    >>> campaign = Campaign({"a": 1}, budget=5)
+    >>> watch = Watch(campaign)
+    >>> campaign.ask().tell(cost=0.5, reward=1)
+    Receipt(...)
+    >>> [point.left for point in watch.look().burn]
+    [5.0, 4.5]
+    """
+
+    def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
+        self._campaign, self._most_pulls = campaign, pulls
+        self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
+        self._burn: list[Point] = []
+        self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
+        self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
+        self._renewed = 0  # the event with which this window began
+        self._arms: dict[str, int] = {}
+        self._memory = Moments.empty(0)
+        self._last: deque[Entry] = deque(maxlen=events)
+        self.behind = False  # whether the last look left something unread
+
+    @property
+    def read(self) -> int:
+        """The last event that was read."""
+        return self._after
+
+    def look(self, most: int | None = None) -> CampaignView:
+        """The campaign as it is now; with `most`, no more events are read than that, and the rest at later looks."""
+        before = self._after
+        for entry in islice(self._campaign.history(self._after), most):
+            self._after = entry.seq
+            self._last.append(entry)
+            self._take_in(entry)
+        self.behind = most is not None and self._after - before >= most
+        status = self._campaign.status()
+        return CampaignView(
+            status,
+            tuple(self._burn),
+            tuple(self._interval(arm.name) for arm in status.arms),
+            tuple(map(_under_way, islice(self._asked.values(), self._most_pulls))),
+            tuple(self._last),
+        )
+
+    def _take_in(self, entry: Entry) -> None:
+        arm, decision, more = entry.arm, entry.decision, entry.more
+        apart = more.get("earlier", False) or more.get("outside", False)
+        if entry.kind == "asked":
+            self._asked[entry.seq] = entry
+            self._apart |= {entry.seq} if more.get("fallback") else set()
+            self._used += 1
+        elif entry.kind == "extended" and decision in self._asked:
+            asked = self._asked[decision]
+            self._asked[decision] = asked._replace(more={**asked.more, "expires": more["expires"]})
+        elif entry.kind in ("told", "voided", "expired") and decision is not None:
+            arm = self._asked.pop(decision, entry).arm  # that one expired does not say its arm
+            apart |= decision in self._apart
+            self._apart.discard(decision)
+            if decision > self._renewed:
+                self._used += more.get("unvoided", False) - (entry.kind == "voided")
+        if entry.kind == "renewed":
+            self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
+        elif "budget" in more:
+            self._budget = entry.more["budget"]
+        elif entry.cost is None or entry.reward is None:
+            return
+        else:
+            costs = self._count(str(arm), entry)
+            self._spent += 0.0 if apart else costs
+        self._burn.append(Point(entry.at, self._budget - self._spent, self._used))
+        if len(self._burn) > MOST_POINTS:
+            del self._burn[1:-1:2]
+
+    def _count(self, name: str, entry: Entry) -> float:
+        """A pull that costs something, or something else than before: how much more it is."""
+        arm, cost, reward = self._number(name), entry.cost, entry.reward
+        before: dict[str, float] | None = entry.more.get("instead")
+        assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
+        if before is None:
+            self._memory.observe(arm, cost, reward)
+            return cost
+        self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
+        return float(cost - before["cost"])
+
+    def _number(self, arm: str) -> int:
+        if arm not in self._arms:
+            self._arms[arm] = len(self._arms)
+            self._memory = self._memory.widened()
+        return self._arms[arm]
+
+    def _interval(self, arm: str) -> Interval:
+        if arm not in self._arms:
+            return Interval(-math.inf, math.inf)
+        return rate_interval(self._memory.belief(self._arms[arm]))
+
+
+def _under_way(asked: Entry) -> PullStatus:
+    """A pull that was asked for and has not ended."""
+    more = asked.more
+    return PullStatus(
+        decision=asked.seq, arm=str(asked.arm), standing="open", asked=asked.at, expires=more.get("expires"),
+        reserved=more["reserved"], cost=None, reward=None, late=False, overrun=False, amended=False,
+        propensity=more.get("propensity"), key=more.get("key"), tags=tuple(more.get("tags", ())),
+        metadata=more.get("metadata") or {},
+    )  # fmt: skip
+
+
+def rate_interval(belief: Belief) -> Interval:
+    """Fieller's interval of the rate; (−∞, ∞) where nothing can be said, as after two pulls.
+
+    >>> belief = Belief(0, 100, mean_cost=2.0, mean_reward=1.0, var_cost=0.25, var_reward=0.25, cov=0.0)
+    >>> [round(end, 3) for end in rate_interval(belief)]
+    [0.432, 0.572]
+    """
+    if belief.pulls < 3:
+        return Interval(-math.inf, math.inf)
+    g = math.expm1(2.0 * CERTAINTY / (belief.pulls - 2))
+    mirrored = belief._replace(mean_reward=-belief.mean_reward, cov=-belief.cov)
+    low, high = (fieller_limit(b.mean_cost, b.mean_reward, b, g) for b in (mirrored, belief))
+    return Interval(-low, high)

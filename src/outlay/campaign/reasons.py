@@ -1,0 +1,253 @@
+"""Why an arm comes next, for people; and what the campaign may end at."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from outlay.campaign.ledger.choosing.scales import Scales
+from outlay.campaign.ledger.rulings.admission import admissible, learner_of
+from outlay.campaign.ledger.state import Arm, State
+from outlay.checks import Vector
+from outlay.formulas.pricing import NOTHING, prices
+from outlay.policies.weighing import Means, Weighing, Weight, weigh
+from outlay.text import listed
+
+MOST = 60  # arms that reasons are given for
+
+
+class Weighed(NamedTuple):
+    """The arm that an ask would name, if any, and what it is chosen by: a copy, to be looked at later."""
+
+    arm: int | None
+    scales: Scales
+    names: tuple[str, ...]  # of all arms
+    policy: str
+    samples: tuple[int, ...]  # of each arm
+
+
+class ArmReason(NamedTuple):
+    """What the policy weighs about an arm; `words` say it in a sentence.
+
+    `evidence` E speaks against the arm: one as good as the leader would look as bad with a probability of about e⁻ᴱ (0
+    where E is ∞). Above `enough` it is left alone. Both are None for a leader, for an arm without samples, and for
+    policies that rank arms by a `score`.
+    """
+
+    name: str
+    leads: bool
+    samples: int
+    evidence: float | None
+    enough: float | None
+    score: float | None
+    words: str
+
+
+class Reasons(NamedTuple):
+    """Which arm would be named now, and why; `means` is what the policy goes by. The arm is None at the end.
+
+    `untried` counts the arms without a sample. What is under way is weighed as if it had come out as expected.
+    """
+
+    arm: str | None
+    policy: str
+    means: Means
+    words: str
+    arms: tuple[ArmReason, ...]
+    untried: int
+
+
+def weighed_of(state: State, arm: int | None) -> Weighed:
+    """What the next choice would be made by, copied."""
+    spent = state.unit.amount(state.counted)
+    open_arms = admissible(state) or range(len(state.arms))
+    scales = learner_of(state).scales(open_arms, state.under_way, spent, state.used_now)
+    names, samples = zip(*((each.name, each.samples) for each in state.arms), strict=True)
+    return Weighed(arm, scales, names, state.terms.policy["name"], samples)
+
+
+def reasons_of(weighed: Weighed, most: int) -> Reasons:
+    """The reasons for the arm that comes next, and those about the arms with most samples, at most so many in all."""
+    scales, arm = weighed.scales, weighed.arm
+    places = {k: place for place, k in enumerate(scales.arms)}
+    ranked = sorted(places, key=lambda k: (k != arm, -weighed.samples[k], k))[:most]
+    shown = [places[k] for k in ranked]
+    found = weigh(scales.policy, scales.memory, scales.pulls, scales.now, shown)
+    leaders = {scales.arms[place] for place in found.leaders}
+    arms = tuple(
+        _reason(weighed, k, weight, found, k in leaders) for k, weight in zip(ranked, found.weights, strict=True)
+    )
+    names = [weighed.names[k] for k in sorted(leaders)]
+    words = "No arm can be named now." if arm is None else _why(arms[0], found.means, names)
+    name = None if arm is None else weighed.names[arm]
+    untried = sum(weighed.samples[k] == 0 for k in places)
+    return Reasons(name, weighed.policy, found.means, words, arms, untried)
+
+
+def _reason(weighed: Weighed, arm: int, weight: Weight, found: Weighing, leads: bool) -> ArmReason:
+    name, samples = weighed.names[arm], weighed.samples[arm]
+    evidence, enough, score = weight.evidence, weight.enough, weight.score
+    return ArmReason(name, leads, samples, evidence, enough, score, _about(weight, found.means, samples, leads))
+
+
+def _about(weight: Weight, means: Means, samples: int, leads: bool) -> str:
+    """What there is to say about one arm."""
+    if means == "score":
+        return f"Its score is {weight.score:.4g}; the largest comes next."
+    if means == "chance":
+        return f"It comes first in {weight.score:.0%} of draws."
+    if leads:
+        return "The others are compared with it."
+    if samples == 0:
+        return "Never tried."
+    if means == "its own rule":
+        return "The policy has a rule of its own."
+    if weight.enough == 0.0:
+        return "As much was spent on it as on the leader: it waits until that is ahead again."
+    if weight.evidence is None or weight.enough is None:
+        return "Not compared at the moment."
+    return _compared(weight.evidence, weight.enough)
+
+
+def _compared(evidence: float, enough: float) -> str:
+    """Evidence E as what it means: an arm as good as the leader has samples like these with a probability of e⁻ᴱ."""
+    wanted = f"at {_chance(enough)} or less it is left alone for now"
+    if evidence == math.inf:
+        return f"No doubt is left that it is worse than the leader; {wanted}."
+    if evidence <= 0.0:
+        return f"Nothing speaks against it so far; {wanted}."
+    return f"As good as the leader, it would look this bad with a chance of {_chance(evidence)}; {wanted}."
+
+
+def _chance(evidence: float) -> str:
+    """The probability e⁻ᴱ.
+
+    >>> _chance(0.1), _chance(6.0), _chance(30.0)
+    ('90 %', '0.25 %', 'less than one in a million')
+    """
+    share = 100.0 * math.exp(-max(0.0, evidence))
+    if share < 1e-4:
+        return "less than one in a million"
+    return f"{share:.2g} %" if share < 99.5 else "100 %"
+
+
+def _why(first: ArmReason, means: Means, leaders: Sequence[str]) -> str:
+    """Why this arm comes next."""
+    name = first.name
+    if means == "score":
+        return f"{name} has the largest score: what its rate may be at best, as far as its samples tell."
+    if means == "chance":
+        return f"Chance decides, and favours arms that may be best: {name} is drawn this time."
+    if means == "its own rule":
+        return f"{name} is what the policy's rule names."
+    if first.samples == 0:
+        return f"{name} is tried for the first time: there is enough left to find out what it is worth."
+    if first.leads and len(leaders) > 1:
+        both = listed(leaders)
+        return f"{both} together are the best use of money and requests; it is the turn of {name} in that mix."
+    if first.leads:
+        return f"{name} has the best rate so far, and the evidence against every other arm is enough for now."
+    if first.evidence is not None and first.enough is not None and first.evidence <= first.enough:
+        return (
+            f"{name} may yet be better than {listed(leaders)}: the evidence against it is not enough to leave it alone."
+        )
+    return f"{name} is looked at again."
+
+
+Variances = list[tuple[float | None, float | None]]  # of R − λX and of R, for each arm
+NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
+
+
+class Outlook(NamedTuple):
+    """What the rest of a campaign is worth if the best mix is played from now on, as far as its samples tell.
+
+    `price` is what one more unit of money would bring, `worth` what one more request would. What is left is best spent
+    on `low` and `high`, with the `share` of the requests that are left for `high`: None for an arm stands for serving
+    nothing, or for the end of the hull. `reward` is what the campaign then brings in all, and `reward_low` to
+    `reward_high` hold it with 95 % probability by the normal law; None where an arm of the mix has one sample, or an
+    older version opened the ledger. What exploring still costs is not in it: early on it is too hopeful.
+    """
+
+    price: float
+    worth: float
+    low: str | None
+    high: str | None
+    share: float
+    reward: float
+    reward_low: float | None
+    reward_high: float | None
+
+
+def outlook_of(state: State) -> Outlook | None:
+    """The outlook once an arm has been paid for; None where requests are not limited nor forecast, and at the end."""
+    horizon, arms, amount = state.horizon, state.arms, state.unit.amount
+    if horizon is None or state.ended or not any(arm.pulls for arm in arms):
+        return None
+    spent = [amount(arm.spent) for arm in arms]
+    costs = np.array([_mean_cost(arm, cost) for arm, cost in zip(arms, spent, strict=True)])
+    rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in arms])
+    flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
+    left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
+    money = max(0.0, amount(state.budget - state.counted) - sum(n * float(costs[i]) for i, n in flying.items()))
+    found = prices(costs, rewards, money / left)
+    mix = _mix(costs, found.low, found.high, money / left)
+    coming = [*flying.items(), *((arm, left * part) for arm, part in mix.items())]
+    expected = float(state.reward + sum(pulls * rewards[arm] for arm, pulls in coming))
+    variances = [
+        (_variance(arm, cost, found.price), _variance(arm, cost, 0.0)) for arm, cost in zip(arms, spent, strict=True)
+    ]
+    spread = _spread(arms, variances, mix, left, flying)
+    name = [arm.name for arm in state.arms]
+    return Outlook(
+        found.price,
+        found.worth,
+        None if found.low == NOTHING else name[found.low],
+        None if found.high == NOTHING else name[found.high],
+        mix.get(found.high, 0.0),
+        expected,
+        None if spread is None else expected - NORMAL * spread,
+        None if spread is None else expected + NORMAL * spread,
+    )
+
+
+def _mean_cost(arm: Arm, spent: float) -> float:
+    return arm.mean_cost if arm.mean_cost is not None else spent / arm.pulls if arm.pulls else 0.0
+
+
+def _mix(costs: Vector, low: int, high: int, per_request: float) -> dict[int, float]:
+    """Which share of the requests goes to which arm."""
+    if high == NOTHING:
+        return {} if low == NOTHING else {low: 1.0}
+    start = 0.0 if low == NOTHING else float(costs[low])
+    share = min(1.0, max(0.0, (per_request - start) / (float(costs[high]) - start)))
+    return {high: share} if low == NOTHING else {low: 1.0 - share, high: share}
+
+
+def _spread(
+    arms: Sequence[Arm], variances: Variances, mix: dict[int, float], left: int, flying: dict[int, int]
+) -> float | None:
+    """The standard deviation of what is still to come.
+
+    A pull of the mix that costs more than its mean leaves less for the others, at the price of money: so what varies is
+    R − λX, by chance in each outcome and in the means that are not known better. Of pulls under way R alone does.
+    """
+    variance = 0.0
+    for k in sorted(mix.keys() | flying.keys()):
+        net, reward = variances[k]
+        if net is None or reward is None:
+            return None
+        part = left * mix.get(k, 0.0)
+        variance += part * net + part * part * net / arms[k].pulls + flying.get(k, 0) * reward
+    return math.sqrt(variance)
+
+
+def _variance(arm: Arm, spent: float, price: float) -> float | None:
+    """Of R − λX, from the sums of an arm; None where they do not say."""
+    n = arm.pulls
+    if n < 2:
+        return None
+    rewards = arm.squares - arm.reward * arm.reward / n
+    costs = arm.cost_squares - spent * spent / n
+    both = arm.products - spent * arm.reward / n
+    return max(0.0, rewards - 2.0 * price * both + price * price * costs) / (n - 1)

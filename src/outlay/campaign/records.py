@@ -1,0 +1,479 @@
+"""What a campaign answers: the records that the library, the service and its clients share, and rows of them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from outlay.campaign.ledger.agreement import SEPARATOR, plain_key, spellings
+from outlay.campaign.ledger.events import Added, Asked, Record
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.state import Arm, Decision, Ending, Said, Standing, State, said
+from outlay.campaign.reasons import Outlook, Weighed, outlook_of
+from outlay.campaign.settings import Mode, Window
+from outlay.errors import StoreError
+from outlay.extras import needed
+from outlay.tables import Table
+from outlay.text import aligned
+
+if TYPE_CHECKING:
+    import pandas
+
+R = TypeVar("R", bound=tuple[Any, ...])
+FEW = 3  # records that a repr shows
+
+
+class Rows(Iterable[R], Generic[R]):
+    """Records, read from the ledger as they are needed: each loop over them, `len` and `frame` read anew.
+
+    >>> from outlay.campaign import Campaign
+    >>> history = Campaign(["a"], 5).history()
+    >>> len(history), [entry.kind for entry in history], [entry.seq for entry in history]
+    (1, ['opened'], [1])
+    >>> history.frame()[["seq", "kind"]].to_dict("list")
+    {'seq': [1], 'kind': ['opened']}
+    """
+
+    def __init__(self, kind: type[R], read: Callable[[], Iterator[R]]) -> None:
+        self._kind, self._read = kind, read
+        self._ahead: list[R] | None = None  # what `len` has read: `list` asks for that first, and then for the records
+        self._under_way: Iterator[R] | None = None
+
+    def __iter__(self) -> Iterator[R]:
+        ahead, self._ahead = self._ahead, None
+        return self._read() if ahead is None else iter(ahead)
+
+    def __next__(self) -> R:
+        """The next record: the first, when this is called for the first time."""
+        self._under_way = self._under_way or self._read()
+        return next(self._under_way)
+
+    def __len__(self) -> int:
+        if self._ahead is None:
+            self._ahead = list(self._read())
+        return len(self._ahead)
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self._read())
+
+    def __repr__(self) -> str:
+        shown = [*map(repr, islice(self._read(), FEW + 1))]
+        lines = "".join(f"\n  {line}" for line in [*shown[:FEW], *["…"] * (len(shown) > FEW)])
+        return f"<rows of {self._kind.__name__}:{lines or ' none'}>"
+
+    def frame(self) -> "pandas.DataFrame":
+        """A column per field, a row per record; needs pandas."""
+        return frame_of(self._kind, self, "frame")
+
+    def listed(self) -> "Listed[R]":
+        """All of them, read at once."""
+        return Listed(self._kind, self)
+
+
+class Listed(list[R], Generic[R]):
+    """Records in a list, as the forms for asyncio return them."""
+
+    def __init__(self, kind: type[R], rows: Iterable[R]) -> None:
+        super().__init__(rows)
+        self._kind = kind
+
+    def frame(self) -> "pandas.DataFrame":
+        """A column per field, a row per record; needs pandas."""
+        return frame_of(self._kind, self, "frame")
+
+
+def frame_of(kind: type[Any], rows: Iterable[tuple[Any, ...]], owner: str) -> "pandas.DataFrame":
+    """The records as a DataFrame, or MissingExtra in one sentence."""
+    with needed(owner):
+        import pandas
+    return pandas.DataFrame.from_records(list(rows), columns=list(kind._fields))
+
+
+Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
+
+
+class Pull(NamedTuple):
+    """An arm to use now; pass it back to `tell` with what it cost and earned.
+
+    `standing` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "void".
+    `fallback`: the budget is spent, and this is the arm that was agreed for then; it counts against no budget.
+    """
+
+    decision: int
+    arm: str
+    reserved: float
+    expires: datetime | None
+    propensity: float | None
+    standing: Said = "open"
+    fallback: bool = False
+
+
+class Receipt(NamedTuple):
+    """A tell as it was recorded.
+
+    `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
+    set aside for it, or a correction took what a hard cap had promised to others. `rounded`: the cost was no whole
+    number of units and was rounded up. `head` is the hash of the ledger's last event when this was answered: who keeps
+    it can see later that nothing up to there was changed (`verify(expected_head=…)`).
+    """
+
+    decision: int
+    arm: str
+    cost: float
+    reward: float
+    duplicate: bool
+    late: bool
+    overrun: bool
+    rounded: bool = False
+    head: str = ""
+
+
+# What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
+Answer = Pull | Receipt | Weighed | int | None
+Reply = Answer | Exception  # or why it was refused
+
+
+class Exact(NamedTuple):
+    """The money of a campaign, to the last unit."""
+
+    budget: Decimal
+    spent: Decimal
+    reserved: Decimal
+    left: Decimal
+
+
+class ArmExact(NamedTuple):
+    """The money of an arm, to the last unit."""
+
+    spent: Decimal
+    reserved: Decimal
+
+
+class ArmStatus(NamedTuple):
+    """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals."""
+
+    name: str
+    enabled: bool
+    pulls: int
+    in_flight: int
+    spent: float
+    reserved: float
+    reward: float
+    rate: float | None
+    max_cost: float | None
+    exact: ArmExact
+
+
+class WindowStatus(NamedTuple):
+    """The window that a budget is for; `earlier` is what was spent in those before it."""
+
+    kind: Window
+    timezone: str
+    start: datetime
+    end: datetime
+    earlier: float
+
+
+class Status(NamedTuple):
+    """How a campaign stands; spent + reserved + left = budget.
+
+    `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
+    name is pulled), "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or "closed".
+    With windows, spent, reserved, left and used are those of this `window`; arms have the sums of all. `outside` is
+    what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where
+    floats are rounded. Of the `requests`, if limited, those of pulls that were asked for and not voided are `used`;
+    `expected` is how many are still to come, as far as somebody said (`expect`), and `outlook` what that comes to.
+    """
+
+    name: str
+    phase: Phase
+    ended: Ending | None
+    budget: float
+    spent: float
+    reserved: float
+    left: float
+    reward: float
+    pulls: int
+    in_flight: int
+    events: int
+    policy: str
+    mode: Mode
+    unit: str
+    arms: tuple[ArmStatus, ...]
+    exact: Exact
+    requests: int | None = None
+    used: int = 0
+    expected: int | None = None
+    outlook: Outlook | None = None
+    window: WindowStatus | None = None
+    fallback: str | None = None
+    outside: float = 0.0
+    archived: bool = False
+
+    def frame(self) -> "pandas.DataFrame":
+        """A row per arm, as a DataFrame; needs pandas."""
+        return frame_of(ArmStatus, self.arms, "Status.frame").drop(columns="exact")
+
+    def _repr_html_(self) -> str:
+        spent, reward = (aligned([getattr(arm, name) for arm in self.arms], 6) for name in ("spent", "reward"))
+        rate = iter(aligned([arm.rate for arm in self.arms if arm.rate is not None], 4))
+        rows = [
+            (arm.name, arm.pulls, arm.in_flight, *sums, "–" if arm.rate is None else next(rate))
+            for arm, *sums in zip(self.arms, spent, reward, strict=True)
+        ]
+        requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
+        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
+        caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
+        return Table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption).html()
+
+
+def pull_of(state: State, number: int) -> Pull:
+    """A decision as its asker sees it."""
+    decision = state.decisions[number]
+    return Pull(
+        number,
+        state.arms[decision.arm].name,
+        state.unit.amount(decision.reserved),
+        when(decision.expires),
+        decision.propensity,
+        said(decision.standing),
+        decision.fallback,
+    )
+
+
+def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False) -> Receipt:
+    """A decision as its teller sees it."""
+    decision = state.decisions[number]
+    cost = state.unit.amount(decision.cost or 0)
+    name = state.arms[decision.arm].name
+    flags = duplicate, decision.late, decision.overrun, rounded
+    return Receipt(number, name, cost, decision.reward or 0.0, *flags, state.head)
+
+
+def status_of(state: State) -> Status:
+    """The whole campaign."""
+    amount = state.unit.amount
+    spent, reserved, left = state.counted, state.held, state.left
+    in_flight = sum(arm.in_flight for arm in state.arms)
+    return Status(
+        name=state.name,
+        phase=_phase(state, in_flight),
+        ended=state.ended,
+        budget=amount(state.budget),
+        spent=amount(spent),
+        reserved=amount(reserved),
+        left=amount(left),
+        reward=state.reward,
+        pulls=sum(arm.pulls for arm in state.arms),
+        in_flight=in_flight,
+        events=state.seq,
+        policy=state.terms.policy["name"],
+        mode=state.terms.mode,
+        unit=state.terms.unit,
+        arms=tuple(_arm_status(state, arm) for arm in state.arms),
+        exact=Exact(*(state.unit.exact(units) for units in (state.budget, spent, reserved, left))),
+        requests=state.requests,
+        used=state.used_now,
+        expected=None if state.forecast is None else max(0, state.forecast - state.used),
+        outlook=outlook_of(state),
+        window=_window(state),
+        fallback=state.terms.fallback,
+        outside=amount(state.outside),
+        archived=state.archived,
+    )
+
+
+def _phase(state: State, in_flight: int) -> Phase:
+    falls_back = state.fallback is not None and (state.requests is None or state.used_now < state.requests)
+    goes_on = not state.ended or (state.ended == "exhausted" and (falls_back or state.window_end is not None))
+    if state.archived or not goes_on:
+        return "draining" if in_flight else "closed"
+    if state.paused:
+        return "paused"
+    return "open" if not state.ended else "fallback" if falls_back else "waiting"
+
+
+def _window(state: State) -> WindowStatus | None:
+    start, end = when(state.window_start), when(state.window_end)
+    if state.terms.window is None or start is None or end is None:
+        return None
+    return WindowStatus(state.terms.window, state.terms.timezone, start, end, state.unit.amount(state.earlier))
+
+
+def when(micros: int | None) -> datetime | None:
+    """A time of the ledger."""
+    try:
+        return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)
+    except (ValueError, OverflowError) as error:
+        raise StoreError(f"a time in the ledger is out of range, it is damaged: {error}") from error
+
+
+def arm_name(names: Sequence[str], arm: int) -> str:
+    """The name of an arm that a ledger names by its number."""
+    if not 0 <= arm < len(names):
+        raise StoreError(f"the ledger names arm {arm} of {len(names)}: it is damaged")
+    return names[arm]
+
+
+def _arm_status(state: State, arm: Arm) -> ArmStatus:
+    amount = state.unit.amount
+    return ArmStatus(
+        arm.name,
+        arm.enabled,
+        arm.pulls,
+        arm.in_flight,
+        amount(arm.spent),
+        amount(arm.reserved),
+        arm.reward,
+        arm.reward / amount(arm.spent) if arm.spent > 0 else None,
+        None if arm.max_cost is None else amount(arm.max_cost),
+        ArmExact(state.unit.exact(arm.spent), state.unit.exact(arm.reserved)),
+    )
+
+
+_STANDINGS: tuple[Standing, ...] = ("pending", "told", "voided", "expired")
+IN_THE_LEDGER: dict[str, Standing] = {said(standing): standing for standing in _STANDINGS}
+
+Found = tuple[Decision, Asked]  # a decision as it stands, and the event that made it
+
+
+class Wanted(NamedTuple):
+    """Which decisions to find: those that agree with all that is given, at most `limit`, after the number `after`."""
+
+    standing: Standing | None = None
+    tag: str | None = None
+    key: str | None = None
+    after: int = 0
+    limit: int | None = None
+
+    def fits(self, decision: Decision, asked: Asked) -> bool:
+        """Whether it is one of those, `limit` aside."""
+        return (
+            decision.number > self.after
+            and self.standing in (None, decision.standing)
+            and (self.key is None or self._has_key(decision.key))
+            and (self.tag is None or self.tag in asked.tags)
+        )
+
+    def _has_key(self, key: str | None) -> bool:
+        """Whether that is the key, or the key of one of many that were asked for with it."""
+        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
+
+
+class PullStatus(NamedTuple):
+    """How one pull stands: "open" (under way), "told", "void", or "expired" (given up, or not told in time).
+
+    `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing.
+    """
+
+    decision: int
+    arm: str
+    standing: Said
+    asked: datetime
+    expires: datetime | None
+    reserved: float
+    cost: float | None
+    reward: float | None
+    late: bool
+    overrun: bool
+    amended: bool
+    propensity: float | None
+    key: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    fallback: bool = False
+
+
+def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
+    """A decision as users see it; `names` are those of the arms."""
+    decision, event = found
+    asked = when(decision.asked)
+    assert asked is not None  # noqa: S101 (every decision has its time)
+    return PullStatus(
+        decision=decision.number,
+        arm=arm_name(names, decision.arm),
+        standing=said(decision.standing),
+        asked=asked,
+        expires=when(decision.expires),
+        reserved=unit.amount(decision.reserved),
+        cost=None if decision.cost is None else unit.amount(decision.cost),
+        reward=decision.reward,
+        late=decision.late,
+        overrun=decision.overrun,
+        amended=decision.amended,
+        propensity=decision.propensity,
+        key=None if decision.key is None else plain_key(decision.key),
+        tags=event.tags,
+        metadata=event.metadata or {},
+        fallback=decision.fallback,
+    )
+
+
+_MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}
+_OTHERWISE = {*_MONEY, "key", "ttl", "expires"}
+_NESTED = (dict, list, tuple)
+
+
+class Entry(NamedTuple):
+    """An event in readable form: fields that do not apply are None; `more` holds what only this kind of event has."""
+
+    seq: int
+    at: datetime
+    kind: str
+    decision: int | None
+    arm: str | None
+    cost: float | None
+    reward: float | None
+    more: dict[str, Any]
+
+
+def entries(records: Iterable[Record], unit: Unit, names: list[str]) -> Iterator[Entry]:
+    """The records as entries; `names` are those of the arms by now, to which records may add more."""
+    for record in records:
+        event = record.event
+        if isinstance(event, Added) and event.arm.name not in names:
+            names.append(event.arm.name)
+        yield _entry(record, unit, names)
+
+
+def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
+    event = record.event
+    more = msgspec.to_builtins(event)
+    for name, value in more.items():
+        if name in _OTHERWISE or type(value) in _NESTED:  # most fields are what they are: a ledger has millions
+            more[name] = _readable(value, unit, name)
+    kind = more.pop("kind")
+    arm = more.pop("arm", None)
+    if isinstance(arm, dict):  # one that was added, with its terms
+        more |= arm
+        arm = more.pop("name")
+    moment = when(record.at)
+    assert moment is not None  # noqa: S101 (every record has its time)
+    return Entry(
+        record.seq,
+        moment,
+        kind,
+        record.seq if isinstance(event, Asked) else more.pop("decision", None),
+        arm_name(names, arm) if isinstance(arm, int) else arm,
+        more.pop("cost", more.pop("charged", None)),
+        more.pop("reward", None),
+        more,
+    )
+
+
+def _readable(value: Any, unit: Unit, name: str = "") -> Any:
+    """Money in the user's numbers, times as times; a policy's parameters and a user's metadata are what they are."""
+    if name in _MONEY and isinstance(value, int):
+        return unit.amount(value)
+    if name == "key" and isinstance(value, str):
+        return plain_key(value)
+    if name == "ttl":
+        return value / 1e6
+    if name in ("expires", "start", "end"):
+        return when(value)
+    if isinstance(value, dict) and name not in ("policy", "metadata"):
+        return {key: _readable(part, unit, key) for key, part in value.items()}
+    return [_readable(part, unit) for part in value] if isinstance(value, (list, tuple)) else value

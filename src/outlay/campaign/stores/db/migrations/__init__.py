@@ -1,1 +1,0 @@
-"""How the tables of a ledger came to be, one file per change."""

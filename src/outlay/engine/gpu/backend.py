@@ -1,0 +1,348 @@
+"""Runs on a GPU, one thread each: `simulate(…, backend="cuda")`.
+
+A task's runs are played in chunks that fit into the card's free memory. That changes no number: a run's stream depends
+on the seed and on its own number alone. A chunk is played slice by slice, about 80 ms each, so that progress can be
+shown and Ctrl-C takes effect; that changes none either.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from outlay.beliefs import Opened, Points
+from outlay.checks import Vector
+from outlay.compiler.records import coerced
+from outlay.engine.compiler.world import compose
+from outlay.engine.gpu.philox import key_of
+from outlay.engine.progress import Report
+from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages, Room
+from outlay.engine.task import Task, check_finite, same_types
+from outlay.errors import BadParameter, OutlayError, RunTooLong
+from outlay.policies.protocol import Grows, MemoryTuple
+
+THREADS = 128  # in a block; runs are padded to a multiple
+MARGIN = 0.85  # of the free memory is used
+ROOM_TO_GROW = 4  # memories that grow are planned with this part of it
+
+_SLICE_SECONDS = 0.08
+_FIRST_SLICE = 256  # pulls per run
+
+Cuda = Any  # the module numba.cuda, which is not typed, and its arrays on the device
+Arguments = tuple[Any, ...]  # what the compiled loop takes: records of arrays on the device, and numbers
+
+
+def run(tasks: Sequence[Task], workers: int | None, report: Report) -> None:  # noqa: ARG001
+    """Do every task on the GPU; `report` is told, now and then, how many runs are done."""
+    cuda = toolkit()
+    done = 0
+    for task in tasks:
+        with limited_memory():
+            plan = Plan(cuda, task)
+            for start, stop in chunks(task.runs, plan.bytes_per_run, plan.free_bytes):
+                Chunk(plan, task.part(start, stop)).play(partial(_add, report, done))
+                done += stop - start
+                report(done)
+
+
+def _add(report: Report, before: float, done: float) -> None:
+    report(before + done)
+
+
+def chunks(runs: int, bytes_per_run: int, free: int) -> list[tuple[int, int]]:
+    """Cut runs into stretches of nearly one size that fit into the memory, each but the last whole blocks of threads.
+
+    >>> chunks(1000, bytes_per_run=1_000_000, free=600_000_000)
+    [(0, 384), (384, 768), (768, 1000)]
+    """
+    most = int(MARGIN * free / bytes_per_run) // THREADS * THREADS
+    if most == 0:
+        need = THREADS * bytes_per_run / MARGIN
+        raise OutlayError(f"{THREADS} runs need {need:.1e} bytes of the GPU's memory, and {free:.1e} are free")
+    parts = math.ceil(runs / most)
+    size = min(most, math.ceil(runs / parts / THREADS) * THREADS)
+    return [(start, min(start + size, runs)) for start in range(0, runs, size)]
+
+
+class Chunk:
+    """Some runs of a task, all on the device at once."""
+
+    def __init__(self, plan: "Plan", task: Task) -> None:
+        self.plan, self.task = plan, task
+        self.lanes = math.ceil(task.runs / THREADS) * THREADS
+        _, budgets, arms = task.passages.pulls.shape
+        zeros, lanes = plan.zeros, self.lanes
+        marks = np.zeros((3, lanes), np.int64)
+        marks[PASSED, task.runs :] = len(task.budgets)  # the padding is done
+        room = self.lanes if task.hard else 1  # hardly any where the budget may be passed
+        counts = (zeros(arms, room, dtype=np.int64) for _ in range(2))
+        self.states = plan.kernel.RunStates(
+            zeros(arms, lanes, dtype=np.int64),
+            zeros(4, lanes),
+            plan.cuda.to_device(marks),
+            zeros(3, lanes, dtype=np.uint64),
+            zeros(2, lanes),
+            zeros(arms, lanes),
+            zeros(arms, lanes, dtype=np.int64),
+            Room(plan.cuda.to_device(task.dearest if task.hard else np.zeros(1)), zeros(arms, 2, room), *counts),
+        )
+        self.passages: Any = Passages(
+            zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)
+        )
+        self.memories = self._spread([plan.first])
+        self._kernel: Any = None
+
+    def play(self, report: Report) -> None:
+        """Play all runs to their end and write what came of them into the task's passages."""
+        limit, task, plan = _FIRST_SLICE, self.task, self.plan
+        while True:
+            start = time.perf_counter()
+            going, troubled, share = self.advance(limit)
+            seconds = max(time.perf_counter() - start, 1e-6)
+            if going == 0:
+                break
+            if troubled:
+                self._help()
+            report(max(0.0, share / plan.kernel.MILLION - (self.lanes - task.runs)))
+            limit = max(1, int(limit * min(4.0, max(0.25, _SLICE_SECONDS / seconds))))
+        passages = Passages(*(array.copy_to_host() for array in self.passages))
+        if not (np.isfinite(passages.cost).all() and np.isfinite(passages.reward).all()):
+            check_finite(task.label, task.first, passages.cost, passages.reward)
+        task.passages.fill(passages)
+
+    def advance(self, limit: int) -> tuple[int, int, int]:
+        """Make at most `limit` pulls in each run; returns the tally: runs going, troubled, millionths of runs done."""
+        tally = self.plan.zeros(4, dtype=np.int64)
+        arguments = self.arguments(tally, limit)
+        self._kernel = self._kernel or self._compiled(arguments)
+        with warnings.catch_warnings():  # few runs leave the card idle; that is no mistake
+            warnings.simplefilter("ignore")
+            self._kernel[self.lanes // THREADS, THREADS](*arguments)
+        going, troubled, share, finished = map(int, tally.copy_to_host())
+        if going + finished != self.lanes:  # a thread that raises just ends
+            raise OutlayError(
+                f"a run of {self.task.label} raised an exception on the GPU; backend='threads' says which"
+            )
+        return going, troubled, share
+
+    def arguments(self, tally: Any, limit: int) -> Arguments:
+        """What the compiled loop takes."""
+        plan, task = self.plan, self.task
+        shared = plan.world, plan.policy, self.memories, self.states, self.passages, plan.limits
+        return *shared, tally, plan.key, task.first, limit, task.max_pulls
+
+    def _compiled(self, arguments: Arguments) -> Any:
+        """The loop, compiled for these arguments."""
+        code = self.plan.code
+        try:
+            return code.kernel_for(arguments, self.task.hard)
+        except code.CannotCompile as error:
+            raise OutlayError(refusal(self.task.label, str(error))) from error
+
+    def _help(self) -> None:
+        """Raise what is wrong with some run; give all of them more memory where that is what one needs."""
+        task = self.task
+        marks, totals = self.states.marks.copy_to_host(), self.states.totals.copy_to_host()
+        going = np.flatnonzero(marks[PASSED] < len(task.budgets))
+        for i in going[marks[STRAY, going] != 0]:
+            last = task.passages.pulls.shape[2] - 1
+            raise BadParameter(task.label, "the arm that choose returns", f"0 to {last}", int(marks[STRAY, i]))
+        for i in going[~np.isfinite(totals[[SPENT, EARNED]][:, going]).all(axis=0)]:
+            check_finite(task.label, task.first + int(i), totals[[SPENT, EARNED], i][None])
+        for i in going[marks[PULLS, going] >= task.max_pulls]:
+            spent = float(totals[SPENT, i])
+            raise RunTooLong(task.label, task.first + int(i), int(marks[PULLS, i]), spent, float(task.budgets[-1]))
+        self._grow()
+
+    def _grow(self) -> None:
+        """Enlarge every run's memory: all are of one size."""
+        if not isinstance(self.plan.first, Grows):
+            raise OutlayError(f"a {type(self.plan.first).__name__} is full and has no method grown() to go on with")
+        held = each(lambda item: item.copy_to_host() if hasattr(item, "copy_to_host") else item, self.memories)
+        self.memories = None
+
+        def of_run(i: int) -> MemoryTuple:
+            return each(lambda item: np.ascontiguousarray(item[..., i]) if isinstance(item, np.ndarray) else item, held)
+
+        parts = [of_run(i) for i in range(self.lanes)]
+        grown = [same_types(part.grown(), part) for part in parts]
+        if any(memory.full() for memory in grown):
+            raise OutlayError(f"{self.task.label} makes no progress")
+        self.memories = self._spread(grown)
+
+    def _spread(self, memories: list[MemoryTuple]) -> MemoryTuple:
+        """One memory per run, or one for all, as arrays on the device whose last axis is the run."""
+
+        def spread(*fields: Any) -> Any:
+            if not isinstance(fields[0], np.ndarray):
+                return fields[0]
+            if len(fields) == 1 and not fields[0].any():
+                return self.plan.zeros(*fields[0].shape, self.lanes, dtype=fields[0].dtype)
+            stacked = np.stack(fields, axis=-1)
+            return self.plan.cuda.to_device(
+                np.ascontiguousarray(np.broadcast_to(stacked, (*stacked.shape[:-1], self.lanes)))
+            )
+
+        return each(spread, *memories)
+
+
+class Plan:
+    """What all chunks of a task share: the world and the policy on the device, and how large a run is."""
+
+    def __init__(self, cuda: Cuda, task: Task) -> None:
+        self.cuda, self.task = cuda, task
+        self.code: Any = imported("outlay.engine.gpu.device_code")
+        self.kernel: Any = imported("outlay.engine.gpu.kernel")
+        first = task.memory()()
+        self.first: MemoryTuple = (
+            PointsWithRoom._make((*first, first)) if task.hard and type(first) is Points else first
+        )
+        policy = coerced(task.policy)
+        if any(array.size == 0 for array in arrays_in(policy)):
+            raise OutlayError(refusal(task.label, "it holds an empty array"))
+        try:
+            self.world, self.policy = self.on_device(compose(task.problem.arms)), self.on_device(policy)
+        except (TypeError, ValueError) as error:
+            raise OutlayError(refusal(task.label, str(error))) from None
+        self.limits = self.on_device(task.limits)
+        self.key = np.uint64(key_of(task.seed))
+
+    @property
+    def bytes_per_run(self) -> int:
+        """What a run takes of the device's memory."""
+        _, budgets, arms = self.task.passages.pulls.shape
+        held = sum(array.nbytes for array in arrays_in(self.first))
+        room = 4 * arms if self.task.hard else 0
+        return int(held + 8 * (3 * arms + 4 + 3 + 5 + room + budgets * (arms + 2)))
+
+    @property
+    def free_bytes(self) -> int:
+        """The device's free memory that a chunk may be planned with: a part of it, where runs need more as they go."""
+        context = self.cuda.current_context()
+        with contextlib.suppress(AttributeError):  # of another allocator than numba's, which frees late
+            context.memory_manager.deallocations.clear()
+        free = int(context.get_memory_info()[0])
+        return free // ROOM_TO_GROW if isinstance(self.first, Grows) else free
+
+    def on_device(self, value: Any) -> Any:
+        """The same value with its arrays on the device."""
+
+        def moved(item: Any) -> Any:
+            if not isinstance(item, np.ndarray):
+                return item
+            if item.size == 0:  # it has no address: one number stands for it, and is not read
+                item = np.zeros([1] * item.ndim, item.dtype)
+            return self.cuda.to_device(np.ascontiguousarray(item))
+
+        return each(moved, value)
+
+    def zeros(self, *shape: int, dtype: DTypeLike = np.float64) -> Any:
+        """Zeros, made on the device."""
+        array = self.cuda.device_array(shape, dtype)
+        self.cuda.cudadrv.driver.device_memset(array, 0, array.nbytes)
+        return array
+
+
+def refusal(label: str, reason: str) -> str:
+    """Why a policy cannot be played on a GPU, in one sentence."""
+    return f"{label} cannot be compiled for a GPU, backend='threads' can play it: {reason}"
+
+
+def each(function: Callable[..., Any], *values: Any) -> Any:
+    """A value like the first, of tuples in tuples, with `function` of what the values have in each innermost place.
+
+    >>> each(max, (1, (5, 2)), (3, (4, 6)))
+    (3, (5, 6))
+    """
+    if not isinstance(values[0], tuple):
+        return function(*values)
+    return tuple.__new__(type(values[0]), (each(function, *parts) for parts in zip(*values, strict=True)))
+
+
+def arrays_in(value: object) -> list[Any]:
+    """The arrays of a value of tuples in tuples."""
+    if isinstance(value, tuple):
+        return [array for item in value for array in arrays_in(item)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def toolkit() -> Cuda:
+    """numba.cuda with a GPU behind it, or one sentence that says what is missing."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise OutlayError("backend='cuda' needs `pip install outlay[cuda]`")
+    cuda = imported("numba.cuda")
+    if not cuda.is_available():
+        raise OutlayError("backend='cuda' needs an NVIDIA GPU with its driver, and none was found on this machine")
+    return cuda
+
+
+def imported(name: str) -> ModuleType:
+    """A module that builds on numba-cuda, which reads the name np.row_stack that numpy 2.5 has dropped."""
+    names = vars(np)
+    missing = "row_stack" not in names
+    if missing:
+        names["row_stack"] = lambda arrays: np.vstack(arrays)
+    try:
+        importlib.import_module("numba.cuda.np.arrayobj")
+        return importlib.import_module(name)
+    finally:
+        if missing:
+            names.pop("row_stack", None)  # another thread may have been faster
+
+
+@contextlib.contextmanager
+def limited_memory() -> Iterator[None]:
+    """One sentence, where the driver has no memory left."""
+    try:
+        yield
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+        raise OutlayError("the GPU's memory is full: fewer runs, or backend='threads'") from error
+
+
+class _PointsFields(NamedTuple):
+    """Those of `Points`, and a second one to line up some of its arms in."""
+
+    arms: Opened
+    pulls: NDArray[np.int64]
+    costs: Vector
+    rewards: Vector
+    told: Vector
+    other: Vector
+    free_after: NDArray[np.int64]
+    spare: Points
+
+
+class PointsWithRoom(_PointsFields):
+    """`Points` for the GPU, where no array can be made: it need not make room."""
+
+    __slots__ = ()
+
+    shuffle = Points.shuffle
+    observe = Points.observe
+    belief = Points.belief
+    lead = Points.lead
+    opened = Points.opened
+    unopened = Points.unopened
+    full = Points.full
+
+    def room_for(self, count: int) -> Points:
+        """A part of the room."""
+        spare, arms = self.spare, self.spare.arms
+        narrow = Opened(
+            arms.stats[: count + 1], arms.extremes, arms.usual, arms.order[:count], arms.place[:count], arms.marks
+        )
+        return Points(
+            narrow, spare.pulls[:count], spare.costs[:count], spare.rewards[:count], spare.told[:count],
+            spare.other[:, :count], spare.free_after,
+        )  # fmt: skip

@@ -1,0 +1,202 @@
+"""What the compiler for GPUs is told, and what it makes: the counterpart of `vocabulary` and `dispatch`.
+
+The same methods of the same classes are compiled, by the same trick. Each compilation is for copies of the classes and
+of the functions they reach, which nothing has compiled before: what runs is never older than what is written.
+"""
+
+import inspect
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda, types
+from numba.core.errors import NumbaError
+from numba.cuda import cgutils, libdevice
+from numba.cuda.cudadecl import registry
+from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
+from numba.cuda.typing.templates import AttributeTemplate
+
+from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of
+from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.compiler.reasons import reason_of
+from outlay.compiler.untyped import Emitter, Found, NumbaType
+from outlay.engine.compiler.vocabulary import row_source
+from outlay.engine.compiler.world import law_at
+from outlay.engine.gpu import kernel
+from outlay.engine.gpu.philox import VERBS, Philox, turn
+from outlay.engine.run import among, loop
+from outlay.parameters import is_record
+
+Kernel = Any  # what numba.cuda makes
+Function = Callable[..., Any]
+REGISTERS = 128  # of a thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
+OPTIONS = {"forceinline": True}  # local arrays become registers only in one function
+
+_lock = threading.RLock()
+_kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
+_learnt: set[Function] = set()
+
+
+def kernel_for(arguments: tuple[object, ...], hard: bool) -> Kernel:
+    """The loop compiled for the classes of these arguments (world, policy, memories, …) and the current device.
+
+    Raises CannotCompile with the reason, in one line, where numba refuses.
+    """
+    with _lock:
+        try:
+            reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
+            key = (signature(arguments, lambda cls: cls), reach.digest, hard)
+            if key not in _kernels:
+                copies = StandIns(reach)
+                for function in copies.functions:
+                    learn(function)
+                play = kernel.play_hard if hard else kernel.play
+                _kernels[key] = _compile(play, signature(arguments, copies.of)), reach
+        except CannotCompile:
+            raise
+        except Exception as error:  # numba fails in many ways on what it does not know
+            raise CannotCompile(_why(error)) from error
+        return _kernels[key][0]
+
+
+def _compile(play: Function, argument_types: tuple[NumbaType, ...]) -> Kernel:
+    return cuda.jit(types.void(*argument_types), max_registers=REGISTERS)(play)
+
+
+def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -> tuple[NumbaType, ...]:
+    """The numba types of the arguments; any array, of the host or the device, is one of the device.
+
+    Raises CannotCompile where one holds neither numbers nor arrays of them.
+    """
+
+    def type_of(value: Any) -> NumbaType:
+        if is_record(value):
+            return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
+        if isinstance(value, tuple):
+            return types.BaseTuple.from_types([type_of(item) for item in value])
+        if getattr(value, "ndim", 0) > 0 and np.dtype(value.dtype) in types_of:
+            return types.Array(types_of[np.dtype(value.dtype)], value.ndim, "C")
+        if isinstance(value, np.uint64):
+            return types.uint64
+        if isinstance(value, (bool, np.bool_)):
+            return types.boolean
+        if isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63:
+            return types.int64
+        if isinstance(value, (float, np.floating)):
+            return types.float64
+        kind = f"an array of {value.dtype}" if getattr(value, "ndim", 0) > 0 else repr(value)
+        raise CannotCompile(f"a field is {kind}, not a number of 64 bits or an array of such")
+
+    return tuple(map(type_of, arguments))
+
+
+types_of = {
+    np.dtype(name): getattr(types, "boolean" if name == "bool" else name)
+    for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+}
+
+
+def learn(function: Function) -> None:
+    """Let device code call a plain Python function."""
+    if function not in _learnt:
+        _learnt.add(function)
+        register_jitable(**OPTIONS)(function)
+
+
+def _learn_method(name: str, arguments: str) -> None:
+    """Let `x.name(…)` on a tuple be the method of its class; numba reads the signature of what finds the method."""
+    space: dict[str, Any] = {}
+    source = f"def {name}(self, {arguments}): return getattr(getattr(self, 'instance_class', None), {name!r}, None)"
+    exec(source, space)  # noqa: S102
+    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(space[name])
+
+
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    """A field comes before a method of the same name."""
+
+    key, metadata = types.NamedTuple, {"target": "cuda"}
+
+    def generic_resolve(self, record: NumbaType, name: str) -> NumbaType:
+        return record[record.fields.index(name)] if name in record.fields else None
+
+
+class _UniFields(_Fields):
+    key = types.NamedUniTuple
+
+
+def _why(error: Exception) -> str:
+    """One line for a refusal; a function of numpy's or a verb that the stream does not have is the likeliest."""
+    if isinstance(error, KeyError) and isinstance(error.args[0], np.ufunc):
+        return f"on a GPU there is no np.{error.args[0].__name__}(), only the functions of math"
+    if not isinstance(error, NumbaError):
+        return f"{type(error).__name__}: {error}"
+    report = str(error)
+    missing = re.search(r"Unknown attribute '(\w+)' of type Philox", report)
+    if missing:
+        return f"on a GPU rng has no {missing[1]}(), only {', '.join(VERBS)}"
+    reason = reason_of(report)
+    calls = re.findall(r">>> (.*)", report)  # that it could not resolve, the innermost last
+    if calls and "nothing helpful" in reason:
+        return f"numba knows no {re.sub(r'Philox[(]array[(].*?[)], array[(].*?[)][)]', 'rng', calls[-1])}"
+    return reason
+
+
+def _made(expression: str, arguments: str) -> Function:
+    space: dict[str, Any] = {"rebuilt": _rebuilt}
+    exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
+    made: Function = space["made"]
+    return made
+
+
+def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
+    def part(path: str, kind: NumbaType) -> str:
+        if isinstance(kind, types.Array):
+            return f"{path}[{':, ' * (kind.ndim - 1)}run]"
+        if not isinstance(kind, types.BaseTuple) or not len(kind):
+            return path
+        parts = f"({', '.join(part(f'{path}[{i}]', item) for i, item in enumerate(kind))},)"
+        return f"rebuilt({path}, {parts})" if isinstance(kind, types.BaseNamedTuple) else parts
+
+    return _made(part("memories", memories), "memories, run")
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
+    """A tuple of the class of `like`, with these values."""
+
+    def codegen(context: Emitter, builder: Emitter, signature: NumbaType, arguments: Emitter) -> Emitter:
+        return context.make_tuple(builder, signature.return_type, cgutils.unpack_tuple(builder, arguments[1]))
+
+    return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
+
+
+def _turn(half_turns: float) -> tuple[float, float]:
+    sine, cosine = libdevice.sincospi(half_turns)
+    return cosine, sine
+
+
+registry.register_attr(_Fields)
+registry.register_attr(_UniFields)
+for _name, _arity in PROTOCOL.items():
+    _learn_method(_name, ", ".join("abcd"[:_arity]))
+for _name in VERBS:
+    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
+for _function, _found in (
+    (kernel.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
+    (loop.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
+    (kernel.holds, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[1]),
+    (loop.forget, lambda _: kernel.forget),
+    (among.decide_among, lambda policy, *_: among.way_to_decide_among(policy.instance_class)),
+    (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
+    (kernel.of_run, _of_run),
+    (turn, lambda _: _turn),
+):
+    overload(_function, strict=False, jit_options=OPTIONS)(_found)
+    _learnt.add(_function)
+for _function in Reach(
+    kernel.play, kernel.play_hard, *(both for each in kernel.NAMING.values() for both in each),
+    *among.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
+).functions:  # fmt: skip
+    learn(_function)

@@ -1,0 +1,169 @@
+"""The regret table at the largest budget: as rows of numbers; for a terminal; as text, Markdown, CSV and LaTeX."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from outlay.checks import line, word
+from outlay.report.contents import Format
+from outlay.report.numbers.curves import Floor, floor_for
+from outlay.results.endings import beside, last_of
+from outlay.results.regret import RegretKind, check_kind
+from outlay.results.result import Result, checked
+from outlay.tables import Table
+from outlay.text import amount, coefficient, plural
+
+HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
+
+
+class RegretRow(NamedTuple):
+    """One policy at the largest budget."""
+
+    policy: str
+    regret: float
+    stderr: float
+    median: float
+    q10: float
+    q90: float
+    best_share: float
+    ratio: float | None
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, one cell per heading."""
+        return (
+            self.policy,
+            amount(self.regret) + ("" if np.isnan(self.stderr) else f" ± {amount(self.stderr)}"),
+            amount(self.median),
+            f"{amount(self.q10)} – {amount(self.q90)}",
+            f"{self.best_share:.1%}",
+            "–" if self.ratio is None else f"{self.ratio:,.2f}",
+        )
+
+
+class RegretTable(NamedTuple):
+    """The table in numbers: its title, if any; what it shows, in a line; the budget; one row per policy; the bound."""
+
+    title: str | None
+    caption: str
+    budget: float
+    rows: list[RegretRow]
+    floor: Floor
+    requests: int | None = None
+
+    def table(self) -> Table:
+        """As text; a narrow terminal does without the spread first."""
+        policy, regret, median, spread, best, ratio = HEADINGS
+        if self.requests is not None:
+            best = "best arms"  # the best mix has two, as a rule
+        headings = (policy, regret, median, spread, best, ratio)
+        rows = [row.cells() for row in self.rows]
+        return Table(headings, rows, self.caption, drop_first=(spread, best, median, ratio))
+
+
+def regret_table(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> Table:
+    """The table for a terminal: `rich.print(regret_table(result))`; `table` gives it as text in other formats."""
+    return regret_numbers(checked("regret_table", result), kind, title).table()
+
+
+def table(  # the word for it
+    result: Result,
+    format: Format = "text",  # noqa: A002
+    kind: RegretKind = "pseudo",
+    title: str | None = None,
+) -> str:
+    r"""The regret table at the largest budget, as text.
+
+    Args:
+        result: of `simulate`.
+        format: "text", as on a terminal; "markdown"; "csv", with all digits; "latex", with booktabs' rules.
+        kind: "pseudo" or "realised", as for `Result.regret`.
+        title: of one line, before what the table shows; none in CSV.
+
+    >>> import outlay
+    >>> problem = outlay.arms.catalogue.load("G")
+    >>> result = outlay.simulate(problem, outlay.policies.RoundRobin(), budgets=[1000], runs=5)
+    >>> print(table(result, "csv").splitlines()[0])
+    policy,budget,regret,stderr,median,q10,q90,best_share,bound_ratio
+    """
+    checked("table", result)
+    word("table", "format", format, ("text", "markdown", "csv", "latex"))
+    return written(regret_numbers(result, kind, title), format)
+
+
+def written(numbers: RegretTable, format: Format) -> str:  # noqa: A002
+    """A table's numbers in one of the formats, the same bytes from the same result."""
+    if format == "csv":
+        limits: dict[str, object] = {"budget": numbers.budget}
+        if numbers.requests is not None:
+            limits["requests"] = numbers.requests
+        headings = ["policy", *limits, *RegretRow._fields[1:-1], "bound_ratio"]
+        return Table(headings, [[row.policy, *limits.values(), *row[1:]] for row in numbers.rows]).csv()
+    shown, bound = numbers.table(), bound_sentence(numbers.floor)
+    if format == "latex":
+        label = f"regret-{numbers.title}" if numbers.title else "regret"
+        return replace(shown, caption="; ".join(filter(None, [shown.caption, bound]))).latex(label)
+    text = shown.markdown() if format == "markdown" else shown.terminal()
+    return f"{text}\n{bound}\n" if bound else text
+
+
+def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> RegretTable:
+    """What the table says in every format. The bound of many arms takes a while, so it is computed once."""
+    named = checked_title("table", title)
+    floor = floor_for(checked("table", result))
+    rows = regret_rows(result, kind, floor)
+    return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor, floor.requests)
+
+
+def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
+    """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
+    frame = checked("regret_rows", result).regret(check_kind(kind))
+    last = frame.iloc[len(result.budgets) - 1 :: len(result.budgets)]
+    bound = (floor or floor_for(result)).at(float(result.budgets[-1]))
+    shares = best_shares(result)
+    columns = [last[name].tolist() for name in ("mean", "stderr", "q50", "q10", "q90")]
+    return [
+        RegretRow(label, mean, stderr, median, q10, q90, share, None if bound is None else mean / bound)
+        for label, share, mean, stderr, median, q10, q90 in zip(result.labels, shares, *columns, strict=True)
+    ]
+
+
+def best_shares(result: Result) -> list[float]:
+    """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
+    pulls = result.pulls[:, :, -1]
+    on_best = pulls[..., np.asarray(result.gaps) <= 0].sum(axis=(1, 2))
+    return [float(share) for share in on_best / np.maximum(pulls.sum(axis=(1, 2)), 1)]
+
+
+def caption(result: Result, title: str | None = None) -> str:
+    """What the table shows, in one line."""
+    return headed(title, last_of(result) + beside(result.mode), result.runs, result.seed)
+
+
+def headed(title: str | None, where: str, runs: int, seed: int) -> str:
+    """What a table shows, after the title of whatever it is part of.
+
+    >>> headed("Two arms", "budget 10", 50, 0), headed("Who wins?", "budget 10", 1, 0)
+    ('Two arms: regret at budget 10, 50 runs, seed 0', 'Who wins? Regret at budget 10, 1 run, seed 0')
+    """
+    shows = f"egret at {where}, {runs} {plural(runs, 'run')}, seed {seed}"
+    if title is None:
+        return f"R{shows}"
+    return f"{title} R{shows}" if title.endswith((".", "?", "!", ":")) else f"{title}: r{shows}"
+
+
+def checked_title(owner: str, title: object) -> str | None:
+    """A title that the user gave, or None."""
+    return None if title is None else line(owner, "title", title)
+
+
+def bound_sentence(floor: Floor) -> str:
+    """The lower bound in one line, or why there is none; nothing where it is 0 with requests."""
+    if floor.sharp == 0 and floor.requests is not None:
+        return ""
+    if floor.sharp is not None and floor.requests is not None:
+        return f"lower bound as B and N grow in proportion: {coefficient(floor.sharp)} · ln N"
+    if floor.sharp is None or floor.printed is None:
+        return floor.reason
+    sharp, printed = map(coefficient, (floor.sharp, floor.printed))
+    return f"lower bound as B grows: {sharp} · ln B (sharp), {printed} · ln B (as printed in the paper)"
