@@ -55,7 +55,7 @@ def bounds(problem: str, budget: float, constants: "Constants", requests: float 
         return
     console.print(report.bounds_table(report.problem_bounds(arms, budget, constants), console.width))
     if out:
-        from outlay.files import writing
+        from outlay.checks import writing
         from outlay.report.figures import save_figure
 
         page = report.bounds_figure(arms, budget, constants)

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.remembered import absent_laws
@@ -20,8 +20,7 @@ from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import require
+from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record
 from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
 from outlay.policies.trial import checked_policy

@@ -5,7 +5,7 @@ What can be set about it is declared here: the command line reads that without a
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.service.app import application

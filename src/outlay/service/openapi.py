@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.service import routes, streams
 from outlay.service.endpoints import JSON, Route
 from outlay.service.problems import MEDIA

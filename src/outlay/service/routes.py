@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.records import PullStatus
 from outlay.campaign.stores.writing.shared import queue_depth
 from outlay.service import schemas as s
@@ -40,7 +40,7 @@ async def ask(request: ApiRequest, body: s.AskBody) -> s.Asked:
 
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
-async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Receipt | s.TellResults:
+async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.ReceiptAnswer | s.TellResults:
     """Record what a pull cost and earned, or what many did: then each has a result of its own.
 
     Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
@@ -60,42 +60,42 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Re
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
 async def list_pulls(request: ApiRequest, query: s.PullsQuery) -> s.Pulls:
-    """The pulls in the order in which they were asked for: by standing, tag and key."""
+    """The pulls in the order in which they were asked for: by status, tag and key."""
     campaign = await request.campaign()
-    found = await campaign.apulls(query.standing, query.tag, query.key, query.after, query.limit + 1)
+    found = await campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
     items = [s.pull_status(pull) for pull in found[: query.limit]]
-    return s.Pulls(items, items[-1].pull if len(found) > query.limit else None)
+    return s.Pulls(items, items[-1].id if len(found) > query.limit else None)
 
 
 @table.route("GET", PULL, "read")
-async def one_pull(request: ApiRequest) -> s.PullStatus:
+async def one_pull(request: ApiRequest) -> s.PullStatusAnswer:
     """How a pull stands."""
     return s.pull_status(await _pull(request))
 
 
 @table.route("POST", PULL + "/cancel", "tell")
-async def cancel(request: ApiRequest, body: s.CancelBody) -> s.PullStatus:
+async def cancel(request: ApiRequest, body: s.CancelBody) -> s.PullStatusAnswer:
     """Say that a pull was never made: nothing is charged and nothing learned."""
-    await (await request.campaign()).avoid(_number(request), body.reason)
+    await (await request.campaign()).acancel(_number(request), body.reason)
     return s.pull_status(await _pull(request))
 
 
 @table.route("POST", PULL + "/charge", "tell")
-async def charge(request: ApiRequest) -> s.PullStatus:
+async def charge(request: ApiRequest) -> s.PullStatusAnswer:
     """Give a pull up, and charge what was set aside for it until it is told after all."""
     await (await request.campaign()).acharge(_number(request))
     return s.pull_status(await _pull(request))
 
 
 @table.route("POST", PULL + "/extend", "tell")
-async def extend(request: ApiRequest, body: s.ExtendBody) -> s.PullStatus:
+async def extend(request: ApiRequest, body: s.ExtendBody) -> s.PullStatusAnswer:
     """Let a pull under way expire so many seconds from now."""
     await (await request.campaign()).aextend(_number(request), body.ttl)
     return s.pull_status(await _pull(request))
 
 
 @table.route("POST", PULL + "/amend", "admin")
-async def amend(request: ApiRequest, body: s.AmendBody) -> s.Receipt:
+async def amend(request: ApiRequest, body: s.AmendBody) -> s.ReceiptAnswer:
     """Correct what was told, on the record."""
     campaign = await request.campaign()
     return s.receipt(await campaign.aamend(_number(request), body.cost, body.reward, body.reason))
@@ -121,14 +121,14 @@ async def list_arms(request: ApiRequest, query: s.ArmsQuery) -> s.Arms:
 
 
 @table.route("POST", CAMPAIGN + "/arms", "admin", statuses=(201,))
-async def add_arm(request: ApiRequest, body: s.ArmBody) -> s.Arm:
+async def add_arm(request: ApiRequest, body: s.ArmBody) -> s.ArmAnswer:
     """Add another arm."""
     await (await request.campaign()).aadd_arm(body.name, body.max_cost, body.cost)
     return await _arm(request, body.name)
 
 
 @table.route("POST", CAMPAIGN + "/arms/{arm}/disable", "admin")
-async def disable_arm(request: ApiRequest) -> s.Arm:
+async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
     """Stop pulling an arm; pulls under way can still be told."""
     arm = await _arm(request, request.path_params["arm"])
     await (await request.campaign()).adisable_arm(arm.name)
@@ -136,7 +136,7 @@ async def disable_arm(request: ApiRequest) -> s.Arm:
 
 
 @table.route("POST", CAMPAIGN + "/arms/{arm}/enable", "admin")
-async def enable_arm(request: ApiRequest) -> s.Arm:
+async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
     """Pull a disabled arm again."""
     arm = await _arm(request, request.path_params["arm"])
     await (await request.campaign()).aenable_arm(arm.name)
@@ -194,7 +194,7 @@ async def set_requests(request: ApiRequest, body: s.RequestsBody) -> s.CampaignA
 @table.route("POST", CAMPAIGN + "/expect", "admin")
 async def expect(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
     """Say how many requests are still to come, as far as anybody knows."""
-    await (await request.campaign()).aexpect(body.requests)
+    await (await request.campaign()).aexpect_requests(body.requests)
     return await campaign(request)
 
 
@@ -301,7 +301,7 @@ async def log_out(request: ApiRequest) -> Response:
     return answer
 
 
-async def _arm(request: ApiRequest, name: str) -> s.Arm:
+async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
     status = await (await request.campaign()).astatus()
     for arm in status.arms:
         if arm.name == name:
@@ -312,7 +312,7 @@ async def _arm(request: ApiRequest, name: str) -> s.Arm:
 async def _pull(request: ApiRequest) -> PullStatus:
     number = _number(request)
     for pull in await (await request.campaign()).apulls(after=number - 1, limit=1):
-        if pull.decision == number:
+        if pull.id == number:
             return pull
     raise Refused("no_pull")
 

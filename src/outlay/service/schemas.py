@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict, astuple
 
-from outlay.campaign import records as history
-from outlay.campaign import records as pulls
-from outlay.campaign import records as replies
+from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, Summary
 from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 
 Money = Decimal  # from a JSON number or a string
@@ -17,7 +17,6 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 PullNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=60)]
-Standing = Literal["open", "told", "void", "expired"]
 MOST_LISTED = 1000  # items on a page
 PageSize = Annotated[int, Meta(ge=1, le=MOST_LISTED)]
 
@@ -147,7 +146,7 @@ class AuditQuery(Struct):
 class PullsQuery(Struct):
     """Which pulls."""
 
-    standing: Standing | None = None
+    status: PullPhase | None = None
     tag: str | None = None
     key: str | None = None
     after: Count = 0
@@ -155,7 +154,7 @@ class PullsQuery(Struct):
 
 
 class EventsQuery(Struct):
-    """Which events: those after a number. A stream goes on where `Last-Event-ID` says, if a browser sends that."""
+    """Which events: those after a number. A stream goes on where `Last-Entry-ID` says, if a browser sends that."""
 
     after: Count = 0
     limit: PageSize = MOST_LISTED
@@ -174,51 +173,35 @@ class ExportQuery(Struct):
     format: Literal["ndjson", "csv", "parquet"] = "ndjson"
 
 
-class Reserved(Struct):
+class PullMoney(Struct):
     """Money to the last unit."""
 
     reserved: str
 
 
-class Pull(Struct):
+class PullAnswer(Pull, frozen=True, kw_only=True):
     """An arm to use now. `pull` is its number, to tell it by."""
 
-    pull: int
-    arm: str
-    reserved: float
-    exact: Reserved
-    expires: datetime | None
-    propensity: float | None
-    standing: Standing
-    fallback: bool
+    exact: PullMoney
 
 
 class Asked(Struct):
     """The pulls that were named; none of them and `ended` true where the campaign is over."""
 
-    pulls: list[Pull]
+    pulls: list[PullAnswer]
     ended: bool
 
 
-class Cost(Struct):
+class CostMoney(Struct):
     """Money to the last unit."""
 
     cost: str
 
 
-class Receipt(Struct):
+class ReceiptAnswer(Receipt, frozen=True, kw_only=True):
     """A tell as it was recorded. `head` is the hash of the ledger's last event."""
 
-    pull: int
-    arm: str
-    cost: float
-    exact: Cost
-    reward: float
-    duplicate: bool
-    late: bool
-    overrun: bool
-    rounded: bool
-    head: str
+    exact: CostMoney
 
 
 class Problem(Struct, omit_defaults=True):
@@ -231,14 +214,14 @@ class Problem(Struct, omit_defaults=True):
     detail: str = ""
     request: str = ""
     retry_after: float | None = None
-    pull: Pull | None = None
+    pull: PullAnswer | None = None
     arms: list[str] | None = None
 
 
 class TellResult(Struct, omit_defaults=True):
     """What became of one of many tells: a receipt, or why it was refused."""
 
-    receipt: Receipt | None = None
+    receipt: ReceiptAnswer | None = None
     problem: Problem | None = None
 
 
@@ -248,39 +231,23 @@ class TellResults(Struct):
     results: list[TellResult]
 
 
-class PullMoney(Struct):
+class PullStatusMoney(Struct):
     """Money to the last unit."""
 
     reserved: str
     cost: str | None
 
 
-class PullStatus(Struct):
+class PullStatusAnswer(PullStatus, frozen=True, kw_only=True):
     """How a pull stands, and what it counts for."""
 
-    pull: int
-    arm: str
-    standing: Standing
-    asked: datetime
-    expires: datetime | None
-    reserved: float
-    cost: float | None
-    exact: PullMoney
-    reward: float | None
-    late: bool
-    overrun: bool
-    amended: bool
-    propensity: float | None
-    key: str | None
-    tags: list[str]
-    metadata: dict[str, Any]
-    fallback: bool
+    exact: PullStatusMoney
 
 
 class Pulls(Struct):
     """A page of pulls; `next` is the `after` of the following page, null at the end."""
 
-    items: list[PullStatus]
+    items: list[PullStatusAnswer]
     next: int | None
 
 
@@ -291,25 +258,16 @@ class ArmMoney(Struct):
     reserved: str
 
 
-class Arm(Struct):
+class ArmAnswer(ArmStatus, frozen=True, kw_only=True):
     """How an arm stands; `rate` is reward divided by cost so far."""
 
-    name: str
-    enabled: bool
-    pulls: int
-    in_flight: int
-    spent: float
-    reserved: float
-    reward: float
-    rate: float | None
-    max_cost: float | None
-    exact: ArmMoney
+    exact: ArmMoney  # type: ignore[assignment]
 
 
 class Arms(Struct):
     """A page of arms."""
 
-    items: list[Arm]
+    items: list[ArmAnswer]
     next: int | None
 
 
@@ -322,68 +280,23 @@ class CampaignMoney(Struct):
     left: str
 
 
-class Outlook(Struct):
-    """What is to be expected where requests are counted; the library's `Outlook` says what each field means."""
-
-    price: float
-    worth: float
-    low: str | None
-    high: str | None
-    share: float
-    reward: float
-    reward_low: float | None
-    reward_high: float | None
-
-
-class CampaignWindow(Struct):
-    """The window that a budget is for; `earlier` is what was spent in those before it."""
-
-    kind: Window
-    timezone: str
-    start: datetime
-    end: datetime
-    earlier: float
-
-
-class Campaign(Struct):
+class CampaignAnswer(Summary, frozen=True, kw_only=True):
     """How a campaign stands; spent, reserved, left and used are those of its window, if it has windows."""
 
-    name: str
-    phase: Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
-    ended: Literal["exhausted", "closed"] | None
-    budget: float
-    spent: float
-    reserved: float
-    left: float
-    exact: CampaignMoney
-    reward: float
-    pulls: int
-    in_flight: int
-    events: int
-    policy: str
-    mode: Mode
-    unit: str
-    requests: int | None
-    used: int
-    expected: int | None
-    outlook: Outlook | None
-    window: CampaignWindow | None
-    fallback: str | None
-    outside: float
-    archived: bool
+    exact: CampaignMoney  # type: ignore[assignment]
 
 
-class CampaignAndArms(Campaign):
+class CampaignAndArms(CampaignAnswer, frozen=True, kw_only=True):
     """How a campaign stands, and its first 1000 arms at the same moment; `/arms` has the others."""
 
-    arms: list[Arm]
+    arms: list[ArmAnswer]
     more_arms: bool
 
 
 class Campaigns(Struct):
     """A page of campaigns, by name."""
 
-    items: list[Campaign]
+    items: list[CampaignAnswer]
     next: str | None
 
 
@@ -426,19 +339,6 @@ class AuditPage(Struct):
     next: int | None
 
 
-class Event(Struct):
-    """An event of the ledger; `more` holds what only its kind has."""
-
-    seq: int
-    at: datetime
-    kind: str
-    pull: int | None
-    arm: str | None
-    cost: float | None
-    reward: float | None
-    more: dict[str, Any]
-
-
 class SessionBody(Body):
     """A key, for a browser that is to remember it."""
 
@@ -473,56 +373,40 @@ def text(money: float | Decimal) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
-def pull(given: replies.Pull) -> Pull:
+def pull(given: Pull) -> PullAnswer:
     """A pull as its asker sees it."""
-    exact = Reserved(text(given.reserved))
-    return Pull(
-        *(given.decision, given.arm, given.reserved, exact, given.expires, given.propensity),
-        *(given.standing, given.fallback),
-    )
+    return PullAnswer(**asdict(given), exact=PullMoney(text(given.reserved)))
 
 
-def receipt(given: replies.Receipt) -> Receipt:
+def receipt(given: Receipt) -> ReceiptAnswer:
     """A tell as it was recorded."""
-    fields = given._asdict()
-    return Receipt(fields.pop("decision"), exact=Cost(text(given.cost)), **fields)
+    return ReceiptAnswer(**asdict(given), exact=CostMoney(text(given.cost)))
 
 
-def pull_status(given: pulls.PullStatus) -> PullStatus:
+def pull_status(given: PullStatus) -> PullStatusAnswer:
     """How a pull stands."""
-    fields = given._asdict()
-    exact = PullMoney(text(given.reserved), None if given.cost is None else text(given.cost))
-    return PullStatus(fields.pop("decision"), exact=exact, **{**fields, "tags": list(given.tags)})
+    exact = PullStatusMoney(text(given.reserved), None if given.cost is None else text(given.cost))
+    return PullStatusAnswer(**asdict(given), exact=exact)
 
 
-def arm(given: replies.ArmStatus) -> Arm:
+def arm(given: ArmStatus) -> ArmAnswer:
     """How an arm stands."""
-    return Arm(**{**given._asdict(), "exact": ArmMoney(*map(text, given.exact))})
+    return ArmAnswer(**{**asdict(given), "exact": ArmMoney(*map(text, astuple(given.exact)))})
 
 
-def campaign(given: replies.Status) -> Campaign:
+def campaign(given: Status) -> CampaignAnswer:
     """How a campaign stands, without its arms."""
-    return Campaign(**_fields(given))
+    return CampaignAnswer(**_summary(given))
 
 
-def campaign_and_arms(given: replies.Status) -> CampaignAndArms:
+def campaign_and_arms(given: Status) -> CampaignAndArms:
     """How a campaign stands, with its first arms."""
     arms = [arm(each) for each in given.arms[:MOST_LISTED]]
-    return CampaignAndArms(**_fields(given), arms=arms, more_arms=len(given.arms) > len(arms))
+    return CampaignAndArms(**_summary(given), arms=arms, more_arms=len(given.arms) > len(arms))
 
 
-def event(given: history.Entry) -> Event:
-    """An event; numbers of decisions in it are called pulls."""
-    return Event(*given)
-
-
-def _fields(given: replies.Status) -> dict[str, Any]:
-    fields = given._asdict()
-    del fields["arms"]
-    fields["exact"] = CampaignMoney(*map(text, given.exact))
-    fields["outlook"] = None if given.outlook is None else Outlook(*given.outlook)
-    fields["window"] = None if given.window is None else CampaignWindow(*given.window)
-    return fields
+def _summary(given: Status) -> dict[str, Any]:
+    return {**asdict(given.summary()), "exact": CampaignMoney(*map(text, astuple(given.exact)))}
 
 
 Limit = Literal["money", "requests", "window"]
@@ -573,7 +457,7 @@ class ArmView(Struct):
     `ArmReason`; `evidence` is null, too, where no doubt is left.
     """
 
-    arm: Arm
+    arm: ArmAnswer
     low: float | None
     high: float | None
     leads: bool = False
@@ -636,7 +520,7 @@ class DashboardView(Struct):
     What takes longer to find, `forecast`, `next` and `learning`, is that after `judged` events: up to a second ago.
     """
 
-    campaign: Campaign
+    campaign: CampaignAnswer
     read: int
     judged: int
     burn: list[BurnPoint]
@@ -646,8 +530,8 @@ class DashboardView(Struct):
     past: list[RatePast]
     next: NextArm | None
     learning: Learning | None
-    under_way: list[PullStatus]
-    events: list[Event]
+    under_way: list[PullStatusAnswer]
+    events: list[Entry]
     counts: dict[str, int]
 
 

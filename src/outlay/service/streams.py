@@ -19,7 +19,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from outlay.campaign import Campaign, PullStatus, export_ledger
-from outlay.extras import needed
+from outlay.campaign.records import Entry
+from outlay.errors import needed
 from outlay.service import schemas as s
 from outlay.service.endpoints import ApiRequest, RouteTable
 from outlay.service.problems import Refused
@@ -194,7 +195,7 @@ def write_csv(campaign: Campaign, file: BinaryIO) -> None:
     """All pulls as text; without tags and metadata, which are no cells."""
     text = io.TextIOWrapper(file, "utf-8", newline="")
     rows = csv.writer(text)
-    fields = [name for name in PullStatus._fields if name not in ("tags", "metadata")]
+    fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
     rows.writerow(["pull", *fields[1:]])
     for pull in campaign.pulls():
         rows.writerow([harmless(getattr(pull, name)) for name in fields])
@@ -209,7 +210,7 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
         import pyarrow.parquet as pq
     text, number, yes, time = pa.string(), pa.float64(), pa.bool_(), pa.timestamp("us", "UTC")
     kinds = {
-        "pull": pa.int64(), "arm": text, "standing": text, "asked": time, "expires": time, "reserved": number,
+        "pull": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
         "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
         "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes,
     }  # fmt: skip
@@ -217,13 +218,13 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
     pulls = iter(campaign.pulls())
     with pq.ParquetWriter(file, schema) as writer:
         while some := list(islice(pulls, PULLS)):
-            columns = {name: [getattr(pull, "decision" if name == "pull" else name) for pull in some] for name in kinds}
+            columns = {name: [getattr(pull, "id" if name == "pull" else name) for pull in some] for name in kinds}
             columns["metadata"] = [s.encode(each).decode() for each in columns["metadata"]]
             writer.write_table(pa.table(columns, schema))
 
 
-async def _events(campaign: Campaign, after: int, most: int) -> list[s.Event]:
-    return await asyncio.to_thread(lambda: [s.event(entry) for entry in islice(campaign.history(after), most)])
+async def _events(campaign: Campaign, after: int, most: int) -> list[Entry]:
+    return await asyncio.to_thread(lambda: list(islice(campaign.history(after), most)))
 
 
 @cache

@@ -74,7 +74,7 @@ def _view(watched: "WatchedCampaign", found: CampaignView, judged: "Judged", wan
         next=None if reasons is None else _next(reasons),
         learning=judged.learning,
         under_way=[records.pull_status(pull) for pull in found.under_way] if all_read else [],
-        events=[records.event(entry) for entry in reversed(found.last[-MOST_EVENTS:])],
+        events=list(reversed(found.last[-MOST_EVENTS:])),
         counts=watched.counts,
     )
 
@@ -247,7 +247,7 @@ class _Counting(Watch):
 
     def _count(self, name: str, entry: Entry) -> float:
         more = super()._count(name, entry)
-        sample = entry.decision or 0, entry.cost or 0.0, entry.reward or 0.0
+        sample = entry.pull or 0, entry.cost or 0.0, entry.reward or 0.0
         if entry.more.get("instead") is None:
             self.outcomes[name].add(*sample, arms=len(self._arms))
         else:

@@ -28,7 +28,7 @@ from outlay.compiler.fingerprint import Reach
 from outlay.compiler.reasons import reason_of
 from outlay.compiler.records import coerced
 from outlay.compiler.vocabulary import OPTIONS, learn
-from outlay.values import equal, hashable
+from outlay.parameters import equal, hashable
 
 _FEW, _SOME, _MANY = 3_000, 100_000, 2_000_000  # draws: interpreted, and compiled
 _ERRORS = 5.0  # standard errors, which chance exceeds once in 1.7 million numbers; a law has five

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.engine.backends import threads
 from outlay.engine.compiler.program import program_of
 from outlay.engine.limits import Counts
