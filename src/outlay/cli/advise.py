@@ -50,7 +50,7 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     if out is None:
         _show(_advice(log, options), as_json)
         return
-    from outlay.advice.telling.page import page_in, write_advice
+    from outlay.advice.advice_page import page_in, write_advice
 
     with page_in(out):  # a folder that cannot be written is found before the work begins
         advice = _advice(log, options)
@@ -74,9 +74,7 @@ def _advice(log: str, options: dict[str, Any]) -> "Advice":
 
 def _show(advice: "Advice", as_json: bool) -> None:
     """Tables, sentences and code; or JSON."""
-    from outlay.advice.telling.answer import answer
-    from outlay.advice.telling.data import data_of
-    from outlay.advice.telling.tables import advice_tables
+    from outlay.advice.answer import advice_tables, answer, data_of
 
     if as_json:
         click.echo(json.dumps(data_of(advice), ensure_ascii=False, allow_nan=False))
