@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Linear, Pareto, Problem, catalogue
 from outlay.errors import BadParameter, NotCovered
-from outlay.report.figures.rate_box import rate_box_figure
+from outlay.report.figures import rate_box_figure
 from outlay.theory import (
     median_rate_radius,
     rate_box,
