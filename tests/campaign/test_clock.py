@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.settings import Settings
+from outlay.campaign.ledger.events import Settings
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.sql import SqlLedger
 from outlay.campaign.terms import Limits, agreed, chosen

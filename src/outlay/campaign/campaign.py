@@ -7,9 +7,9 @@ from typing import Self, cast
 
 from outlay.campaign import log
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.ledger.fold import stored_policy
 from outlay.campaign.samples import checked_samples, in_parts, samples_of, triples
-from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import (

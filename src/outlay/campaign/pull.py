@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from msgspec.structs import astuple
 
 from outlay.campaign import log
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.records import Pull, PullStatus, Receipt
-from outlay.campaign.settings import Amount
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.text import listed

@@ -9,11 +9,10 @@ from outlay.campaign.calendar import zone_of
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
 from outlay.campaign.ledger.commands import Open
-from outlay.campaign.ledger.events import ArmTerms, Opened, Terms
+from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Expiry, Mode, Opened, Settings, Terms, Window
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.rulings.refusals import in_seconds
 from outlay.campaign.ledger.state import State
-from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.own.trial import instead_of_class

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.agreement import MOST_AT_ONCE
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.notes import metadata_of, tags_of
 from outlay.campaign.pull import AnyPull, OpenPull, forgotten, settled
 from outlay.campaign.records import Answer, Pull, PullFilter, Receipt, Reply
 from outlay.campaign.samples import triples
-from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label, micros
 from outlay.campaign.verbs.hand import Settling
 from outlay.campaign.verbs.news import News

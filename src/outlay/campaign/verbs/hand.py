@@ -1,11 +1,11 @@
 """How a pull ends: told, cancelled, charged."""
 
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.ledger.state import State
 from outlay.campaign.pull import AnyPull, OpenPull, number_of, settled
 from outlay.campaign.records import Pull, PullStatus, Receipt
 from outlay.campaign.samples import checked_reward
-from outlay.campaign.settings import Amount
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import label, micros
 from outlay.campaign.verbs.steps import Steps, later, once, seconds_of, verb

@@ -1,8 +1,8 @@
 """The verbs that change arms and the course of a campaign, each with its form for asyncio."""
 
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.ledger.state import State
-from outlay.campaign.settings import Amount
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import arm_term
 from outlay.campaign.verbs.steps import Steps, later, verb

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.arms import Empirical, Problem
-from outlay.campaign.settings import Mode
+from outlay.campaign.ledger.events import Mode
 from outlay.engine import simulate
 from outlay.errors import OutlayError
 from outlay.policies import BY_NAME

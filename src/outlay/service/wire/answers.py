@@ -6,8 +6,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from outlay.campaign.ledger.events import Mode, Window
 from outlay.campaign.ledger.state import PullPhase
-from outlay.campaign.settings import Mode, Window
 
 
 class Reserved(Struct):

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.ledger.state import PullPhase
-from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 
 Money = Decimal  # from a JSON number or a string
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
