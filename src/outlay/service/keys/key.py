@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, get_args
 
-from outlay.campaign.terms import label
+from outlay.campaign.ledger.agreement import label
 from outlay.checks import word
 from outlay.errors import BadParameter
 

@@ -1,18 +1,22 @@
-"""What a user agrees to when a campaign is opened, checked and in units."""
+"""What a user hands over, checked: the terms of a campaign, tags and metadata of a pull, samples."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast, get_args
+
+import numpy as np
 
 from outlay import __version__, policies
 from outlay.campaign.calendar import zone_of
-from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
-from outlay.campaign.ledger.agreement import label as label
-from outlay.campaign.ledger.commands import Open
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, MOST_REWARD, OWNER, check_opening, label
+from outlay.campaign.ledger.commands import Open, Warm
 from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Expiry, Mode, Opened, Settings, Terms, Window
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.rulings.refusals import in_seconds
+from outlay.campaign.ledger.rulings.refusals import in_seconds, unknown_arm
 from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Entry
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.own.trial import instead_of_class
@@ -228,3 +232,145 @@ def _checked_names(names: Sequence[str], allowed: str) -> Sequence[str]:
 
 def _refuse(owner: str, name: str, allowed: str, got: object) -> NoReturn:
     raise BadParameter(owner, name, allowed, got)
+
+
+MOST_TAGS, LONGEST_TAG = 8, 64
+MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
+_METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
+
+
+def tags_of(owner: str, tags: object) -> tuple[str, ...]:
+    """The tags, each once, in their order.
+
+    >>> tags_of("ask", ["batch 7", "nightly"])
+    ('batch 7', 'nightly')
+    """
+    if tags == ():
+        return ()
+    allowed = f"at most {MOST_TAGS} strings of 1 to {LONGEST_TAG} printable characters"
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise BadParameter(owner, "tags", allowed, tags)
+    plain = tuple(dict.fromkeys(tag_of(owner, tag, "tags", allowed) for tag in tags))
+    if len(plain) > MOST_TAGS:
+        raise BadParameter(owner, "tags", allowed, tags)
+    return plain
+
+
+def tag_of(owner: str, tag: object, name: str = "tag", allowed: str = "") -> str:
+    """One tag, as a plain string."""
+    plain = str.__str__(tag) if isinstance(tag, str) else ""  # its own text, whatever a subclass prints
+    if plain.strip() and len(plain) <= LONGEST_TAG and plain.isprintable():
+        return plain
+    raise BadParameter(owner, name, allowed or f"a string of 1 to {LONGEST_TAG} printable characters", tag)
+
+
+def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
+    """The object, made of plain strings, numbers, truth values, lists and objects; None where it is empty.
+
+    >>> metadata_of("ask", {"user": 17, "route": ("eu", 2)})
+    {'user': 17, 'route': ['eu', 2]}
+    """
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise BadParameter(owner, "metadata", _METADATA, metadata)
+    try:
+        plain = _Plain().made(metadata, 1)
+        size = len(json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
+    except (TypeError, ValueError, OverflowError):
+        raise BadParameter(owner, "metadata", _METADATA, metadata) from None
+    if size > MOST_BYTES:
+        raise BadParameter(owner, "metadata", f"{_METADATA} (this one has {size} bytes)", metadata)
+    return plain or None
+
+
+class _Plain:
+    """Makes plain copies, and counts keys on the way, so that what is too large is not copied."""
+
+    def __init__(self) -> None:
+        self._keys = 0
+
+    def made(self, value: Any, depth: int) -> Any:
+        """ValueError for what JSON cannot say, or what is too much."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            if len(value) > MOST_BYTES:
+                raise ValueError("too long")
+            return str.__str__(value)
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise ValueError("not finite")
+            return float(value)
+        if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
+            return self._container(value, depth)
+        whole = operator.index(value)  # of any kind; TypeError for what is no number
+        if abs(whole) >= 2**63:
+            raise ValueError("too large")
+        return whole
+
+    def _container(self, value: Mapping[Any, Any] | Sequence[Any], depth: int) -> Any:
+        if depth > DEEPEST or len(value) > MOST_BYTES:
+            raise ValueError("too deep or too long")
+        if not isinstance(value, Mapping):
+            return [self.made(part, depth + 1) for part in value]
+        self._keys += len(value)
+        if self._keys > MOST_KEYS or not all(isinstance(key, str) for key in value):
+            raise ValueError("too many keys, or keys that are no strings")
+        return {str.__str__(key): self.made(part, depth + 1) for key, part in value.items()}
+
+
+MOST_IN_ONE_EVENT = 10_000  # samples
+
+Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its values
+ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
+
+
+def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
+    """The rows, each of three values; BadParameter where they are not."""
+    if not isinstance(rows, Iterable):
+        raise BadParameter(owner, name, "many of three values each: arm or pull, cost, reward", rows)
+    return map(_triple, rows)
+
+
+def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
+    """Samples to learn from, their costs as the campaign rounds them."""
+    owner, unit, names = "warm_start", state.unit, {arm.name for arm in state.arms}
+    for arm, cost, reward in rows:
+        if not isinstance(arm, str) or arm not in names:
+            raise unknown_arm(state, owner, arm)
+        value = checked_reward(owner, reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
+        units = unit.units(owner, "cost", cost)
+        if units < 0 and not state.terms.negative_costs:
+            raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
+        yield arm, unit.amount(units), value
+
+
+def checked_reward(owner: str, value: object, **limits: float) -> float:
+    """A reward; True is 1 and False 0, and -0.0 is 0.0, for SQLite knows no other."""
+    given = int(value) if isinstance(value, (bool, np.bool_)) else value
+    return real(owner, "reward", given, **limits) + 0.0
+
+
+def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[Warm]:
+    """The commands that have the samples learned, as many in each as one event may hold."""
+    for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
+        arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
+        yield Warm(arms, costs, rewards, f"{key}/{part}", source)
+
+
+def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
+    """What the pulls of a campaign cost and earned, corrections included, in the order of the first tell."""
+    told: dict[int, ArmSample] = {}
+    for entry in history:
+        if entry.kind in ("told", "amended") and entry.pull is not None:
+            told[entry.pull] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)
+    return list(told.values())
+
+
+def _triple(row: Any) -> Triple:
+    try:
+        one, two, three = row
+    except (TypeError, ValueError):
+        raise BadParameter("Campaign", "a sample", "three values: arm or pull, cost, reward", row) from None
+    return one, two, three
