@@ -34,8 +34,8 @@ from outlay.campaign.settings import (
     PolicyGiven,
     agreed,
     arm_term,
-    check_policy,
     check_same,
+    check_same_policy,
     checked_reward,
     checked_samples,
     chosen,
@@ -168,7 +168,7 @@ class Campaign:
         try:
             self._begin(given)
             if given is not None:
-                check_policy(self._state.opened, given)
+                check_same_policy(self._state.opened, given)
         except BaseException:
             self._ledger.close()
             raise

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from outlay import __version__
 from outlay.engine.backends import threads
-from outlay.engine.compiler.program import program_of
+from outlay.engine.jit.compile import program_of
 from outlay.engine.limits import Counts
 from outlay.engine.progress import Report
 from outlay.engine.run.loop import Floats, Passages
