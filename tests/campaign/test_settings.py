@@ -9,7 +9,7 @@ from outlay import Campaign
 from outlay.campaign.ledger.events import Terms
 from outlay.campaign.records import Status
 from outlay.campaign.settings import DEFAULT, Mode, Settings
-from outlay.cli.campaign.spending import new
+from outlay.cli.campaign_verbs import new
 
 
 def test_campaign_takes_them_with_their_defaults() -> None:
