@@ -23,13 +23,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
+import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.backends import threads
+from outlay.engine.jit.numba_types import OPTIONS, register
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.formulas.choices.choose import best_by_excess
@@ -130,7 +130,7 @@ def sample(rng: Any, law: Any, memory: Any, pulls: int) -> None:
 def compiled_floor() -> Callable[[int, Callable[[], float]], float]:
     """A function of a number of threads and a timer: pulls per second; compiled as the engine's loop is."""
     for function in Reach(Gaussian, Moments).functions:
-        learn(function)
+        register(function)
     numba.extending.register_jitable(forceinline=True, _nrt=False, **OPTIONS)(sample)
     loop = numba.njit(nogil=True, **OPTIONS)(lambda rng, law, memory, pulls: sample(rng, law, memory, pulls))
     law = Gaussian(1.0, 1.0, 0.1, 0.1)

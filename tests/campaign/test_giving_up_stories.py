@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import fold
-from outlay.campaign.records import Pull, Wanted
+from outlay.campaign.records import Pull, PullFilter
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import FORKED
 from outlay.campaign.stores.sql import SqlLedger
@@ -114,7 +114,7 @@ def _refused_all(ledgers: Sequence[MemoryLedger | SqlLedger]) -> int:
         lambda ledger: ledger.transact([c.Ask()], timeout=1),
         lambda ledger: ledger.submit([c.Ask()]),
         lambda ledger: list(ledger.records()),
-        lambda ledger: list(ledger.find(Wanted())),
+        lambda ledger: list(ledger.find(PullFilter())),
         lambda ledger: ledger.status(),
     ]
     for ledger in ledgers:
@@ -143,7 +143,7 @@ def given_up_story(folder: Path, opening: c.Open, story: list[Operation], ways: 
                 ledger.transact(())
                 replies = model.transact([command, command._replace(key=None)]) if way in DONE else []
                 lost = [r for r in replies[command.key is not None :] if isinstance(r, Pull)]
-                model.transact([c.Void(pull.decision, UNRECEIVED) for pull in lost])
+                model.transact([c.Void(pull.id, UNRECEIVED) for pull in lost])
             else:
                 replies = model.transact(many)
                 assert list(map(shown, ledger.transact(many))) == list(map(shown, replies))
@@ -160,7 +160,7 @@ def given_up_story(folder: Path, opening: c.Open, story: list[Operation], ways: 
 
 def check_nothing_orphaned(model: MemoryLedger, caller: Caller) -> None:
     """Whatever is under way somebody got, or can get by its key."""
-    received = {pull.decision for pull in caller.pulls}
+    received = {pull.id for pull in caller.pulls}
     assert all(number in received or d.key is not None for number, d in model.state().pending.items())
 
 

@@ -48,7 +48,7 @@ def turns(campaign: Campaign, count: int) -> list[str]:
         pull = campaign.ask()
         assert pull is not None
         named.append(pull.arm)
-        campaign.tell(pull, *outcome(pull.decision, pull.arm))
+        campaign.tell(pull, *outcome(pull.id, pull.arm))
     return named
 
 
@@ -145,8 +145,8 @@ def test_an_arm_that_is_closed_from_the_start_might_as_well_not_be_there(policy:
     asked = 0
     while (pull := campaign.ask()) and (same := other.ask()):
         assert pull.arm == same.arm
-        campaign.tell(pull, *outcome(same.decision, pull.arm))
-        other.tell(same, *outcome(same.decision, same.arm))
+        campaign.tell(pull, *outcome(same.id, pull.arm))
+        other.tell(same, *outcome(same.id, same.arm))
         asked += 1
     assert asked > 20
     assert pull is None is other.ask()
@@ -228,13 +228,13 @@ def test_first_samples_come_in_any_order() -> None:
     campaign, order = Campaign(NAMES, 1e3, TOLD), order_of(0, 7)
     pulls = campaign.ask_many(4)
     for pull in pulls[::-1]:
-        campaign.tell(pull, *outcome(pull.decision, pull.arm))
+        campaign.tell(pull, *outcome(pull.id, pull.arm))
     memory = state_of(campaign).learner.memory
     assert memory.order.tolist()[:4] == order[3::-1]
     assert memory.unopened() == order[4]
     following = campaign.ask()
     assert following is not None
-    campaign.void(following)
+    campaign.cancel(following)
     assert state_of(campaign).learner.memory.unopened() == order[4]
 
 

@@ -11,10 +11,9 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.beliefs import Moments
-from outlay.compiler.dispatch import CannotCompile
 from outlay.engine import batch
 from outlay.engine.backends import threads
-from outlay.engine.compiler.program import program_of
+from outlay.engine.jit.compile import CannotCompile, program_of
 from outlay.engine.run.loop import Passages
 from outlay.engine.run.memories import can_be_packed, packed
 from outlay.engine.task import Task
@@ -109,7 +108,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def refuse(*_: Any) -> None:
         raise CannotCompile("not today")
 
-    return lambda: monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
+    return lambda: monkeypatch.setattr("outlay.engine.jit.compile.compiled", refuse)
 
 
 EVERY_DAY = ("Opened",)  # each is a compilation; what is copied is tested below, for all of them
@@ -158,7 +157,7 @@ def test_copying_the_words_back_undoes_everything(name: str) -> None:
 def test_without_access_to_a_generator_the_numbers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = BySize()
     fast = played(policy, 80.0, 30, seed=2**100)
-    monkeypatch.setattr("outlay.engine.compiler.program.can_open", lambda: False)
+    monkeypatch.setattr("outlay.engine.jit.compile.can_open", lambda: False)
     monkeypatch.setattr("outlay.engine.run.streams.Opened.make", None)
     assert equal(fast, played(policy, 80.0, 30, seed=2**100))
 

@@ -11,14 +11,14 @@ from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Belief, Lead, Moments, Opened
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.vocabulary import learn
+from outlay.engine.jit.numba_types import register
 from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_among
 from outlay.formulas.choices.choose import best_of_opened
 from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
 
 INF, NAN = math.inf, math.nan
 for helper in Reach(Moments).functions:  # as the engine does before it compiles anything with this memory
-    learn(helper)
+    register(helper)
 
 
 class Listed(NamedTuple):

@@ -15,8 +15,7 @@ from outlay import Problem, policies, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Opened, Points
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, learn
+from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.errors import BadParameter
 from outlay.formulas.choices.choose import Now, best_of_opened, log_of
 from outlay.policies import Ration, Thrifty
@@ -80,7 +79,7 @@ def test_choices_equal_the_slow_twin(tape: Tape) -> None:
 def test_compiled_runs_equal_interpreted_ones(given: dict[str, Any]) -> None:
     policy = Ration(**given)
     for function in Reach(Ration, Points, Opened, log_of).functions:
-        learn(function)
+        register(function)
     fast: Any = numba.njit(**OPTIONS)(play)
     for seed, table in enumerate(tables(0)):
         chosen = np.zeros((2, len(table)), np.int64)

@@ -12,9 +12,8 @@ import pytest
 from outlay import Problem, arms, policies, simulate
 from outlay.beliefs import Belief
 from outlay.errors import BadParameter
-from outlay.parameters import Parameters
+from outlay.parameters import Parameters, equal
 from outlay.policies.protocol import as_data, kind_of, wants_budget
-from outlay.values import equal
 
 MOMENTS: dict[str, Any] = {"var_cost": [0.04, 0.1], "var_reward": [0.09, 0.2], "cov": [0.0, -0.05]}
 BOUNDS: dict[str, Any] = {"cost_bound": 2.0, "reward_bound": 3.0}

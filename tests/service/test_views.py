@@ -6,6 +6,7 @@ import random
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from outlay import Campaign
@@ -143,8 +144,8 @@ def test_the_bound_is_that_of_the_theory() -> None:
     """
     status = Campaign(["a", "b", "c"], 1000, POLICY).status()
     rates = (1.0, 0.5, 0.99)
-    arms = [arm._replace(pulls=100, spent=100.0, rate=rate) for arm, rate in zip(status.arms, rates, strict=True)]
-    status = status._replace(arms=tuple(arms), pulls=300, spent=300.0, reward=249.0)
+    arms = [replace(arm, pulls=100, spent=100.0, rate=rate) for arm, rate in zip(status.arms, rates, strict=True)]
+    status = replace(status, arms=tuple(arms), pulls=300, spent=300.0, reward=249.0)
     beliefs = [Belief(i, 100, 1.0, rate, 0.25, 0.25, 0.0) for i, rate in enumerate(rates)]
     found = learning(status, beliefs)
     assert found is not None

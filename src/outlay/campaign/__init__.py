@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.campaign.books.listing import campaigns
     from outlay.campaign.books.transfer import backup, export_ledger, import_ledger
     from outlay.campaign.books.verification import Verdict, verify
     from outlay.campaign.campaign import Campaign
+    from outlay.campaign.pull import OpenPull
     from outlay.campaign.reasons import ArmReason, Reasons
     from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, WindowStatus
-    from outlay.campaign.verbs.hand import OpenPull
 
 __all__ = [
     "ArmReason", "ArmStatus", "Campaign", "Entry", "OpenPull", "Pull", "PullStatus", "Reasons", "Receipt", "Status",
@@ -22,7 +22,7 @@ __getattr__, __dir__ = lazily(
     __name__,  # the command line reads the settings without numpy, and a campaign in memory loads no database
     {
         "outlay.campaign.campaign": "Campaign",
-        "outlay.campaign.verbs.hand": "OpenPull",
+        "outlay.campaign.pull": "OpenPull",
         "outlay.campaign.records": "Entry PullStatus ArmStatus Pull Receipt Status WindowStatus",
         "outlay.campaign.books.listing": "campaigns",
         "outlay.campaign.reasons": "ArmReason Reasons",

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast, get_args
 
-from outlay import policies
-from outlay._version import __version__
+from outlay import __version__, policies
 from outlay.campaign.calendar import zone_of
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
@@ -18,10 +17,10 @@ from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Wi
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.own.trial import instead_of_class
+from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data, checked_memory, parameters_of
 from outlay.policies.trial import checked_policy
 from outlay.text import listed, one_of
-from outlay.values import equal
 
 MICROS = 1_000_000
 

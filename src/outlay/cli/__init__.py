@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.cli import campaign_verbs as verbs
 from outlay.cli import campaign_view as view
 from outlay.cli.analysis import advise, bounds, policies, problems, report
@@ -19,8 +19,7 @@ from outlay.cli.campaign_verbs import campaign
 from outlay.cli.compare import compare
 from outlay.cli.options import AskedWrongly, Failure, Interrupted, Summaries, in_options
 from outlay.cli.service import demo_service, keys, migrate, serve
-from outlay.errors import BadParameter, InterpretedWarning, OutlayError
-from outlay.extras import needed
+from outlay.errors import BadParameter, InterpretedWarning, OutlayError, needed
 
 
 class Commands(Summaries):
@@ -55,7 +54,7 @@ for verb in (compare, bounds, report, advise, campaign, policies, problems, serv
     commands.add_command(verb)
 for verb in (
     *(verbs.new, verbs.ask, verbs.tell, view.status, view.watch, view.pulls, view.history, view.list_),
-    *(verbs.void, verbs.charge, verbs.extend, verbs.amend, verbs.budget, verbs.requests, verbs.expect, verbs.arm),
+    *(verbs.cancel, verbs.charge, verbs.extend, verbs.amend, verbs.budget, verbs.requests, verbs.expect, verbs.arm),
     *(verbs.warm, verbs.pause, verbs.resume, verbs.close, verbs.archive, verbs.restore),
     *(view.verify, view.export, view.import_, view.backup),
 ):

@@ -148,7 +148,7 @@ def bounds(problem: str, budget: float, constants: "Constants", requests: float 
     terminal = console()
     terminal.print(report.bounds_table(report.problem_bounds(arms, budget, constants), terminal.width))
     if out:
-        from outlay.files import writing
+        from outlay.checks import writing
         from outlay.report.figures import save_figure
 
         page = report.bounds_figure(arms, budget, constants)

@@ -71,7 +71,7 @@ LOOP = example(
     "    esac",
     """    arm=$(jq -r .arm <<< "$pull")""",
     "    …use it, and note its cost and reward…",
-    """    outlay campaign tell "$(jq .decision <<< "$pull")" --cost "$cost" --reward "$reward\"""",
+    """    outlay campaign tell "$(jq .pull <<< "$pull")" --cost "$cost" --reward "$reward\"""",
     "done",
 )
 
@@ -254,7 +254,7 @@ def ask(
 ) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"}. At the end it prints
+    Prints {"pull", "arm", "reserved", "expires", "propensity", "status", "fallback"}. At the end it prints
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     pulls: Sequence[object]
@@ -277,29 +277,29 @@ def ask(
     cls=Numbered,
     epilog=example(
         "outlay campaign tell 17 --cost 0.0042 --reward 1",
-        """echo '{"decision": 17, "cost": 0.0042, "reward": 1}' | outlay campaign tell -""",
+        """echo '{"pull": 17, "cost": 0.0042, "reward": 1}' | outlay campaign tell -""",
     ),
 )
 @on_campaign
-@click.argument("decision")
+@click.argument("pull")
 @click.option("--cost", type=amount, help="What the pull cost.")
 @click.option("--reward", type=float, help="What it earned; 0 for a pull that failed.")
 @click.pass_context
-def tell(ctx: click.Context, campaign: "Campaign", decision: str, cost: Decimal | None, reward: float | None) -> None:
-    """Record what the pull DECISION cost and earned; if DECISION is -, lines of JSON on stdin name the pulls.
+def tell(ctx: click.Context, campaign: "Campaign", pull: str, cost: Decimal | None, reward: float | None) -> None:
+    """Record what PULL cost and earned; if PULL is -, lines of JSON on stdin name the pulls.
 
-    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun", "rounded", "head"}. Repeating a tell
+    Prints {"pull", "arm", "cost", "reward", "duplicate", "late", "overrun", "rounded", "head"}. Repeating a tell
     changes nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2
     if a line was malformed.
     """
-    if decision == "-" and cost is None and reward is None:
+    if pull == "-" and cost is None and reward is None:
         ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
-    if decision == "-" or cost is None or reward is None:
-        raise click.UsageError("give DECISION with --cost and --reward, or - and lines of JSON on stdin")
+    if pull == "-" or cost is None or reward is None:
+        raise click.UsageError("give PULL with --cost and --reward, or - and lines of JSON on stdin")
     try:
-        number = int(decision)
+        number = int(pull)
     except ValueError:
-        raise click.UsageError(f"DECISION must be a number, or - for lines on stdin; got {decision!r}") from None
+        raise click.UsageError(f"PULL must be a number, or - for lines on stdin; got {pull!r}") from None
     show(campaign.tell(number, cost, reward))
 
 
@@ -310,9 +310,9 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
         if not line.strip():
             continue
         try:
-            said = object_of(line, "decision", "cost", "reward")
+            said = object_of(line, "pull", "cost", "reward")
             reward = float(said["reward"]) if isinstance(said["reward"], Decimal) else said["reward"]
-            show(campaign.tell(said["decision"], said["cost"], reward))
+            show(campaign.tell(said["pull"], said["cost"], reward))
         except (OutlayError, ValueError) as error:
             complain(f"line {number}: {error}")
             refused = isinstance(error, OutlayError) and not isinstance(error, BadParameter)
@@ -320,43 +320,43 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
     return worst
 
 
-@click.command(cls=Numbered, epilog=example('outlay campaign void 17 --reason "the job was cancelled"'))
+@click.command(cls=Numbered, epilog=example('outlay campaign cancel 17 --reason "the job was dropped"'))
 @changing
-@click.argument("decision", type=int)
+@click.argument("pull", type=int)
 @click.option("--reason", default="", help="A note for the ledger.")
-def void(campaign: "Campaign", decision: int, reason: str) -> None:
-    """Say that the pull DECISION was never made: nothing is charged and nothing learned."""
-    campaign.void(decision, reason)
+def cancel(campaign: "Campaign", pull: int, reason: str) -> None:
+    """Say that PULL was never made: nothing is charged and nothing learned."""
+    campaign.cancel(pull, reason)
 
 
 @click.command(cls=Numbered, epilog=example("outlay campaign charge 17"))
 @changing
-@click.argument("decision", type=int)
-def charge(campaign: "Campaign", decision: int) -> None:
-    """Give the pull DECISION up, and charge what was set aside for it until it is told after all."""
-    campaign.charge(decision)
+@click.argument("pull", type=int)
+def charge(campaign: "Campaign", pull: int) -> None:
+    """Give PULL up, and charge what was set aside for it until it is told after all."""
+    campaign.charge(pull)
 
 
 @click.command(cls=Numbered, epilog=example("outlay campaign extend 17 --ttl 7200"))
 @changing
-@click.argument("decision", type=int)
+@click.argument("pull", type=int)
 @click.option("--ttl", type=float, required=True, metavar="SECONDS", help="How long the pull may take, from now.")
-def extend(campaign: "Campaign", decision: int, ttl: float) -> None:
-    """Give the pull DECISION, which is under way, more time."""
-    campaign.extend(decision, ttl)
+def extend(campaign: "Campaign", pull: int, ttl: float) -> None:
+    """Give PULL, which is under way, more time."""
+    campaign.extend(pull, ttl)
 
 
 @click.command(
     cls=Numbered, epilog=example('outlay campaign amend 17 --cost 0.0040 --reward 1 --reason "the invoice says so"')
 )
 @changing
-@click.argument("decision", type=int)
+@click.argument("pull", type=int)
 @click.option("--cost", type=amount, help="What the pull cost; as it was told if not given.")
 @click.option("--reward", type=float, help="What it earned; as it was told if not given.")
 @click.option("--reason", default="", help="A note for the ledger.")
-def amend(campaign: "Campaign", decision: int, cost: Decimal | None, reward: float | None, reason: str) -> None:
-    """Correct what was told about the pull DECISION, on the record."""
-    campaign.amend(decision, cost, reward, reason)
+def amend(campaign: "Campaign", pull: int, cost: Decimal | None, reward: float | None, reason: str) -> None:
+    """Correct what was told about PULL, on the record."""
+    campaign.amend(pull, cost, reward, reason)
 
 
 @click.command(cls=Numbered, epilog=example("outlay campaign budget 80"))
@@ -380,7 +380,7 @@ def requests(campaign: "Campaign", number: int) -> None:
 @click.argument("number", metavar="NUMBER", type=int)
 def expect(campaign: "Campaign", number: int) -> None:
     """Say how many requests are still to come: the policy paces itself by that, and nothing is refused for it."""
-    campaign.expect(number)
+    campaign.expect_requests(number)
 
 
 @click.group()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import click
+import msgspec
 
 from outlay.errors import BadParameter
 from outlay.text import counted
@@ -124,7 +125,9 @@ def show(value: object) -> None:
 
 def plain(value: object) -> Any:
     """What JSON can say: records as objects, times as ISO 8601, exact money as text, nan and infinity as null."""
-    if hasattr(value, "_asdict"):
+    if isinstance(value, msgspec.Struct):
+        value = {field.encode_name: getattr(value, field.name) for field in msgspec.structs.fields(value)}
+    elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}

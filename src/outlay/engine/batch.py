@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from outlay.engine.compiler.program import Program, program_of
+from outlay.engine.jit.compile import Program, program_of
 from outlay.engine.run.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
 from outlay.engine.run.memories import packed
 from outlay.engine.run.streams import Opened, seeded

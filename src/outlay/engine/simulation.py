@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.remembered import absent_laws
@@ -20,8 +20,7 @@ from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import require
+from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record
 from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
 from outlay.policies.trial import checked_policy
@@ -141,13 +140,13 @@ def simulate(
 
 def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report | None) -> None:
     """Compile first what is missing, on all cores, and say so: the first time takes seconds."""
-    from outlay.engine.compiler.together import compile_together, cores_for, missing_of
+    from outlay.engine.jit.compile import compile_all, cores_for, missing_of
 
     if missing := missing_of(tasks):
         shown = None if callable(progress) else progress
         words = f"compiling {listed([each.label for each in missing])}, once"
         with progress_bar(len(missing), shown, words, delay=0.0) as report:
-            compile_together(missing, cores_for(workers), report)
+            compile_all(missing, cores_for(workers), report)
 
 
 def _check_present(problem: Problem) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
-from outlay.compiler.records import shape
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run.loop import Passages
 from outlay.errors import OutlayError
@@ -71,6 +70,8 @@ class Task:
 
 def same_types(memory: Remembered, expected: object) -> Remembered:
     """The memory, if compiled code may have it: it trusts the types it was compiled for and checks nothing."""
+    from outlay.engine.jit.numba_types import shape
+
     if shape(memory) != shape(expected):
         raise OutlayError(f"a {type(expected).__name__} must have the same types of fields every time it is made")
     return memory

@@ -10,7 +10,7 @@ Names are imported when they are used, so that loading an experiment loads no co
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.experiments.calibrate import estimate
@@ -28,5 +28,4 @@ __getattr__, __dir__ = lazily(
         "outlay.experiments.setup.file": "Experiment is_experiment load",
         "outlay.experiments.setup.plan": "points_of",
     },
-    former={"read": "load"},
 )

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from outlay.checks import checked_path
 from outlay.engine import simulate
 from outlay.experiments.play import check_memory, jobs, missing
 from outlay.experiments.report.outputs import check_outputs
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, points_of
-from outlay.files import checked_path
 
 _LONG_ENOUGH = 0.3  # seconds that make a measurement
 _FIRST = 1e-3  # of the budget

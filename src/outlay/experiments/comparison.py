@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outlay.arms import catalogue
+from outlay.checks import check_writable, made, writing
 from outlay.engine import simulate
 from outlay.engine.limits import Mode
-from outlay.errors import BadParameter
-from outlay.extras import require
-from outlay.files import check_writable, made, writing
+from outlay.errors import BadParameter, require
 from outlay.knowledge import named_policies, usual_policies
 from outlay.report.contents import report_files
 from outlay.report.write import write_report

@@ -6,9 +6,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
+from outlay.checks import checked_path, made
 from outlay.engine import simulate
 from outlay.engine.room import check_room
-from outlay.errors import BadParameter, OutlayError
+from outlay.errors import BadParameter, OutlayError, require
 from outlay.experiments import store
 from outlay.experiments.progress import Job, Progress
 from outlay.experiments.progress import bar as shown_bar
@@ -17,8 +18,6 @@ from outlay.experiments.report.standings import Standing, standing
 from outlay.experiments.report.summary import Row, rows_of
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, Point, points_of
-from outlay.extras import require
-from outlay.files import checked_path, made
 from outlay.results.result import Result
 
 Say = Callable[[str], None]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from outlay._version import __version__
+from outlay import __version__
+from outlay.checks import writing
 from outlay.errors import BadFile
 from outlay.experiments.setup.plan import Cell, Point
-from outlay.files import writing
 from outlay.own.code import own_classes
 from outlay.results.result import Result, load
 

@@ -25,7 +25,7 @@ Names are imported when they are used, so that a program that only simulates doe
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.report.figures import (

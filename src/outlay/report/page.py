@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from outlay.checks import check_writable, checked_path, writing
 from outlay.engine.limits import Counts
-from outlay.files import check_writable, checked_path, writing
 from outlay.report.contents import FIGURES, TABLES
 from outlay.report.drawn import Drawn, drawn
 from outlay.report.figures.files import inline_svg

@@ -3,8 +3,8 @@
 from os import PathLike
 from pathlib import Path
 
-from outlay.extras import needed
-from outlay.files import checked_path, made, writing
+from outlay.checks import checked_path, made, writing
+from outlay.errors import needed
 from outlay.report.contents import FIGURES, TABLES, report_files
 from outlay.results.result import Result, checked
 

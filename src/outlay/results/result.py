@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.errors import BadParameter
-from outlay.extras import needed
+from outlay.errors import BadParameter, needed
+from outlay.parameters import equal
 from outlay.results import regret
 from outlay.results.endings import beside
 from outlay.results.regret import RegretKind
-from outlay.values import equal
 
 if TYPE_CHECKING:
     from os import PathLike

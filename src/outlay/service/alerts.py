@@ -15,6 +15,8 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 
+from msgspec.structs import asdict
+
 from outlay.campaign.records import Status
 from outlay.errors import StoreError
 from outlay.service.desk import Desk
@@ -60,8 +62,8 @@ class BudgetAlerts:
             self._known[name] = None
             if len(self._known) > MOST:
                 del self._known[next(iter(self._known))]
-            money = dict(zip(status.exact._fields, map(records.text, status.exact), strict=True))
-            window = {} if status.window is None else {"window": status.window._asdict()}
+            money = {name: records.text(amount) for name, amount in asdict(status.exact).items()}
+            window = {} if status.window is None else {"window": status.window}
             said = {"warning": name, "campaign": status.name, "level": level, "exact": money, **window}
             _log.warning("a budget is nearly spent", extra={"said": said})
             if self._settings.webhook is not None:

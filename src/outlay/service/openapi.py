@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.service.problems import JSON, KINDS
 from outlay.service.routes import ROUTES
 from outlay.service.table import Route

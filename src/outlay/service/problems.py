@@ -101,7 +101,7 @@ def problem_of(error: BaseException) -> Problem:
 # In this order: an error is what the first of its kinds says.
 SAID: dict[type[BaseException], str] = {
     errors.CampaignConflict: "conflict",
-    errors.UnknownDecision: "no_pull",
+    errors.UnknownPull: "no_pull",
     errors.MissingExtra: "not_installed",
     errors.BadParameter: "bad_request",
     msgspec.ValidationError: "bad_request",

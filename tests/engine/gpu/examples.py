@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import outlay
 from outlay import arms, policies
 from outlay.beliefs import Belief, Moments
-from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu.backend import imported
 from outlay.engine.gpu.philox import Philox
+from outlay.engine.jit.numba_types import Laws
 from outlay.engine.run import hard, loop
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task

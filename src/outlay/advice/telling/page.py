@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.serving import Serving
@@ -18,8 +18,8 @@ from outlay.advice.telling.code import call
 from outlay.advice.telling.figures import dots_figure
 from outlay.advice.telling.glossary import glossary
 from outlay.advice.telling.hull_figure import TITLE, hull_figure
+from outlay.checks import check_writable, checked_path, made, writing
 from outlay.errors import BadParameter
-from outlay.files import check_writable, checked_path, made, writing
 from outlay.report.figures.files import inline_svg, svg_text
 from outlay.report.figures.style import WIDTHS
 from outlay.report.rendering import rendered

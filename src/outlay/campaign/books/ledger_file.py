@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS
 from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.campaign.ledger.events import Record, from_json, to_json

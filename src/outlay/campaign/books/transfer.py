@@ -20,9 +20,9 @@ from outlay.campaign.stores.db.database import connect, in_plain_words, is_sqlit
 from outlay.campaign.stores.db.reading import reading
 from outlay.campaign.stores.db.stored import CHUNK, Stored
 from outlay.campaign.terms import PolicyGiven, chosen, label
+from outlay.checks import check_writable, checked_path, writing
+from outlay.checks import reading as reading_file
 from outlay.errors import BadFile, StoreError
-from outlay.files import check_writable, checked_path, writing
-from outlay.files import reading as reading_file
 
 
 def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default") -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json

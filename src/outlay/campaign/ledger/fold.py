@@ -105,7 +105,7 @@ def _voided(state: State, event: e.Voided, _: e.Record) -> None:
     decision = state.decisions[event.decision]
     state.used -= 1
     state.used_before -= state.is_earlier(decision)
-    decision.standing = "voided"
+    decision.standing = "cancelled"
 
 
 def _extended(state: State, event: e.Extended, _: e.Record) -> None:

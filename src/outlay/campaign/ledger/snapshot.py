@@ -11,7 +11,7 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.events import Opened
 from outlay.campaign.ledger.fold import checked_policy

@@ -41,7 +41,7 @@ def run(
         try:
             state, more, reply = step(state, command, now, policy)
         except PullOver as over:
-            over.pull = pull_of(state, over.decision) if state else None
+            over.pull = pull_of(state, over.id) if state else None
             replies.append(over)
         except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
             if _mark(state) != before:

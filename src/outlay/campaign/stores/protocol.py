@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
-from outlay.campaign.records import Found, Reply, Status, Wanted
+from outlay.campaign.records import Found, PullFilter, Reply, Status
 
 FORKED = "a campaign cannot be used in a forked process: open it after forking"
 
@@ -49,7 +49,7 @@ class Store(Protocol):
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`, in order."""
 
-    def find(self, wanted: Wanted) -> Iterator[Found]:
+    def find(self, wanted: PullFilter) -> Iterator[Found]:
         """The decisions that are wanted, each with the event that made it, in order."""
 
     def close(self) -> None:

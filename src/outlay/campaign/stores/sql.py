@@ -11,7 +11,7 @@ from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.ledger.events import Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import as_of
-from outlay.campaign.records import Found, Reply, Status, Wanted, status_of
+from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores.db import rows
 from outlay.campaign.stores.db.database import at_one_moment, in_plain_words
 from outlay.campaign.stores.db.finding import page
@@ -82,7 +82,7 @@ class SqlLedger:
                 return
             after = chunk[-1].seq
 
-    def find(self, wanted: Wanted) -> Iterator[Found]:
+    def find(self, wanted: PullFilter) -> Iterator[Found]:
         """The decisions that are wanted, a page at a time."""
         engine, left, after = self._store.engine, wanted.limit, wanted.after
         while left != 0:

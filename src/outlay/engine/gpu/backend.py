@@ -21,9 +21,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from outlay.beliefs import Opened, Points
 from outlay.checks import Vector
-from outlay.compiler.records import coerced
-from outlay.engine.compiler.world import compose
 from outlay.engine.gpu.philox import key_of
+from outlay.engine.jit.numba_types import coerced, compose
 from outlay.engine.progress import Report
 from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages, Room
 from outlay.engine.task import Task, check_finite, same_types

@@ -4,12 +4,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from outlay.checks import check_folder, check_writable, writing
 from outlay.errors import BadFile
 from outlay.experiments.report.standings import Standing
 from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of, where, winners_of
 from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import Point
-from outlay.files import check_folder, check_writable, writing
 from outlay.own.code import own_classes
 from outlay.report.contents import report_files
 from outlay.report.regret import headed, table

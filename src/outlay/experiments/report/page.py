@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.engine.limits import MODES
 from outlay.experiments.report.chart import SweepChart
 from outlay.experiments.report.standings import Standing, sentences

@@ -9,16 +9,15 @@ import tomli_w
 
 from outlay.arms import Problem, catalogue
 from outlay.arms.catalogue import find
-from outlay.checks import line, whole, word
+from outlay.checks import checked_path, line, reading, whole, word
 from outlay.engine.backends import BACKENDS, Backend
 from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
 from outlay.experiments.setup.players import Player, Table, player
 from outlay.experiments.setup.sweep import TAKEN, Sweep
-from outlay.files import checked_path, reading
 from outlay.knowledge import usual_policies
-from outlay.logs import Columns
+from outlay.logs import LogColumns
 
 FORMAT = 1
 _TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")
@@ -125,11 +124,11 @@ def _problem(content: Table, folder: Path) -> Problem:
         return Problem._resolved(tomli_w.dumps({"format": 1, "arms": content["arms"]}), catalogue.beside(folder))
     if "log" in content:
         table = dict(_table("[log]", content["log"]))
-        _known_keys("[log]", table, ("file", *Columns._fields))
+        _known_keys("[log]", table, ("file", *LogColumns._fields))
         for key, value in {"file": None, **table}.items():
             if not isinstance(value, str) or not value:
                 raise BadParameter("[log]", key, "a string that is not empty", value)
-        return problem_of(folder / table.pop("file"), Columns(**table))
+        return problem_of(folder / table.pop("file"), LogColumns(**table))
     if not isinstance(name, str) or not name.strip():
         raise BadParameter("[experiment]", "problem", "a name from the catalogue or a file", name)
     return find(name if name in catalogue.names() else str(folder / name), "[experiment]")

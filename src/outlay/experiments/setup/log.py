@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from outlay.arms import Empirical, Problem
 from outlay.errors import BadFile
-from outlay.logs import Columns, Stretch, stretches
+from outlay.logs import LogColumns, Stretch, stretches
 
 MOST_ARMS = 10_000  # each is a law of its own
 Pairs = NDArray[np.float64]
 
 
-def problem_of(path: Path, columns: Columns) -> Problem:
+def problem_of(path: Path, columns: LogColumns) -> Problem:
     """The empirical problem of a CSV or Parquet file, its arms in the order of their first row.
 
     An experiment is exact: a row with an empty cell is an error, and not left out.

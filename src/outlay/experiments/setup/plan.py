@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.arms import Problem
 from outlay.engine.backends import Backend
 from outlay.engine.limits import MODES, Mode, checked_limits, checked_world

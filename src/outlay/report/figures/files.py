@@ -10,8 +10,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from outlay.checks import checked_path, writing
 from outlay.errors import BadParameter
-from outlay.files import checked_path, writing
 from outlay.report.figures.style import ARMS, FAINT, INK, PALETTE, REST, SOFT
 
 FORMATS = ("png", "pdf", "svg")

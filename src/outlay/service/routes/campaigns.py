@@ -64,7 +64,7 @@ async def set_requests(call: Call, body: r.Requests) -> a.CampaignAndArms:
 @table.route("POST", CAMPAIGN + "/expect", "admin")
 async def expect(call: Call, body: r.Requests) -> a.CampaignAndArms:
     """Say how many requests are still to come, as far as anybody knows."""
-    await (await call.campaign()).aexpect(body.requests)
+    await (await call.campaign()).aexpect_requests(body.requests)
     return await _standing(call)
 
 

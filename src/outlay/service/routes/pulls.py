@@ -18,9 +18,9 @@ PULL = CAMPAIGN + "/pulls/{pull}"
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
 async def list_pulls(call: Call, query: r.PullsWanted) -> a.Pulls:
-    """The pulls in the order in which they were asked for: by standing, tag and key."""
+    """The pulls in the order in which they were asked for: by status, tag and key."""
     campaign = await call.campaign()
-    found = await campaign.apulls(query.standing, query.tag, query.key, query.after, query.limit + 1)
+    found = await campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
     items = [records.pull_status(pull) for pull in found[: query.limit]]
     return a.Pulls(items, items[-1].pull if len(found) > query.limit else None)
 
@@ -31,11 +31,11 @@ async def one_pull(call: Call) -> a.PullStatus:
     return records.pull_status(await _pull(call, _number(call)))
 
 
-@table.route("POST", PULL + "/void", "tell")
-async def void(call: Call, body: r.Void) -> a.PullStatus:
+@table.route("POST", PULL + "/cancel", "tell")
+async def cancel(call: Call, body: r.Cancel) -> a.PullStatus:
     """Say that a pull was never made: nothing is charged and nothing learned."""
     number = _number(call)
-    await (await call.campaign()).avoid(number, body.reason)
+    await (await call.campaign()).acancel(number, body.reason)
     return records.pull_status(await _pull(call, number))
 
 
@@ -77,7 +77,7 @@ async def list_tags(call: Call, query: r.Page) -> a.Tags:
 
 async def _pull(call: Call, number: int) -> PullStatus:
     for pull in await (await call.campaign()).apulls(after=number - 1, limit=1):
-        if pull.decision == number:
+        if pull.id == number:
             return pull
     raise Refused("no_pull")
 

@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
+from msgspec.structs import astuple
+
 from outlay.campaign import Campaign, PullStatus
-from outlay.extras import needed
+from outlay.errors import needed
 from outlay.service.wire import answers as a
 from outlay.text import harmless
 
 SOME = 5000  # pulls at a time
-FIELDS = ("pull", *PullStatus._fields[1:])
+FIELDS = ("pull", *PullStatus.__struct_fields__[1:])
 
 
 def write_csv(campaign: Campaign, file: BinaryIO) -> None:
     """As text; without tags and metadata, which are no cells."""
     text = io.TextIOWrapper(file, "utf-8", newline="")
     table = csv.writer(text)
-    fields = [name for name in PullStatus._fields if name not in ("tags", "metadata")]
+    fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
     table.writerow(["pull", *fields[1:]])
     for pull in campaign.pulls():
         table.writerow([harmless(getattr(pull, name)) for name in fields])
@@ -34,7 +36,7 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
         import pyarrow.parquet as pq
     text, number, yes, time = pa.string(), pa.float64(), pa.bool_(), pa.timestamp("us", "UTC")
     kinds = {
-        "pull": pa.int64(), "arm": text, "standing": text, "asked": time, "expires": time, "reserved": number,
+        "pull": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
         "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
         "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes,
     }  # fmt: skip
@@ -50,7 +52,9 @@ def _columns(campaign: Campaign) -> Iterator[dict[str, list[Any]]]:
     some = list(islice(pulls, SOME))
     while True:
         columns = (
-            dict(zip(FIELDS, map(list, zip(*some, strict=True)), strict=True)) if some else {n: [] for n in FIELDS}
+            dict(zip(FIELDS, map(list, zip(*map(astuple, some), strict=True)), strict=True))
+            if some
+            else {n: [] for n in FIELDS}
         )
         columns["metadata"] = [a.encode(each).decode() for each in columns["metadata"]]
         yield columns

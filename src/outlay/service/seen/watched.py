@@ -136,7 +136,7 @@ class _Counting(Watch):
 
     def _count(self, name: str, entry: Entry) -> float:
         more = super()._count(name, entry)
-        sample = entry.decision or 0, entry.cost or 0.0, entry.reward or 0.0
+        sample = entry.pull or 0, entry.cost or 0.0, entry.reward or 0.0
         if entry.more.get("instead") is None:
             self.outcomes[name].add(*sample, arms=len(self._arms))
         else:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.settings import Mode, Window
-from outlay.service.wire.requests import Standing
 
 
 class Reserved(Struct):
@@ -25,7 +25,7 @@ class Pull(Struct):
     exact: Reserved
     expires: datetime | None
     propensity: float | None
-    standing: Standing
+    status: PullPhase
     fallback: bool
 
 
@@ -96,7 +96,7 @@ class PullStatus(Struct):
 
     pull: int
     arm: str
-    standing: Standing
+    status: PullPhase
     asked: datetime
     expires: datetime | None
     reserved: float

@@ -3,6 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import asdict, astuple
+
 from outlay.campaign import records as history
 from outlay.campaign import records as pulls
 from outlay.campaign import records as replies
@@ -24,27 +26,27 @@ def pull(given: replies.Pull) -> a.Pull:
     """A pull as its asker sees it."""
     exact = a.Reserved(text(given.reserved))
     return a.Pull(
-        *(given.decision, given.arm, given.reserved, exact, given.expires, given.propensity),
-        *(given.standing, given.fallback),
+        *(given.id, given.arm, given.reserved, exact, given.expires, given.propensity),
+        *(given.status, given.fallback),
     )
 
 
 def receipt(given: replies.Receipt) -> a.Receipt:
     """A tell as it was recorded."""
-    fields = given._asdict()
-    return a.Receipt(fields.pop("decision"), exact=a.Cost(text(given.cost)), **fields)
+    fields = asdict(given)
+    return a.Receipt(exact=a.Cost(text(given.cost)), **fields)
 
 
 def pull_status(given: pulls.PullStatus) -> a.PullStatus:
     """How a pull stands."""
-    fields = given._asdict()
+    fields = asdict(given)
     exact = a.PullMoney(text(given.reserved), None if given.cost is None else text(given.cost))
-    return a.PullStatus(fields.pop("decision"), exact=exact, **{**fields, "tags": list(given.tags)})
+    return a.PullStatus(fields.pop("id"), exact=exact, **{**fields, "tags": list(given.tags)})
 
 
 def arm(given: replies.ArmStatus) -> a.Arm:
     """How an arm stands."""
-    return a.Arm(**{**given._asdict(), "exact": a.ArmMoney(*map(text, given.exact))})
+    return a.Arm(**{**asdict(given), "exact": a.ArmMoney(*map(text, astuple(given.exact)))})
 
 
 def campaign(given: replies.Status) -> a.Campaign:
@@ -60,13 +62,13 @@ def campaign_and_arms(given: replies.Status) -> a.CampaignAndArms:
 
 def event(given: history.Entry) -> a.Event:
     """An event; numbers of decisions in it are called pulls."""
-    return a.Event(*given)
+    return a.Event(*astuple(given))
 
 
 def _fields(given: replies.Status) -> dict[str, Any]:
-    fields = given._asdict()
+    fields = asdict(given)
     del fields["arms"]
-    fields["exact"] = a.CampaignMoney(*map(text, given.exact))
-    fields["outlook"] = None if given.outlook is None else a.Outlook(*given.outlook)
-    fields["window"] = None if given.window is None else a.CampaignWindow(*given.window)
+    fields["exact"] = a.CampaignMoney(*map(text, astuple(given.exact)))
+    fields["outlook"] = None if given.outlook is None else a.Outlook(*astuple(given.outlook))
+    fields["window"] = None if given.window is None else a.CampaignWindow(*astuple(given.window))
     return fields

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 
 Money = Decimal  # from a JSON number or a string
@@ -15,7 +16,6 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 PullNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=60)]
-Standing = Literal["open", "told", "void", "expired"]
 MOST_LISTED = 1000  # items on a page
 PageSize = Annotated[int, Meta(ge=1, le=MOST_LISTED)]
 
@@ -75,7 +75,7 @@ class Tell(Body):
     reward: float
 
 
-class Void(Body):
+class Cancel(Body):
     """A pull was never made."""
 
     reason: str = ""
@@ -145,7 +145,7 @@ class ActsWanted(Struct):
 class PullsWanted(Struct):
     """Which pulls."""
 
-    standing: Standing | None = None
+    status: PullPhase | None = None
     tag: str | None = None
     key: str | None = None
     after: Count = 0

@@ -6,12 +6,12 @@ from sqlalchemy.engine import Connection
 from outlay.campaign.ledger.agreement import all_spellings
 from outlay.campaign.ledger.events import Asked
 from outlay.campaign.ledger.state import Decision
-from outlay.campaign.records import Found, Wanted
+from outlay.campaign.records import Found, PullFilter
 from outlay.campaign.stores.db import tables
 from outlay.campaign.stores.db.typed import damaged, record, typed
 
 
-def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tuple[list[Found], int | None]:
+def page(connection: Connection, campaign: int, wanted: PullFilter, most: int) -> tuple[list[Found], int | None]:
     """The first wanted decisions among `most` that the database offers, and the number after which to go on, if any.
 
     Tags are only in the events: the database leaves out those that have none, and we look at the others.
@@ -22,8 +22,8 @@ def page(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tu
         .join(event, sa.and_(event.c.campaign == decision.c.campaign, event.c.seq == decision.c.number))
         .where(decision.c.campaign == campaign, decision.c.number > wanted.after)
     )
-    if wanted.standing is not None:
-        query = query.where(decision.c.standing == wanted.standing)
+    if wanted.status is not None:
+        query = query.where(decision.c.standing == wanted.status)
     if wanted.key is not None:
         query = query.where(decision.c.key.in_(all_spellings(wanted.key)))
     if wanted.tag is not None:
