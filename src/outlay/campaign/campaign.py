@@ -18,8 +18,8 @@ from outlay.campaign.terms import (
     Limits,
     PolicyGiven,
     agreed,
-    check_policy,
     check_same,
+    check_same_policy,
     chosen,
     label,
     positive,
@@ -130,7 +130,7 @@ class Campaign(Asking, Managing, Reading):
         try:
             self._begin(given)
             if given is not None:
-                check_policy(self._state.opened, given)
+                check_same_policy(self._state.opened, given)
         except BaseException:
             self._ledger.close()
             raise

@@ -11,7 +11,7 @@ from outlay.cli.options import console, listing, say_written, show
 
 if TYPE_CHECKING:
     from outlay.advice import Advice
-    from outlay.report.numbers.bounds import Constants
+    from outlay.report.bounds import Constants
 
 ADVISE = listing(
     "Examples:",
@@ -149,15 +149,14 @@ def bounds(problem: str, budget: float, constants: "Constants", requests: float 
     terminal.print(report.bounds_table(report.problem_bounds(arms, budget, constants), terminal.width))
     if out:
         from outlay.checks import writing
-        from outlay.report.figures import save_figure
+        from outlay.report.style import save_figures
 
         page = report.bounds_figure(arms, budget, constants)
         column = report.bounds_figure(arms, budget, constants, width="column")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-        for ending, figure in {"png": page, "svg": page, "pdf": column}.items():
-            save_figure(figure, out / f"bounds.{ending}")
-            click.echo(f"wrote {out / f'bounds.{ending}'}")
+        for path in save_figures(page, column, out / "bounds"):
+            click.echo(f"wrote {path}")
 
 
 @click.command(epilog=f"{REPORT}\n\n{REPORTED}")

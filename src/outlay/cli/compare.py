@@ -154,8 +154,8 @@ def _list() -> None:
 
 
 def _play_problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
-    from outlay.experiments import comparison
-    from outlay.experiments.report.summary import rows_of
+    from outlay.experiments import play as comparison
+    from outlay.experiments.report import rows_of
 
     result, written = comparison.compare(problem, names, **options)
     if as_json:
@@ -172,7 +172,7 @@ def _play_file(
     from outlay import experiments
     from outlay.checks import whole
     from outlay.errors import BadFile
-    from outlay.experiments.report.outputs import sweep_table
+    from outlay.experiments.report import sweep_table
 
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")

@@ -14,13 +14,13 @@ import click
 
 from outlay.cli.options import Summaries, example, in_store, show
 from outlay.errors import OutlayError
-from outlay.service.settings import Settings
+from outlay.service import ServiceSettings
 
 if TYPE_CHECKING:
     from outlay.campaign import Campaign
-    from outlay.service.keys.key import Key
+    from outlay.service.auth import Key
 
-DEFAULT = Settings()
+DEFAULT = ServiceSettings()
 
 
 @click.command(
@@ -47,7 +47,7 @@ def serve(store: str, **options: Any) -> None:
     """
     from outlay.service import serve
 
-    settings = Settings(store=store, webhook_secret=os.environ.get("OUTLAY_WEBHOOK_SECRET", ""), **options)
+    settings = ServiceSettings(store=store, webhook_secret=os.environ.get("OUTLAY_WEBHOOK_SECRET", ""), **options)
     serve(settings, lambda address: click.echo(f"outlay serves {address}"))
 
 
@@ -81,9 +81,9 @@ def keys() -> None:
 @click.option("--days", type=float, help="When it expires; never if not given.")
 def new(store: str, name: str, scopes: tuple[str, ...], campaigns: tuple[str, ...], days: float | None) -> None:
     """Make a key called NAME, and print it: it is shown this once, and only its hash is kept."""
-    from outlay.service.keys.book import KeyBook
+    from outlay.service.auth import KeyStore
 
-    token, key = KeyBook(store).new(name, scopes, campaigns, days)
+    token, key = KeyStore(store).new(name, scopes, campaigns, days)
     show({"key": token, **_shown(key)})
 
 
@@ -91,9 +91,9 @@ def new(store: str, name: str, scopes: tuple[str, ...], campaigns: tuple[str, ..
 @in_store
 def list_(store: str) -> None:
     """Print all keys, the oldest first: their names, scopes, and when they were last used."""
-    from outlay.service.keys.book import KeyBook
+    from outlay.service.auth import KeyStore
 
-    for key in KeyBook(store).all():
+    for key in KeyStore(store).all():
         show(_shown(key))
 
 
@@ -102,9 +102,9 @@ def list_(store: str) -> None:
 @click.argument("key", metavar="ID")
 def revoke(store: str, key: str) -> None:
     """Let the key ID be used no more, within a second."""
-    from outlay.service.keys.book import KeyBook
+    from outlay.service.auth import KeyStore
 
-    KeyBook(store).revoke(key)
+    KeyStore(store).revoke(key)
 
 
 @keys.command(epilog=example("outlay keys audit | jq 'select(.status >= 400)'"))
@@ -112,10 +112,10 @@ def revoke(store: str, key: str) -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many.")
 def audit(store: str, limit: int) -> None:
     """Print what was done with admin keys, the newest first."""
-    from outlay.service.keys.book import KeyBook
+    from outlay.service.auth import KeyStore
 
-    for act in KeyBook(store).acts(limit):
-        show({**act._asdict(), "at": _time(act.at)})
+    for entry in KeyStore(store).entries(limit):
+        show({**entry._asdict(), "at": _time(entry.at)})
 
 
 def _shown(key: "Key") -> dict[str, object]:
@@ -132,7 +132,7 @@ def _time(micros: int | None) -> str | None:
     return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC).isoformat(timespec="seconds")
 
 
-class Model(NamedTuple):
+class DemoModel(NamedTuple):
     """A language model as the demo pretends it: what a call costs at most, on average, and how often it is right."""
 
     most: float
@@ -143,10 +143,10 @@ class Model(NamedTuple):
 
 CALLS = 200  # that a dollar is to serve, in the first campaign
 MODELS = {
-    "tiny": Model(0.002, 0.0004, 0.35, 0.05),
-    "small": Model(0.01, 0.002, 0.62, 0.1),
-    "medium": Model(0.05, 0.012, 0.78, 0.2),
-    "large": Model(0.3, 0.08, 0.9, 0.4),
+    "tiny": DemoModel(0.002, 0.0004, 0.35, 0.05),
+    "small": DemoModel(0.01, 0.002, 0.62, 0.1),
+    "medium": DemoModel(0.05, 0.012, 0.78, 0.2),
+    "large": DemoModel(0.3, 0.08, 0.9, 0.4),
 }
 
 
@@ -164,9 +164,10 @@ def demo_service(port: int, seconds: float | None, budget: float) -> None:
     from outlay.service import serve
 
     chance = random.Random(7)  # noqa: S311 (no secret)
-    lengths = {f"prompt {number:02}": chance.uniform(0.5, 2.0) for number in range(1, 31)}
-    # The longer a prompt, the dearer, and some are better than others.
-    prompts = {name: Model(0.02 * size, 0.005 * size, chance.uniform(0.2, 0.8), 0.2) for name, size in lengths.items()}
+    prompts = {}
+    for number in range(1, 31):  # the longer, the dearer, and some are better than others
+        size = chance.uniform(0.5, 2.0)
+        prompts[f"prompt {number:02}"] = DemoModel(0.02 * size, 0.005 * size, chance.uniform(0.2, 0.8), 0.2)
     stop, workers = threading.Event(), list[threading.Thread]()
     with TemporaryDirectory(prefix="outlay-demo-") as folder, ExitStack() as campaigns:
         store = f"sqlite:///{Path(folder) / 'demo.db'}"
@@ -184,7 +185,7 @@ def demo_service(port: int, seconds: float | None, budget: float) -> None:
                 worker.start()
 
         try:
-            serve(Settings(store=store, port=port), ready, seconds)
+            serve(ServiceSettings(store=store, port=port), ready, seconds)
         finally:
             stop.set()
             for worker in workers:
@@ -192,7 +193,7 @@ def demo_service(port: int, seconds: float | None, budget: float) -> None:
                     worker.join()
 
 
-def _work(campaign: "Campaign", models: dict[str, Model], stop: threading.Event, seed: int) -> None:
+def _work(campaign: "Campaign", models: dict[str, DemoModel], stop: threading.Event, seed: int) -> None:
     """Ask, pretend to call, tell; now and then a call fails, or is forgotten."""
     chance = random.Random(seed)  # noqa: S311 (no secret)
     while not stop.is_set():

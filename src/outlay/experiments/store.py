@@ -8,8 +8,8 @@ from outlay import __version__
 from outlay.checks import writing
 from outlay.errors import BadFile
 from outlay.experiments.setup.plan import Cell, Point
-from outlay.own.code import own_classes
 from outlay.results.result import Result, load
+from outlay.usercode import own_classes
 
 FOLDER = "cells"
 

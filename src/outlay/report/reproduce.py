@@ -10,10 +10,9 @@ from outlay.arms.remembered import absent_laws
 from outlay.engine.limits import usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.knowledge import named_policies
-from outlay.own.code import own_classes
-from outlay.own.references import reference_of, short
 from outlay.parameters import Parameters
 from outlay.results.result import Floats, Result
+from outlay.usercode import own_classes, reference_of, short
 
 # A problem whose text is longer (an empirical law lists every sample) is better kept in a file.
 _LONGEST_PROBLEM = 4000

@@ -248,8 +248,8 @@ def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iter
     comes back by name, with its moments, and cannot be drawn from; the policy, and one that this version of outlay
     cannot make again, comes back as its repr string.
     """
-    from outlay.own.references import handed
     from outlay.results import storage
+    from outlay.usercode import handed
 
     return storage.read(path, handed("load", "laws", laws), handed("load", "policies", policies))
 

@@ -10,13 +10,13 @@ from outlay.experiments.report.standings import Standing
 from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of, where, winners_of
 from outlay.experiments.setup.file import Experiment, printable
 from outlay.experiments.setup.plan import Point
-from outlay.own.code import own_classes
 from outlay.report.contents import report_files
 from outlay.report.regret import headed, table
 from outlay.report.write import write_report
 from outlay.results.endings import beside
 from outlay.results.result import Result, load
 from outlay.tables import Table
+from outlay.usercode import own_classes
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")
 

@@ -22,9 +22,8 @@ from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, Values, moved
-from outlay.own.code import digests
-from outlay.policies.protocol import Policy, as_data, wants_budget, wants_requests
-from outlay.policies.trial import checked_policy
+from outlay.policies.protocol import Policy, as_data, check_policy, wants_budget, wants_requests
+from outlay.usercode import digests
 
 _LONGEST_NAME = 255  # bytes: what file systems take
 _LARGEST = 1e100  # mean of an arm, as in logs
@@ -154,7 +153,7 @@ def _point(experiment: Experiment, values: Values) -> Point:
         _check_size(checked_world("simulate", setup.problem, setup.requests))
         cells = {}
         for player in setup.players:
-            policy = checked_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))
+            policy = check_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))
             cells[player.label] = Cell(
                 setup.problem, policy, setup.budgets, experiment.runs, experiment.seed, experiment.backend,
                 setup.requests, experiment.mode,

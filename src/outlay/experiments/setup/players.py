@@ -9,10 +9,10 @@ from outlay.arms import Problem
 from outlay.checks import line
 from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for
-from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy
 from outlay.text import one_of
+from outlay.usercode import YOURS, found, is_reference
 
 Table = dict[str, Any]  # of TOML, or of a policy's parameters: what it holds is checked where it is read
 

@@ -12,8 +12,7 @@ from outlay.checks import real, whole
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
-from outlay.policies.protocol import Policy
-from outlay.policies.trial import checked_policy
+from outlay.policies.protocol import Policy, check_policy
 from outlay.report.numbers.curves import Floats
 from outlay.text import shortened
 
@@ -44,7 +43,7 @@ def intervals(
     """Play run 0 of `simulate(problem, policy, [budget], seed=seed)`, draw for draw, and note every arm's interval."""
     owner = "intervals_figure"
     checked_problem(owner, problem)
-    policy = checked_policy(owner, "policy", policies.default() if policy is None else policy, len(problem))
+    policy = check_policy(owner, "policy", policies.default() if policy is None else policy, len(problem))
     top = float(problem.mean_costs.max() * _PULLS) if budget is None else real(owner, "budget", budget, above=0)
     coverage = real(owner, "coverage", coverage, above=0, below=1)
     seed = whole(owner, "seed", seed, at_least=0)

@@ -9,21 +9,21 @@ from outlay.campaign import Campaign, campaigns
 from outlay.campaign.records import Status
 from outlay.campaign.terms import label
 from outlay.errors import BadParameter, NoCampaign
-from outlay.service.seen.watched import Watched
-from outlay.service.settings import Settings
+from outlay.service import ServiceSettings
+from outlay.service.views import WatchedCampaign
 
 
-class Desk:
+class OpenCampaigns:
     """One store and its campaigns; used in one event loop."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.stopping = asyncio.Event()
         self.streams = 0  # that are open
         self.files = 0  # that are being made
         self._open: dict[str, Campaign] = {}
         self._opening = asyncio.Lock()
-        self._watched: dict[str, Watched] = {}
+        self._watched: dict[str, WatchedCampaign] = {}
         self._looking = asyncio.Lock()
         self._seen: dict[bool, tuple[float, list[Status]]] = {}  # all campaigns, archived or not, and since when
 
@@ -53,10 +53,10 @@ class Desk:
         self._open[name] = campaign
         return campaign, new
 
-    async def watched(self, name: str) -> Watched:
+    async def watched(self, name: str) -> WatchedCampaign:
         """What there is to see of a campaign, kept from one look to the next."""
         campaign = await self.campaign(name)
-        return self._watched.setdefault(name, Watched(campaign))
+        return self._watched.setdefault(name, WatchedCampaign(campaign))
 
     async def all(self, archived: bool = False, age: float = 0.0) -> list[Status]:
         """How all campaigns of the store stand that were archived, or were not; or stood, so many seconds ago at most.
