@@ -12,7 +12,7 @@ from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
-from outlay.report.numbers.curves import Floor, floor_of
+from outlay.report.curves import Floor, floor_of
 from outlay.report.regret import HEADINGS, best_shares, bound_sentence, regret_rows
 
 

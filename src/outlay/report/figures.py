@@ -1,29 +1,35 @@
-"""Regret against the budget, next to what the theory says of it."""
+"""Regret against the budget as a figure, bounds alone, and the box of Proposition 2."""
 
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from outlay.arms import Problem
 from outlay.checks import word
-from outlay.report.figures.colours import Look, looks
-from outlay.report.figures.style import (
+from outlay.report.bounds import Constants, bounds_chart
+from outlay.report.curves import SCALES, Centre, Chart, Curve, Line, Scale, regret_chart
+from outlay.report.style import (
+    FAINT,
     INK,
+    PALETTE,
+    Look,
     Sheet,
+    ShownFigure,
     Width,
     band,
     blank,
     frame,
     legend,
+    looks,
     note,
     set_scale,
     sheet_of,
 )
-from outlay.report.numbers.bounds import Constants
-from outlay.report.numbers.bounds_chart import bounds_chart
-from outlay.report.numbers.curves import SCALES, Centre, Chart, Curve, Line, Scale, regret_chart
 from outlay.results.regret import RegretKind
 from outlay.results.result import Result, checked
+from outlay.theory.arm_rates import RateBox
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0), (8.0, 2.0, 2.0, 2.0))  # of the lower bounds: sharp, printed, worst case
 _FEW = 8  # budgets, up to which each has its mark
@@ -130,3 +136,40 @@ def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, ...] | Non
         line.budgets, line.values, color=colour, linestyle=style, linewidth=sheet.line / 1.6, marker=marker,
         markersize=14,
     )[0]  # fmt: skip
+
+
+def rate_box_figure(box: RateBox) -> Figure:
+    """Draw the box A(η, ε) around (θ1, θ2), the extreme rates as slopes, and the corner where the rate is farthest off.
+
+    >>> from outlay.theory.arm_rates import rate_box
+    >>> rate_box_figure(rate_box(cost=2.0, reward=1.0, cost_radius=0.4, reward_radius=0.2)).axes[0].get_xlabel()
+    'cost'
+    """
+    figure = ShownFigure(figsize=(5.6, 4.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    blue, orange = PALETTE[0], PALETTE[1]
+    axes.add_patch(Rectangle(box.corner, *box.sides, facecolor=blue, alpha=0.15, edgecolor=blue))
+    for through, style in ((box.low, "--"), ((box.cost, box.reward), "-"), (box.high, "--")):
+        axes.axline((0.0, 0.0), through, color=INK, linestyle=style, linewidth=1.0)
+    axes.plot(box.cost, box.reward, "o", color=INK, markersize=5)
+    axes.annotate("(θ₁, θ₂)", (box.cost, box.reward), (8, -14), textcoords="offset points", color=INK)
+    axes.plot(*box.worst, "o", color=orange, markersize=7)
+    axes.annotate(
+        f"farthest off: {box.deviation:.3f}\nProposition 2 allows {box.bound:.3f}",
+        box.worst,
+        (-10, 14),
+        textcoords="offset points",
+        ha="right",
+        color=orange,
+    )
+    axes.annotate("A(η, ε)", box.corner, (0, -14), textcoords="offset points", color=blue)
+    axes.set_xlim(box.view[0])
+    axes.set_ylim(box.view[1])
+    axes.set_xlabel("cost", color=INK)
+    axes.set_ylabel("reward", color=INK)
+    axes.set_title("The rate of an estimate in the box: a slope between the dashed lines", loc="left", fontsize=10.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color=FAINT, linewidth=0.7)
+    axes.set_axisbelow(True)
+    return figure
