@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 import click
 
-from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
+from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.cli.compare import complete_policies
 from outlay.cli.options import (
     Numbered,
