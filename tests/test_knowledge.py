@@ -2,7 +2,7 @@
 
 import pytest
 
-import outlay.knowledge as knowledge
+import outlay.problem_policies as knowledge
 from outlay import policies
 from outlay.arms import (
     Bernoulli,

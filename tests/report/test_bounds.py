@@ -11,7 +11,7 @@ from rich.console import Console
 from outlay import report
 from outlay.arms import Constant, Exponential, Gamma, Gaussian, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
-from outlay.knowledge import policy_for
+from outlay.problem_policies import policy_for
 from outlay.report.figures import save_figure, svg_text
 from outlay.report.numbers import bounds as bounds_module
 from outlay.report.numbers.bounds import problem_bounds, provable

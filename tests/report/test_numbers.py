@@ -10,7 +10,7 @@ import outlay
 from outlay.arms import Constant, Gaussian, Problem, catalogue
 from outlay.beliefs import Belief, Moments
 from outlay.errors import BadParameter
-from outlay.formulas.fieller_limit import fieller_interval
+from outlay.formulas.confidence import fieller_interval
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.findings import finding, sentences
 from outlay.report.numbers.distribution import MOST_DOTS, distribution, strip

@@ -19,7 +19,7 @@ from outlay.arms import (
     Support,
     Tails,
 )
-from outlay.arms.remembered import Remembered
+from outlay.arms.problem_file import Remembered
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import Edge, Points, divergence, exponential_family, kl_inf, models
 from outlay.theory.divergence_bounded import outcomes

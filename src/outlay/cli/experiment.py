@@ -66,7 +66,7 @@ def row_objects(result: "Result") -> list[dict[str, object]]:
 
 def show_result(result: "Result", title: str | None = None) -> None:
     """Print the regret table, the lower bound, and any notes."""
-    from outlay import knowledge
+    from outlay import problem_policies as knowledge
     from outlay.report.regret import bound_sentence, regret_numbers
 
     numbers = regret_numbers(result, title=title)

@@ -6,11 +6,11 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem, catalogue
-from outlay.arms.remembered import absent_laws
+from outlay.arms.problem_file import absent_laws
 from outlay.engine.limits import usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
-from outlay.knowledge import named_policies
 from outlay.parameters import Parameters
+from outlay.problem_policies import named_policies
 from outlay.results.result import Floats, Result
 from outlay.usercode import own_classes, reference_of, short
 

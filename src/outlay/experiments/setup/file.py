@@ -16,8 +16,8 @@ from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
 from outlay.experiments.setup.players import Player, Table, player
 from outlay.experiments.setup.sweep import TAKEN, Sweep
-from outlay.knowledge import usual_policies
 from outlay.logs import LogColumns
+from outlay.problem_policies import usual_policies
 
 FORMAT = 1
 _TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")

@@ -8,9 +8,9 @@ from outlay import policies
 from outlay.arms import Problem
 from outlay.checks import line
 from outlay.errors import BadParameter, NotCovered
-from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for
 from outlay.parameters import signature_of
 from outlay.policies.protocol import Policy
+from outlay.problem_policies import OWN_FACTS, fact, own_policy, policy_for
 from outlay.text import one_of
 from outlay.usercode import YOURS, found, is_reference
 

@@ -11,7 +11,7 @@ from outlay.beliefs import Moments
 from outlay.checks import real, whole
 from outlay.engine.trace import trace
 from outlay.errors import BadParameter
-from outlay.formulas.fieller_limit import fieller_interval
+from outlay.formulas.confidence import fieller_interval
 from outlay.policies.protocol import Policy, check_policy
 from outlay.report.numbers.curves import Floats
 from outlay.text import shortened
