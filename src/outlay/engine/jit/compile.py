@@ -74,7 +74,7 @@ from outlay.usercode import PROTOCOL, Reach
 Things = tuple[FieldTuple, FieldTuple, FieldTuple]  # a policy, its memory, the world
 
 # The parts whose code compiled functions can hold.
-_COMPILED = ("arms", "beliefs", "compiler", "engine", "formulas", "policies")
+_COMPILED = ("arms", "beliefs", "engine", "formulas", "policies")
 _KEPT_DAYS = 60  # of code on disk that is not used
 _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from outlay.engine.jit.compile import compile_sent; compile_sent()"
 
