@@ -59,21 +59,21 @@ def outcome_object(outcome: "Outcome") -> dict[str, object]:
 
 def row_objects(result: "Result") -> list[dict[str, object]]:
     """A result's regret at the largest budget, as JSON objects."""
-    from outlay.experiments.report.summary import rows_of
+    from outlay.experiments.report import rows_of
 
     return [row.as_object() for row in rows_of({}, result)]
 
 
 def show_result(result: "Result", title: str | None = None) -> None:
     """Print the regret table, the lower bound, and any notes."""
-    from outlay import problem_policies as knowledge
+    from outlay import problem_policies as problem_policies
     from outlay.report.regret import bound_sentence, regret_numbers
 
     numbers = regret_numbers(result, title=title)
     _console().print(numbers.table())
     if bound := bound_sentence(numbers.floor):
         click.echo(bound)
-    for note in knowledge.notes(result.problem, result.labels):
+    for note in problem_policies.notes(result.problem, result.labels):
         click.echo(note)
 
 
@@ -81,7 +81,7 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
     if outcome.result is not None:
         show_result(outcome.result, experiment.title)
     else:
-        from outlay.experiments.report.outputs import sweep_table
+        from outlay.experiments.report import sweep_table
 
         _console().print(sweep_table(experiment, outcome.rows))
     click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")
