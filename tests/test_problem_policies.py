@@ -2,7 +2,7 @@
 
 import pytest
 
-from outlay import policies
+from outlay import policies, problem_policies
 from outlay.arms import (
     Bernoulli,
     Constant,
