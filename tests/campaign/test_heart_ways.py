@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.records import Pull, Receipt, status_of
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import Clock, run
 from outlay.campaign.stores.memory import MemoryLedger
 from tests.campaign.stories import (
     ALL,

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.beliefs import Belief
-from outlay.campaign.clock import Clock
 from outlay.campaign.monitor import Watch
+from outlay.campaign.stores.base import Clock
 from outlay.service.seen import watched as watching
 from outlay.service.seen.forecast import forecast
 from outlay.service.seen.learning import learning

@@ -10,8 +10,8 @@ from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.fold import stored_policy
 from outlay.campaign.samples import checked_samples, in_parts, samples_of, triples
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
+from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.protocol import Store
 from outlay.campaign.terms import (
     Arms,
     Costs,
@@ -246,6 +246,6 @@ for mixed_in in (Settling, Asking, Managing, Reading):
 def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:
     if address is None and opening is not None:
         return MemoryLedger(opening, policy)
-    from outlay.campaign.stores.sql import SqlLedger
+    from outlay.campaign.stores.transaction import SqlLedger
 
     return SqlLedger(address, name, opening, policy)

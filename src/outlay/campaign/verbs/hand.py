@@ -12,7 +12,7 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, PullStatus, Receipt
 from outlay.campaign.samples import checked_reward
 from outlay.campaign.settings import Amount
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.campaign.terms import label, micros
 from outlay.campaign.verbs.steps import Steps, later, once, seconds_of, verb
 from outlay.checks import whole, word

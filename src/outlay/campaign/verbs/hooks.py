@@ -14,7 +14,7 @@ from weakref import ref
 from outlay.campaign import log
 from outlay.campaign.ledger.events import AnyEvent
 from outlay.campaign.records import Entry, entries
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.campaign.verbs.news import News
 from outlay.checks import word
 from outlay.errors import BadParameter, StoreError

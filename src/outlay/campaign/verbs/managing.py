@@ -3,7 +3,7 @@
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import Amount
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.campaign.terms import arm_term
 from outlay.campaign.verbs.steps import Steps, later, verb
 

@@ -7,7 +7,7 @@ from outlay.campaign.ledger.state import Said, State
 from outlay.campaign.notes import tag_of
 from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
 from outlay.campaign.records import IN_THE_LEDGER, Entry, PullStatus, Rows, Status, Wanted, entries, pull_status
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.campaign.terms import label
 from outlay.campaign.verbs.hooks import Hook, Hooks
 from outlay.campaign.verbs.steps import Steps, later, listed, verb

@@ -23,7 +23,7 @@ from outlay.campaign import log
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Listed, Reply, Rows
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.checks import real
 from outlay.errors import StoreBusy
 

@@ -11,7 +11,7 @@ from types import FrameType
 
 import uvicorn
 
-from outlay.campaign.stores.db.database import is_older
+from outlay.campaign.stores.engines import is_older
 from outlay.checks import real
 from outlay.errors import BadParameter, StoreError
 from outlay.service.front import logs

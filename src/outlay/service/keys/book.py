@@ -9,7 +9,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.stores.db.database import at_one_moment, connect, in_plain_words
+from outlay.campaign.stores.engines import connect, read_snapshot, translated_errors
 from outlay.errors import NoCampaign, OutlayError
 from outlay.service.keys.key import MICROS, Key, made
 
@@ -91,7 +91,7 @@ class KeyBook:
             engine = self._connected()
         except NoCampaign:  # there is no store yet
             return []
-        with in_plain_words(engine), at_one_moment(engine) as connection:
+        with translated_errors(engine), read_snapshot(engine) as connection:
             if not sa.inspect(connection).has_table("api_key"):
                 return []
             rows = connection.execute(sa.select(api_key).order_by(api_key.c.created, api_key.c.id)).mappings().all()
@@ -129,7 +129,7 @@ class KeyBook:
             wanted = wanted.where(audit.c.seq < before)
         if only := list(campaigns):
             wanted = wanted.where(audit.c.campaign.in_(only))
-        with in_plain_words(engine), at_one_moment(engine) as connection:
+        with translated_errors(engine), read_snapshot(engine) as connection:
             if not sa.inspect(connection).has_table("audit"):
                 return []
             return [Act(*row) for row in connection.execute(wanted).all()]
@@ -148,5 +148,5 @@ class KeyBook:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         engine = self._connected()
-        with in_plain_words(engine), engine.begin() as connection:
+        with translated_errors(engine), engine.begin() as connection:
             yield connection

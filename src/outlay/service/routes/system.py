@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from outlay._version import __version__
-from outlay.campaign.stores.writing.shared import queue_depth
+from outlay.campaign.stores.transaction import queue_depth
 from outlay.service.call import Call
 from outlay.service.keys.key import from_micros
 from outlay.service.keys.ring import ANYBODY
