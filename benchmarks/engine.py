@@ -23,18 +23,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
+import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.vocabulary import OPTIONS, learn
 from outlay.engine.backends import threads
+from outlay.engine.jit.numba_types import OPTIONS, register
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from outlay.formulas.choices.choose import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin, Thrifty
-from outlay.policies.protocol import way_of
+from outlay.policies.protocol import policy_kind
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
@@ -101,7 +101,7 @@ def policies_for(problem: Problem) -> dict[str, Any]:
 def full_scan(policy: Any) -> Any:
     """The same policy without its licence to be lazy: every arm is scored or compared before every pull."""
     cls = type(policy)
-    if way_of(cls).kind == "excess":
+    if policy_kind(cls).method == "excess":
         return Compared(policy)
     return tuple.__new__(type(cls.__name__, (cls,), {"__slots__": (), "phase": None}), policy)
 
@@ -130,7 +130,7 @@ def sample(rng: Any, law: Any, memory: Any, pulls: int) -> None:
 def compiled_floor() -> Callable[[int, Callable[[], float]], float]:
     """A function of a number of threads and a timer: pulls per second; compiled as the engine's loop is."""
     for function in Reach(Gaussian, Moments).functions:
-        learn(function)
+        register(function)
     numba.extending.register_jitable(forceinline=True, _nrt=False, **OPTIONS)(sample)
     loop = numba.njit(nogil=True, **OPTIONS)(lambda rng, law, memory, pulls: sample(rng, law, memory, pulls))
     law = Gaussian(1.0, 1.0, 0.1, 0.1)

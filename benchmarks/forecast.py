@@ -27,7 +27,7 @@ def served(come: int, budget: float, told: list[tuple[int, int]], seed: int) -> 
     campaign = Campaign(list(COSTS), budget, Ration(), seed=seed)
     for n in range(come):
         if n in forecasts:
-            campaign.expect(forecasts[n])
+            campaign.expect_requests(forecasts[n])
         pull = campaign.ask()
         if pull is None:
             break

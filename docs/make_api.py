@@ -90,7 +90,8 @@ def record(value: Any) -> str:
     """The record that a function returns, with its fields."""
     found = value.__annotations__.get("return") if inspect.isfunction(value) else None
     is_parameters = isinstance(found, type) and issubclass(found, Parameters)
-    fields = list(signature_of(found)) if is_parameters else getattr(found, "_fields", None)
+    named = getattr(found, "_fields", None) or getattr(found, "__struct_fields__", None)
+    fields = list(signature_of(found)) if is_parameters else named
     return f" → {found.__name__}({', '.join(fields)})" if found and fields else ""
 
 

@@ -40,7 +40,7 @@ async def answer(campaign: outlay.Campaign, prompt: str, gate: asyncio.Semaphore
                     await pull.atell(cost, reward=good)
                     return good
                 except ConnectionRefusedError:
-                    await pull.avoid("refused")
+                    await pull.acancel("refused")
                 except Failed as failed:
                     await pull.atell(failed.args[0], reward=0)
                 except (ConnectionError, TimeoutError):

@@ -62,7 +62,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """What a test marked `interpreted` simulates is not compiled: same numbers, and a few runs take less than that."""
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("interpreted"):
-            from outlay.engine.compiler.program import interpreted
+            from outlay.engine.jit.compile import interpreted
 
             patch.setattr("outlay.engine.batch.program_of", interpreted)
         return (yield)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from outlay.compiler.dispatch import CannotCompile
+from outlay.engine.jit.compile import CannotCompile
 from outlay.errors import InterpretedWarning
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +37,7 @@ def refuse(*_: Any) -> None:
 )
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.name == POLICIES:
-        monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
+        monkeypatch.setattr("outlay.engine.jit.compile.compiled", refuse)
         with pytest.warns(InterpretedWarning):
             run_examples(page, tmp_path, monkeypatch)
     else:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from outlay.cli import commands
-from outlay.extras import EXTRA_OF
+from outlay.errors import EXTRA_OF
 
 FreshPython = Callable[..., "subprocess.CompletedProcess[str]"]
 DRAWING = sorted(package for package, extra in EXTRA_OF.items() if extra == "report")

@@ -105,7 +105,7 @@ def test_the_bill_stays_within_the_cap_and_nothing_is_left_open(
             await campaign.apause()  # a transaction after all others
             status = campaign.status()
             assert (status.in_flight, status.reserved) == (0, 0.0)
-            assert list(campaign.pulls(standing="open")) == []
+            assert list(campaign.pulls(status="open")) == []
             assert provider.bill <= status.exact.spent <= Decimal(repr(CAP))
             assert len(campaign._line) == 0
 
@@ -154,7 +154,7 @@ def test_a_router_that_voids_what_may_have_been_billed_passes_the_cap(
     provider = Provider(router, seed=7)
     monkeypatch.setattr(router, "call", provider.call)
     monkeypatch.setattr(router, "SECONDS", 0.01)
-    monkeypatch.setattr("outlay.campaign.OpenPull.acharge", lambda pull: pull.avoid())
+    monkeypatch.setattr("outlay.campaign.OpenPull.acharge", lambda pull: pull.acancel())
 
     async def main() -> None:
         async with Campaign(router.MOST, CAP, mode="hard") as campaign:

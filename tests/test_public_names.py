@@ -12,16 +12,14 @@ from types import ModuleType
 import pytest
 
 import outlay
-from outlay import arms, experiments, policies
+from outlay import arms, policies
 from outlay.cli import commands
 
 ROOT = Path(outlay.__file__).parent
 FILES = [path for path in sorted(ROOT.rglob("__init__.py")) if "__all__ = " in path.read_text(encoding="utf-8")]
 PACKAGES = [".".join(("outlay", *path.parent.relative_to(ROOT).parts)) for path in FILES]
 LAZY = [
-    name
-    for name in PACKAGES
-    if getattr(vars(import_module(name)).get("__getattr__"), "__module__", "") == "outlay.lazily"
+    name for name in PACKAGES if getattr(vars(import_module(name)).get("__getattr__"), "__module__", "") == "outlay"
 ]
 
 
@@ -75,8 +73,9 @@ def test_the_public_names_are_the_lazy_ones_and_those_imported_at_once(name: str
 def _imported_at_once(package: ModuleType) -> set[str]:
     """The names that the body of a package imports from the library; `if TYPE_CHECKING:` is not at the top level."""
     body = ast.parse(inspect.getsource(package)).body
-    found = [node for node in body if isinstance(node, ast.ImportFrom) and node.module != "outlay.lazily"]
-    return {alias.name for node in found if (node.module or "").startswith("outlay") for alias in node.names}
+    found = [node for node in body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("outlay")]
+    names = {alias.name for node in found for alias in node.names}
+    return names - {"lazily", "needed"} | {*vars(package)} & {"__version__"}
 
 
 def test_help_shows_what_was_never_used() -> None:
@@ -84,12 +83,6 @@ def test_help_shows_what_was_never_used() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert "regret_figure(result" in done.stdout
     assert "write_page(result" in pydoc.plain(pydoc.render_doc(outlay.report))
-
-
-def test_names_of_earlier_versions_work_and_are_not_shown() -> None:
-    assert experiments.read is experiments.load
-    assert "read" not in experiments.__all__
-    assert "read" not in dir(experiments)
 
 
 def test_every_law_and_policy_is_exported() -> None:

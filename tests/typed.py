@@ -78,14 +78,14 @@ def campaigns() -> None:
         with each:
             each.tell(1, 1)
         each.on_error("ignore")  # type: ignore[arg-type]
-    campaign.void("a")  # type: ignore[arg-type]
+    campaign.cancel("a")  # type: ignore[arg-type]
     campaign.ask(tags=[1])  # type: ignore[list-item]
     lost: None = campaign.ask()  # type: ignore[assignment]
 
 
 async def spend(campaign: Campaign) -> None:
     async for pull in campaign:
-        async with pull.on_error("void"):
+        async with pull.on_error("cancel"):
             receipt = await pull.atell(0.5, reward=True)
             cost: float = receipt.cost
     maybe = await campaign.aask("key", wait=True, timeout=5, tags=["a"], metadata={"n": 1})
@@ -93,9 +93,9 @@ async def spend(campaign: Campaign) -> None:
         await campaign.aamend(maybe, cost, 1.0, reason="invoice")
     await campaign.aset_budget(9)
     budget: float = (await campaign.astatus()).budget
-    pulls: list[outlay.campaign.PullStatus] = await campaign.apulls(standing="open")
-    await campaign.apulls(standing="pending")  # type: ignore[arg-type]
+    pulls: list[outlay.campaign.PullStatus] = await campaign.apulls(status="open")
+    await campaign.apulls(status="pending")  # type: ignore[arg-type]
     await campaign.atell(1, "2", 3)  # type: ignore[arg-type]
     await campaign.aask(wait="yes")  # type: ignore[arg-type]
-    await campaign.avoid()  # type: ignore[call-arg]
+    await campaign.acancel()  # type: ignore[call-arg]
     wrong: str = await campaign.astatus()  # type: ignore[assignment]

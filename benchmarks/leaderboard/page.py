@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.leaderboard.tables import Grid
+from outlay.checks import reading, writing
 from outlay.errors import BadFile
-from outlay.files import reading, writing
 
 
 def rewrite(path: Path, what: str, grids: Sequence[Grid], about: str) -> None:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from outlay import Problem
 from outlay.arms import Empirical
+from outlay.checks import reading
 from outlay.errors import BadFile
-from outlay.files import reading
 
 COLUMNS = ("arm", "instance", "cost", "reward")
 LOGS = {"swebench": "swebench.csv.gz", "tsp": "aslib_tsp-lion2015.csv.gz", "ads": "kag_facebook_ads.csv.gz"}

@@ -13,7 +13,7 @@ OutlayError
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
 │   └── QueueFull                       too much waits to be written: try again later
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
-├── UnknownDecision (also a KeyError)   the campaign has no decision of this number
+├── UnknownPull (also a KeyError)       the campaign has no pull of this number
 ├── ServiceError                        the service refused a request; `code` says why
 │   └── Unreachable (also an OSError)   it did not answer; what was sent may have been done, and may be sent again
 └── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
@@ -25,8 +25,26 @@ InterpretedWarning (a RuntimeWarning)   a policy or law could not be compiled an
 Each carries its facts as attributes, and its message is one sentence that a user can act on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
+
+# The extra that brings a package. `pip install outlay` is enough for campaigns, laws, policies and `outlay campaign`;
+# what simulates needs `simulate`, what draws figures and writes pages `report`, which includes it.
+EXTRA_OF = {
+    "numba": "simulate",
+    "pandas": "simulate",
+    "pyarrow": "simulate",
+    "scipy": "simulate",
+    "jinja2": "report",
+    "matplotlib": "report",
+    "httptools": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "prometheus_client": "serve",
+    "httpx2": "client",
+}
 
 
 class OutlayError(Exception):
@@ -96,19 +114,18 @@ class CampaignConflict(OutlayError):
 class PullOver(CampaignConflict):
     """A key was asked for again whose pull is over, so no work must be done for it; a new pull needs a new key.
 
-    `pull` is the pull, with its `standing`: "told", "void" or "expired". One that has expired can still be told.
+    `pull` is the pull, with its `status`: "told", "cancelled" or "expired". One that has expired can still be told.
 
     >>> print(PullOver("job 17", 4, "told"))
-    the pull of key 'job 17', decision 4, is over (told): ask with another key for a new one
+    pull 4, of key 'job 17', is over (told): ask with another key for a new one
     """
 
-    def __init__(self, key: str, decision: int, standing: str, pull: Any = None) -> None:
-        super().__init__(key, decision, standing, pull)
-        self.key, self.decision, self.standing, self.pull = key, decision, standing, pull
+    def __init__(self, key: str, number: int, status: str, pull: Any = None) -> None:
+        super().__init__(key, number, status, pull)
+        self.key, self.id, self.status, self.pull = key, number, status, pull
 
     def __str__(self) -> str:
-        over = f"the pull of key {self.key!r}, decision {self.decision}, is over ({self.standing})"
-        return f"{over}: ask with another key for a new one"
+        return f"pull {self.id}, of key {self.key!r}, is over ({self.status}): ask with another key for a new one"
 
 
 class NothingTold(CampaignConflict):
@@ -166,15 +183,15 @@ class UnknownArm(OutlayError, KeyError, IndexError):
         return f"there is no arm {_shown(self.arm)} in this problem: {self.known}"
 
 
-class UnknownDecision(OutlayError, KeyError):
-    """The campaign has no such decision."""
+class UnknownPull(OutlayError, KeyError):
+    """The campaign has no such pull."""
 
-    def __init__(self, campaign: str, decision: object) -> None:
-        super().__init__(campaign, decision)
-        self.campaign, self.decision = campaign, decision
+    def __init__(self, campaign: str, pull: object) -> None:
+        super().__init__(campaign, pull)
+        self.campaign, self.pull = campaign, pull
 
     def __str__(self) -> str:
-        return f"campaign {self.campaign!r} has no decision {_shown(self.decision)}"
+        return f"campaign {self.campaign!r} has no pull {_shown(self.pull)}"
 
 
 class ServiceError(OutlayError):
@@ -220,6 +237,36 @@ class StoreBusy(StoreError):
 
 class InterpretedWarning(RuntimeWarning):
     """A policy or law could not be compiled: it runs in the interpreter, hundreds of times slower."""
+
+
+@contextmanager
+def needed(owner: str) -> Iterator[None]:
+    """Around an import, or on a function that imports: a package of an extra that is missing becomes MissingExtra.
+
+    >>> with needed("simulate"):
+    ...     raise ModuleNotFoundError(name="numba.core")
+    Traceback (most recent call last):
+    outlay.errors.MissingExtra: simulate needs numba: pip install 'outlay[simulate]'
+    """
+    try:
+        yield
+    except MissingExtra as inner:  # the user called `owner`, and has not heard of what that called
+        raise MissingExtra(owner, inner.package, inner.extra) from None
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRA_OF:
+            raise
+        raise MissingExtra(owner, package, EXTRA_OF[package]) from None
+
+
+def require(owner: str, *packages: str) -> None:
+    """Refuse at once, before hours of work whose last step would fail.
+
+    >>> require("compare", "matplotlib", "jinja2")
+    """
+    with needed(owner):
+        for package in packages:
+            import_module(package)
 
 
 def _shown(value: object) -> str:

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from outlay import logs
 from outlay.advice.advice import advise
 from outlay.advice.evidence.tally import tally
 from outlay.errors import BadFile
-from outlay.logs import Columns, sources, stretches
+from outlay.logs import LogColumns, stretches
 
 HEAD = "arm,cost,reward\n"
 REFUSED = {
@@ -36,9 +37,9 @@ def test_reading_in_parts_is_the_whole_file(tmp_path, monkeypatch):
     frame.loc[frame.index % 7 == 0, "cost"] = 0.0
     frame.loc[frame.index % 50 == 0, "reward"] = np.nan
     frame.to_csv(tmp_path / "log.csv", index=False)
-    monkeypatch.setattr(sources, "BLOCK", 20_000)
+    monkeypatch.setattr(logs, "BLOCK", 20_000)
     told: list[float] = []
-    found = tally(stretches(tmp_path / "log.csv", Columns(), "advise"), "log.csv", 0, told.append)
+    found = tally(stretches(tmp_path / "log.csv", LogColumns(), "advise"), "log.csv", 0, told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
     assert len(told) > 10

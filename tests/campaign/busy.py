@@ -29,7 +29,7 @@ def busy(store: str, **terms: Any) -> None:
         campaign.tell(second, 0.75, 0.5)
         campaign.amend(second, 0.5, 0.25, "a slip")
         campaign.amend(3, 0.375, 0.25)
-        campaign.void(third, "not made")
+        campaign.cancel(third, "not made")
         campaign.extend(first, 7200)
         late = campaign.ask(ttl=1e-6)
         assert late is not None

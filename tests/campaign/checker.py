@@ -41,7 +41,7 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
 
     charged = charges(records)
     assert campaign["spent"] == sum(charged.values())
-    assert campaign["reserved"] == sum(row["reserved"] for row in decisions if row["standing"] == "pending")
+    assert campaign["reserved"] == sum(row["reserved"] for row in decisions if row["standing"] == "open")
     assert {row["number"]: row["cost"] for row in decisions if row["cost"] is not None} == charged
     return records
 

@@ -27,7 +27,7 @@ class Twin(Sums):
                 if decision["key"] == command.key and decision["asked_ttl"] != command.ttl:
                     return CONFLICT
                 if decision["key"] == command.key:
-                    return (SAME if decision["standing"] == "pending" else OVER), number
+                    return (SAME if decision["standing"] == "open" else OVER), number
         if self.ended:
             return END
         most = self.terms.max_in_flight
@@ -59,7 +59,7 @@ class Twin(Sums):
         assert arm in arms
         ttl = self.terms.ttl if command.ttl is None else command.ttl
         self.decisions[number] = {
-            "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "pending",
+            "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "open",
             "expires": None if ttl is None else now + ttl, "cost": None, "reward": None, "told": None, "late": False,
             "overrun": False, "place": None,
             "unknown": self.arms[arm]["max_cost"] is None and not self.known(self.arms[arm]),
@@ -77,10 +77,10 @@ class Twin(Sums):
             return DUPLICATE if said in (decision["told"], (decision["cost"], decision["reward"])) else CONFLICT
         if self._bad_cost(command.cost):
             return BAD
-        held = 0 if decision["standing"] == "voided" else decision["reserved"]
-        decision["late"] = decision["standing"] != "pending"
+        held = 0 if decision["standing"] == "cancelled" else decision["reserved"]
+        decision["late"] = decision["standing"] != "open"
         in_use = self.served() + len(self.pending())
-        beyond = decision["standing"] == "voided" and self.requests is not None and in_use >= self.requests
+        beyond = decision["standing"] == "cancelled" and self.requests is not None and in_use >= self.requests
         decision["overrun"] = beyond or self._above(decision, command.cost, held)
         if decision["overrun"] or self.terms.mode != "hard":
             released = decision["standing"] == "expired" and decision["cost"] is None
@@ -126,11 +126,11 @@ class Twin(Sums):
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
-        if decision["standing"] == "voided":
+        if decision["standing"] == "cancelled":
             return DUPLICATE
-        if decision["standing"] != "pending":
+        if decision["standing"] != "open":
             return CONFLICT
-        decision["standing"] = "voided"
+        decision["standing"] = "cancelled"
         self._wrote(now)
         return DONE
 
@@ -140,7 +140,7 @@ class Twin(Sums):
             return UNKNOWN
         if decision["standing"] == "expired" and decision["cost"] is not None:
             return DUPLICATE
-        if decision["standing"] != "pending":
+        if decision["standing"] != "open":
             return CONFLICT
         decision["standing"] = "expired"
         self._wrote(now)
@@ -153,7 +153,7 @@ class Twin(Sums):
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
-        if decision["standing"] != "pending":
+        if decision["standing"] != "open":
             return CONFLICT
         decision["expires"] = now + command.ttl
         self._wrote(now)

@@ -30,7 +30,7 @@ class Sums:
         return self.requests is not None and self.served() >= self.requests
 
     def pending(self) -> list[int]:
-        return [number for number, d in self.decisions.items() if d["standing"] == "pending"]
+        return [number for number, d in self.decisions.items() if d["standing"] == "open"]
 
     def reserved(self, arm: int | None = None) -> int:
         held = (self.decisions[number] for number in self.pending())

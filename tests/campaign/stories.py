@@ -173,7 +173,7 @@ class Caller:
 
     def hears(self, reply: Any) -> None:
         """Take down a pull that was named."""
-        if isinstance(reply, Pull) and reply.decision not in [pull.decision for pull in self.pulls]:
+        if isinstance(reply, Pull) and reply.id not in [pull.id for pull in self.pulls]:
             self.pulls.append(reply)
             self.untold.append(reply)
 
@@ -183,14 +183,14 @@ class Caller:
         if which < 0 or not pulls:
             return 10**6, 0
         pull = pulls[-1 - which % len(pulls)]
-        return pull.decision, int(pull.reserved)
+        return pull.id, int(pull.reserved)
 
     def _ask(self, key: str | None, ttl: int | None) -> c.Ask:
         return c.Ask(key, ttl)
 
     def _tell(self, which: int, cost: int | None, reward: float) -> c.Tell:
         number, reserved = self._pull(which, self.untold)
-        self.untold = [pull for pull in self.untold if pull.decision != number or which % 3 == 2]
+        self.untold = [pull for pull in self.untold if pull.id != number or which % 3 == 2]
         return c.Tell(number, reserved if cost is None else cost, reward)
 
     def _void(self, which: int) -> c.Void:

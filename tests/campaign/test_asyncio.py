@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import asdict
 
 from outlay import Campaign
 from outlay.campaign import verify
@@ -36,14 +38,14 @@ def test_every_verb_has_its_form_for_asyncio(name: str) -> None:
 
 def spent_alike(campaign: Campaign) -> list[tuple[Any, ...]]:
     """The events without their times."""
-    return [(entry.kind, entry.decision, entry.arm, entry.cost, entry.reward) for entry in campaign.history()]
+    return [(entry.kind, entry.pull, entry.arm, entry.cost, entry.reward) for entry in campaign.history()]
 
 
 def by_hand(campaign: Campaign) -> list[object]:
     said: list[object] = []
     one, two, three, four = campaign.ask_many(4, key="job", tags=["t"])
     said += [campaign.tell(one, 1, True), campaign.tell_many([(two, 0.5, 0.25)])]
-    campaign.void(three, "not needed")
+    campaign.cancel(three, "not needed")
     campaign.extend(four, 60)
     campaign.charge(four)
     campaign.amend(one, 0.75, 1, "invoice")
@@ -63,7 +65,7 @@ async def awaited(campaign: Campaign) -> list[object]:
     said: list[object] = []
     one, two, three, four = await campaign.aask_many(4, key="job", tags=["t"])
     said += [await campaign.atell(one, 1, True), await campaign.atell_many([(two, 0.5, 0.25)])]
-    await campaign.avoid(three, "not needed")
+    await campaign.acancel(three, "not needed")
     await campaign.aextend(four, 60)
     await campaign.acharge(four)
     await campaign.aamend(one, 0.75, 1, "invoice")
@@ -85,8 +87,8 @@ def timeless(said: list[object]) -> str:
     hidden = {"expires", "asked", "head"}
 
     def shown(value: Any) -> Any:
-        if hasattr(value, "_asdict"):
-            return {name: shown(part) for name, part in value._asdict().items() if name not in hidden}
+        if isinstance(value, msgspec.Struct):
+            return {name: shown(part) for name, part in asdict(value).items() if name not in hidden}
         return [shown(part) for part in value] if isinstance(value, list) else value
 
     return repr(shown(said))

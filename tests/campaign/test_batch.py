@@ -25,4 +25,4 @@ def test_an_error_in_the_middle_of_a_change_leaves_no_trace(monkeypatch: pytest.
     assert (status.in_flight, status.reserved, status.events) == (0, 0, 1)
     pull = campaign.ask()
     assert pull is not None
-    assert pull.decision == 2
+    assert pull.id == 2

@@ -11,7 +11,7 @@ from outlay import Campaign
 from outlay.campaign import campaigns, export_ledger, import_ledger, verify
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.monitor import Watch
-from outlay.campaign.records import Pull, Receipt, Wanted
+from outlay.campaign.records import Pull, PullFilter, Receipt
 from outlay.campaign.settings import Settings
 from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
@@ -82,7 +82,7 @@ def ask(store: Store, key: str | None = None) -> Pull:
 
 
 def tell(store: Store, pull: Pull, cost: int) -> Receipt:
-    (reply,) = store.transact([c.Tell(pull.decision, cost, 1.0)])
+    (reply,) = store.transact([c.Tell(pull.id, cost, 1.0)])
     assert isinstance(reply, Receipt), reply
     return reply
 
@@ -133,7 +133,7 @@ def test_corrections_of_yesterday_do_not_change_today(ledger: Opener, hands: Han
     before = store.status()
     assert (before.spent, before.left) == (6, 4)
     assert tell(store, late, 1).late
-    (amended,) = store.transact([c.Amend(told.decision, 5, None)])
+    (amended,) = store.transact([c.Amend(told.id, 5, None)])
     assert isinstance(amended, Receipt)
     after = store.status()
     assert (after.spent, after.left) == (6, 4)
@@ -151,7 +151,7 @@ def test_requests_and_what_is_expected_begin_anew(ledger: Opener, hands: Hands) 
     status = store.status()
     assert (status.used, status.requests, status.expected) == (0, 3, 10)  # ten were expected of the whole day
     ask(store)
-    store.transact([c.Void(pulls[0].decision)])  # gives yesterday a request back, and today none
+    store.transact([c.Void(pulls[0].id)])  # gives yesterday a request back, and today none
     assert store.status().used == 1
     for pull in pulls[1:]:
         tell(store, pull, 1)
@@ -164,7 +164,7 @@ def test_a_void_pull_of_an_earlier_window_that_is_told_is_flagged(ledger: Opener
     """Its request may be one more than that window had, and nobody knows any more."""
     store = ledger({"a": 0}, 100, requests=1, mode="hard", **BERLIN)
     void = ask(store)
-    store.transact([c.Void(void.decision)])
+    store.transact([c.Void(void.id)])
     tell(store, ask(store), 0)
     hands.at += 2 * MINUTE
     assert tell(store, void, 0).overrun
@@ -188,7 +188,7 @@ def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
     assert (status.phase, status.ended, status.fallback) == ("fallback", "exhausted", "free")
     assert (status.spent, status.left, status.outside) == (6, 0, 6)
     assert sum(arm.spent for arm in status.arms) == 12
-    assert [decision.fallback for decision, _ in store.find(Wanted())] == [False, False, True, True]
+    assert [decision.fallback for decision, _ in store.find(PullFilter())] == [False, False, True, True]
     store.transact([c.SetBudget(9)])
     assert ask(store).arm == "large"
 

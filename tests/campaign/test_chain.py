@@ -92,7 +92,7 @@ def test_a_receipt_has_the_head_of_its_moment(tmp_path: Path) -> None:
             pull = campaign.ask()
             assert pull is not None
             receipts.append(campaign.tell(pull, 1, 0.5))
-        again = campaign.tell(receipts[0].decision, 1, 0.5)
+        again = campaign.tell(receipts[0].pull, 1, 0.5)
     assert len({receipt.head for receipt in receipts}) == 3
     assert again.head == receipts[-1].head
     for receipt in receipts:

@@ -117,19 +117,19 @@ def test_one_of_many_asks_has_a_key_of_its_own(tmp_path: Path, store: str | None
         many = campaign.ask_many(2, key="job")
         alone = campaign.ask(key="job/0")
         assert alone is not None
-        assert alone.decision not in [pull.decision for pull in many]
+        assert alone.id not in [pull.id for pull in many]
         assert campaign.ask_many(2, key="job") == many
         campaign.tell(many[0], 1, 1)
         assert campaign.ask_many(2, key="job") == many[1:]
-        campaign.void(many[1])
-        with pytest.raises(PullOver, match="the pull of key 'job/0', decision 2, is over"):
+        campaign.cancel(many[1])
+        with pytest.raises(PullOver, match="pull 2, of key 'job/0', is over"):
             campaign.ask_many(2, key="job")
 
 
 def test_a_key_that_means_something_else_is_said() -> None:
     campaign = Campaign({"a": 1}, 9)
     campaign.ask_many(2, key="job", ttl=5)
-    with pytest.raises(CampaignConflict, match="key 'job/0' is that of decision 2, with ttl 5 s, not 6 s"):
+    with pytest.raises(CampaignConflict, match="key 'job/0' is that of pull 2, with ttl 5 s, not 6 s"):
         campaign.ask_many(3, key="job", ttl=6)
 
 
@@ -187,12 +187,12 @@ def test_what_is_not_a_pull(pull: Any) -> None:
     calls: list[tuple[str, Callable[[], object]]] = [
         ("tell", lambda: campaign.tell(pull, 1, 1)),
         ("tell", lambda: campaign.tell_many([(pull, 1, 1)])),
-        ("void", lambda: campaign.void(pull)),
+        ("cancel", lambda: campaign.cancel(pull)),
         ("extend", lambda: campaign.extend(pull, 5)),
         ("amend", lambda: campaign.amend(pull, 1, 1)),
     ]
     for owner, call in calls:
-        wanted = f"pull of {owner} must be a Pull, as ask returns it, or the number of a decision; got "
+        wanted = f"pull of {owner} must be a Pull, as ask returns it, or its number; got "
         with pytest.raises(BadParameter, match=wanted) as caught:
             call()
         assert caught.value.got is pull

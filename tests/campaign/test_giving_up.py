@@ -38,12 +38,12 @@ def test_asks_that_nobody_receives_are_voided(tmp_path: Path, way: str, seed: in
             received = asyncio.run(_interrupted(campaign, way, rng))
             last = campaign.ask()  # with this batch, at the latest, all is taken back
             assert last is not None
-            campaign.void(last)
+            campaign.cancel(last)
             assert campaign.status().in_flight == len(received)
         records = checked(store)
         voided = {r.event.decision for r in records if isinstance(r.event, Voided) and r.event.reason == UNRECEIVED}
         asked = {record.seq for record in records if isinstance(record.event, Asked)}
-        assert asked == voided | received | {last.decision}
+        assert asked == voided | received | {last.id}
         assert received
 
 
@@ -56,7 +56,7 @@ async def _interrupted(campaign: Campaign, way: str, rng: random.Random) -> set[
             with suppress(TimeoutError):
                 pull = await asyncio.wait_for(campaign.aask(), patience)
                 assert pull is not None
-                received.add(pull.decision)
+                received.add(pull.id)
 
     tasks = [asyncio.create_task(ask()) for _ in range(20)]
     for task in tasks[1:] if way == "cancel" else []:
@@ -78,7 +78,7 @@ def test_a_future_that_is_cancelled(store: str) -> None:
             if i % 3:
                 time.sleep(0.0005 * (i % 7))
                 futures[-1].cancel()
-        received = {f.result()[0].decision for f in futures if not f.cancelled()}  # type: ignore[union-attr]
+        received = {f.result()[0].id for f in futures if not f.cancelled()}  # type: ignore[union-attr]
         campaign.pause()
         assert campaign.status().in_flight == len(received) >= 20
     assert received <= {record.seq for record in checked(store) if isinstance(record.event, Asked)}
@@ -111,7 +111,7 @@ campaign = Campaign(**TERMS, store={store!r})
 spans = []
 for _ in range(21):
     start = time.perf_counter()
-    campaign.void(campaign.ask())
+    campaign.cancel(campaign.ask())
     spans.append((time.perf_counter() - start) / 2)
 rng, interrupted, span = random.Random(1), 0, statistics.median(spans)
 for _ in range(2000):

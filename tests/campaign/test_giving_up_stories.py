@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import fold
-from outlay.campaign.records import Pull, Wanted
+from outlay.campaign.records import Pull, PullFilter
 from outlay.campaign.stores.base import FORKED
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import UNRECEIVED, SqlLedger
@@ -94,7 +94,7 @@ def loop_closed(ledger: SqlLedger, store: str, commands: Commands) -> None:
 
 NOT_DONE = [future_cancelled, timed_out, task_cancelled]
 DONE = [task_cancelled_too_late, loop_closed]
-WAYS: list[Any] = [None] * 5 + NOT_DONE + DONE * 2 + ["fork", "three"]
+POLICY_KINDS: list[Any] = [None] * 5 + NOT_DONE + DONE * 2 + ["fork", "three"]
 
 
 def check_fork(ledgers: Sequence[MemoryLedger | SqlLedger]) -> None:
@@ -112,7 +112,7 @@ def _refused_all(ledgers: Sequence[MemoryLedger | SqlLedger]) -> int:
         lambda ledger: ledger.transact([c.Ask()], timeout=1),
         lambda ledger: ledger.submit([c.Ask()]),
         lambda ledger: list(ledger.records()),
-        lambda ledger: list(ledger.find(Wanted())),
+        lambda ledger: list(ledger.find(PullFilter())),
         lambda ledger: ledger.status(),
     ]
     for ledger in ledgers:
@@ -141,7 +141,7 @@ def given_up_story(folder: Path, opening: c.Open, story: list[Operation], ways: 
                 ledger.transact(())
                 replies = model.transact([command, command._replace(key=None)]) if way in DONE else []
                 lost = [r for r in replies[command.key is not None :] if isinstance(r, Pull)]
-                model.transact([c.Void(pull.decision, UNRECEIVED) for pull in lost])
+                model.transact([c.Void(pull.id, UNRECEIVED) for pull in lost])
             else:
                 replies = model.transact(many)
                 assert list(map(shown, ledger.transact(many))) == list(map(shown, replies))
@@ -158,7 +158,7 @@ def given_up_story(folder: Path, opening: c.Open, story: list[Operation], ways: 
 
 def check_nothing_orphaned(model: MemoryLedger, caller: Caller) -> None:
     """Whatever is under way somebody got, or can get by its key."""
-    received = {pull.decision for pull in caller.pulls}
+    received = {pull.id for pull in caller.pulls}
     assert all(number in received or d.key is not None for number, d in model.state().pending.items())
 
 
@@ -170,7 +170,7 @@ def story_test(test: Callable[..., None], *arguments: st.SearchStrategy[Any], ex
     often(tried)()
 
 
-WHICH = st.lists(st.sampled_from(WAYS), min_size=80, max_size=80)
+WHICH = st.lists(st.sampled_from(POLICY_KINDS), min_size=80, max_size=80)
 
 
 @pytest.mark.parametrize("examples", [8, pytest.param(600, marks=pytest.mark.soak)])

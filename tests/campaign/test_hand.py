@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from outlay import Campaign
 from outlay.campaign import OpenPull, Pull, verify
-from outlay.campaign.verbs.hand import OnError
+from outlay.campaign.pull import OnError
 from outlay.errors import BadParameter, CampaignConflict
 
 
@@ -44,11 +45,11 @@ def asked(campaign: Campaign) -> OpenPull:
     [
         (None, Failed(), "expired", 2.0),
         ("charge", Failed(), "expired", 2.0),
-        ("void", Failed(), "void", 0.0),
+        ("cancel", Failed(), "cancelled", 0.0),
         (None, KeyboardInterrupt(), "expired", 2.0),
-        ("void", KeyboardInterrupt(), "void", 0.0),
+        ("cancel", KeyboardInterrupt(), "cancelled", 0.0),
         (None, None, "expired", 2.0),
-        ("void", None, "expired", 2.0),
+        ("cancel", None, "expired", 2.0),
     ],
 )
 def test_however_it_is_left(
@@ -62,8 +63,8 @@ def test_however_it_is_left(
         with pytest.raises(type(error)) if error else nullcontext():
             asyncio.run(aleave(pull, choice, error)) if in_asyncio else leave(pull, choice, error)
         (found,) = campaign.pulls()
-        assert (found.standing, campaign.status().spent, campaign.status().in_flight) == (standing, spent, 0)
-        assert found.reward == (None if standing == "void" else -0.5)
+        assert (found.status, campaign.status().spent, campaign.status().in_flight) == (standing, spent, 0)
+        assert found.reward == (None if standing == "cancelled" else -0.5)
     assert store is None or verify(store).problems == ()
 
 
@@ -77,15 +78,15 @@ def test_what_is_settled_inside_is_left_alone(way: str) -> None:
         elif way == "campaign":
             campaign.tell(pull, 1, 1)
         elif way == "number":
-            campaign.tell(pull.decision, 1, 1)
+            campaign.tell(pull.id, 1, 1)
         elif way == "copy":
-            campaign.tell(Pull(*pull), 1, 1)
+            campaign.tell(Pull(*astuple(pull)), 1, 1)
         elif way == "many":
             campaign.tell_many([(pull, 1, 1)])
         elif way == "asyncio":
             asyncio.run(pull.atell(1, 1))
         else:
-            pull.void("not needed")
+            pull.cancel("not needed")
     assert [entry.kind for entry in campaign.history()] == ["opened", "asked", "voided" if way == "void" else "told"]
 
 
@@ -102,7 +103,7 @@ def test_what_was_charged_can_be_told_after_all(caplog: pytest.LogCaptureFixture
     campaign = Campaign({"a": 2}, 9)
     with caplog.at_level(logging.WARNING, "outlay.campaign"), asked(campaign) as pull:
         pass
-    assert "decision 2 was left without a tell: what was set aside is charged" in caplog.text
+    assert "pull 2 was left without a tell: what was set aside is charged" in caplog.text
     assert campaign.status().spent == 2.0
     assert pull.tell(0.5, 1).late
     assert campaign.status().spent == 0.5
@@ -115,10 +116,10 @@ def test_charging_again_changes_nothing_and_what_is_told_stands(tmp_path: Path) 
         one.charge()
         one.charge()
         two.tell(0.5, 1)
-        with pytest.raises(CampaignConflict, match="decision 3 is told and cannot be charged"):
+        with pytest.raises(CampaignConflict, match="pull 3 is told and cannot be charged"):
             two.charge()
-        with pytest.raises(CampaignConflict, match="decision 2 is expired and cannot be voided"):
-            one.void()
+        with pytest.raises(CampaignConflict, match="pull 2 is expired and cannot be cancelled"):
+            one.cancel()
         three = asked(campaign)
         three.charge()  # crosses the budget
         assert (campaign.status().phase, campaign.status().spent) == ("closed", 4.5)
@@ -155,8 +156,8 @@ def test_a_pull_in_hand_is_a_pull(tmp_path: Path) -> None:
     with Campaign({"a": 2}, 9, store=f"sqlite:///{tmp_path}/a.db") as campaign:
         pull = asked(campaign)
         assert isinstance(pull, Pull)
-        assert pull == Pull(*pull)
-        assert hash(pull) == hash(Pull(*pull))
+        assert pull == Pull(*astuple(pull))
+        assert hash(pull) == hash(Pull(*astuple(pull)))
         travelled = pickle.loads(pickle.dumps(pull))
         assert type(travelled) is Pull
         assert travelled == pull
@@ -167,7 +168,7 @@ def test_a_pull_in_hand_is_a_pull(tmp_path: Path) -> None:
 
 def test_what_is_no_choice() -> None:
     pull: Any = asked(Campaign(["a"], 9))
-    with pytest.raises(BadParameter, match="choice of on_error must be one of charge, void; got 'ignore'"):
+    with pytest.raises(BadParameter, match="choice of on_error must be one of charge, cancel; got 'ignore'"):
         pull.on_error("ignore")
 
 
@@ -198,12 +199,12 @@ def test_a_pull_of_a_campaign_of_the_same_name(tmp_path: Path) -> None:
             mine, pull = ours.ask(), theirs.ask()
             assert mine is not None
             assert pull is not None
-            for verb in (lambda p: ours.tell(p, 5, 1), ours.void, ours.charge, lambda p: ours.tell_many([(p, 5, 1)])):
+            for verb in (lambda p: ours.tell(p, 5, 1), ours.cancel, ours.charge, lambda p: ours.tell_many([(p, 5, 1)])):
                 with pytest.raises(BadParameter, match="one of this campaign; got 'one of another campaign"):
                     verb(pull)
             assert ours.status().in_flight == 1
-            mine.void()
-            pull.void()
+            mine.cancel()
+            pull.cancel()
 
 
 def test_a_pull_of_the_same_campaign_that_was_opened_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,6 +221,6 @@ def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
     pull = one.ask()
     assert pull is not None
     assert other.ask() is not None
-    with pytest.raises(CampaignConflict, match="decision 2 is a pull of 'b', not of 'a'"):
-        other.tell(Pull(*pull), 1, 1)
+    with pytest.raises(CampaignConflict, match="pull 2 is one of 'b', not of 'a'"):
+        other.tell(Pull(*astuple(pull)), 1, 1)
     assert other.status().spent == 0

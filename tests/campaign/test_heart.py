@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.chain import NOTHING
@@ -23,9 +24,9 @@ from outlay.errors import (
     OutlayError,
     PullOver,
     StoreError,
-    UnknownDecision,
+    UnknownPull,
 )
-from outlay.policies.protocol import Bares
+from outlay.policies.protocol import has
 from tests.campaign import slow
 from tests.campaign.slow_sums import dearest
 from tests.campaign.stories import (
@@ -53,7 +54,7 @@ FOREVER = 10**9 * SECOND
 ANSWERS = {
     slow.NOT_NOW: NotNow,
     slow.CONFLICT: CampaignConflict,
-    slow.UNKNOWN: UnknownDecision,
+    slow.UNKNOWN: UnknownPull,
     slow.BAD: BadParameter,
     slow.UNTOLD: NothingTold,
 }
@@ -64,17 +65,14 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         assert isinstance(reply, ANSWERS[answer])
     elif answer == slow.OVER:
         assert isinstance(reply, PullOver)
-        standing = {"voided": "void"}.get(
-            twin.decisions[number or 0]["standing"], twin.decisions[number or 0]["standing"]
-        )
-        assert (reply.pull.decision, reply.pull.standing) == (number, standing)
+        assert (reply.pull.id, reply.pull.status) == (number, twin.decisions[number or 0]["standing"])
     elif answer in (slow.END, slow.EXHAUSTED):
         assert reply is None
     elif isinstance(command, c.Ask):
         decision = twin.decisions[number or 0]
         arm = twin.arms[decision["arm"]]["name"]
         assert isinstance(reply, Pull)
-        assert (reply.decision, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
+        assert (reply.id, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
     elif isinstance(command, (c.Tell, c.Amend)):
         decision = twin.decisions[command.decision]
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
@@ -121,7 +119,7 @@ def check_untold(twin: slow.Twin) -> None:
     """Where nobody ever told a cost above 0, no arm of unknown cost has more pulls than tells could have allowed."""
     if max(map(dearest, twin.arms)) == 0:
         for number, arm in enumerate(twin.arms):
-            of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "voided"]
+            of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "cancelled"]
             told = sum(decision["standing"] == "told" for decision in of_arm)
             free = sum(decision["standing"] == "expired" and not decision["cost"] for decision in of_arm)
             assert arm["max_cost"] is not None or free <= twin.terms.first_pulls * (1 + told)
@@ -149,8 +147,8 @@ def check_twin(opening: c.Open, story: list[Operation]) -> None:
         check_state(state, twin)
         check_cap(twin)
         if isinstance(reply, Pull):  # who pulls has money set aside for it
-            assert reply.decision in state.pending
-            assert reply.standing == "open"
+            assert reply.id in state.pending
+            assert reply.status == "open"
         assert [record.seq for record in done.records] == list(range(number + 1, state.seq + 1))
 
 
@@ -215,7 +213,7 @@ def check_once(records: list[Record], replies: list[Any]) -> None:
         assert len(numbers) == len(set(numbers))
     keys = [event.key for event in events if isinstance(event, Asked) and event.key]
     assert len(keys) == len(set(keys))
-    named = list(dict.fromkeys(reply.decision for reply in replies if isinstance(reply, Pull)))
+    named = list(dict.fromkeys(reply.id for reply in replies if isinstance(reply, Pull)))
     assert named == sorted(named)
 
 
@@ -262,7 +260,7 @@ def test_what_is_done_again_changes_nothing(opening: c.Open, story: list[Operati
         assert again.records == []
         reply, repeated = first.replies[0], again.replies[0]
         if isinstance(reply, Receipt):
-            reply = reply._replace(duplicate=True)
+            reply = replace(reply, duplicate=True)
         assert shown(repeated) == (0 if isinstance(reply, int) else shown(reply))  # samples learned
 
 
@@ -270,7 +268,9 @@ def everything(state: State) -> dict[str, Any]:
     """All that a state holds; what its learner holds as bytes, but for answers that are kept and change no choice."""
     held, learner = vars(state).copy(), vars(state.learner).copy()
     memory, _ = learner["memory"], learner.pop("_shortcut")
-    learner["memory"] = [field.tobytes() for field in (memory.bare() if isinstance(memory, Bares) else memory)]
+    learner["memory"] = [
+        field.tobytes() for field in (memory.without_cache() if has(memory, "without_cache") else memory)
+    ]
     learner |= {name: learner[name].tobytes() for name in ("pulls", "totals")}
     return held | {"learner": learner}
 

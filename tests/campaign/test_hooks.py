@@ -50,7 +50,7 @@ def test_every_event_comes_once_in_order_and_after_its_commit(campaign: Campaign
     every.wait_for(6)
     some.wait_for(1)
     assert every.entries == list(campaign.history(2))
-    assert [(entry.decision, entry.cost) for entry in some.entries] == [(2, 0.5)]
+    assert [(entry.pull, entry.cost) for entry in some.entries] == [(2, 0.5)]
 
 
 def test_a_hook_hears_what_comes_after_it(campaign: Campaign) -> None:
@@ -148,10 +148,10 @@ def test_what_somebody_should_know_is_logged(campaign: Campaign, caplog: pytest.
         campaign.close()
     said = [(record.levelname, record.message.removeprefix("campaign 'default' ")) for record in caplog.records]
     assert said == [
-        ("WARNING", "decision 2 cost more than was set aside for it (overrun)"),
-        ("WARNING", "decision 3 expired, its reservation is charged"),
+        ("WARNING", "pull 2 cost more than was set aside for it (overrun)"),
+        ("WARNING", "pull 3 expired, its reservation is charged"),
         ("INFO", "exhausted: the budget is spent, no arm fits what is left of it, or every request is served"),
-        ("WARNING", "refused: decision 2 was told with cost 2.5 and reward 1, which stands; amend corrects it"),
+        ("WARNING", "refused: pull 2 was told with cost 2.5 and reward 1, which stands; amend corrects it"),
         ("INFO", "reopened, with a budget of 9"),
         ("DEBUG", "refused: campaign 'default' is paused: ask again in 1 s"),
         ("INFO", "closed"),

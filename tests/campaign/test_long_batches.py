@@ -53,7 +53,7 @@ def test_many_asks_and_tells_are_several_transactions(store: str) -> None:
     with Campaign(**TERMS, store=store) as campaign:
         pulls = campaign.ask_many(FEW)
         receipts = campaign.tell_many([(pull, 1, 0.5) for pull in pulls])
-        assert [receipt.decision for receipt in receipts] == [pull.decision for pull in pulls] == [2, 3, 4, 5, 6]
+        assert [receipt.pull for receipt in receipts] == [pull.id for pull in pulls] == [2, 3, 4, 5, 6]
     assert transactions(store) == 2 * FEW
     assert len(checked(store)) == 1 + 2 * FEW
 

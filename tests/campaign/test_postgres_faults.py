@@ -16,6 +16,7 @@ from typing import Any, Literal
 import psycopg
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Told
@@ -129,11 +130,11 @@ def test_a_commit_that_is_not_answered(
         wire.cut(where)
         receipt = campaign.tell(pull, 5, 0.5)
         wire.cut(where)
-        assert campaign.tell(pull, 5, 0.5) == receipt._replace(duplicate=True)
+        assert campaign.tell(pull, 5, 0.5) == replace(receipt, duplicate=True)
         assert wire.cuts == 3
     assert not receipt.duplicate
     _, asked, told = checked(postgres_url)
-    assert asked.seq == pull.decision == told.event.decision  # type: ignore[union-attr]
+    assert asked.seq == pull.id == told.event.decision  # type: ignore[union-attr]
 
 
 def test_opening_at_the_same_moment(workers: Workers, postgres_url: str) -> None:
@@ -191,7 +192,7 @@ def race(store: str, path: str, name: int, keys: int) -> None:
             except PullOver as over:  # another was so quick as to have told it
                 pull = over.pull
             assert pull is not None
-            pulls[f"key {i}"] = pull.decision
+            pulls[f"key {i}"] = pull.id
             cost, taken, duplicate = 1 + name % 2, False, False
             with suppress(CampaignConflict):
                 duplicate, taken = campaign.tell(pull, cost, 0.5).duplicate, True

@@ -147,7 +147,7 @@ def test_disconnect_while_others_ask(tmp_path: Path) -> None:
     def work() -> None:
         try:
             while pull := campaign.ask():
-                answered.append(pull.decision)
+                answered.append(pull.id)
         except StoreError as error:
             refusals.append(str(error))
 
@@ -173,7 +173,7 @@ def test_asks_that_are_cancelled(tmp_path: Path) -> None:
         done = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(isinstance(result, asyncio.CancelledError) for result in done[::2])
         last = await campaign.aask()
-        return [pull.decision for pull in [*done[1::2], last]]  # type: ignore[union-attr]
+        return [pull.id for pull in [*done[1::2], last]]  # type: ignore[union-attr]
 
     with Campaign(**TERMS, store=store) as campaign:
         answered = asyncio.run(work())

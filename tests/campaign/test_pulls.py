@@ -19,7 +19,7 @@ def varied(campaign: Campaign) -> None:
     """Ten pulls, of every standing."""
     told, void, expired, late, *_ = campaign.ask_many(6, key="job", tags=["batch", "eu"], metadata={"user": 17})
     campaign.tell(told, 1, True)
-    campaign.void(void)
+    campaign.cancel(void)
     campaign.charge(expired)
     campaign.charge(late)
     campaign.tell(late, 0.5, False)
@@ -39,25 +39,25 @@ def campaign(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 def numbers(campaign: Campaign, **wanted: Any) -> list[int]:
-    return [pull.decision for pull in campaign.pulls(**wanted)]
+    return [pull.id for pull in campaign.pulls(**wanted)]
 
 
 def test_pulls_are_found(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = list(campaign.pulls())
-    assert [pull.standing for pull in everything] == ["told", "void", "expired", "told", *["open"] * 6]
+    assert [pull.status for pull in everything] == ["told", "cancelled", "expired", "told", *["open"] * 6]
     wanted = itertools.product(
-        (None, "open", "told", "void", "expired"), (None, "batch", "eu", "none"), (0, 3), (None, 0, 1, 2)
+        (None, "open", "told", "cancelled", "expired"), (None, "batch", "eu", "none"), (0, 3), (None, 0, 1, 2)
     )
     for n, (standing, tag, after, limit) in enumerate(wanted):
         # Three pages in turn, and four limits: each meets each.
         monkeypatch.setattr("outlay.campaign.stores.transaction.CHUNK", (1, 3, 1000)[n % 3])
         fit = [
-            pull.decision
+            pull.id
             for pull in everything
-            if standing in (None, pull.standing) and (tag is None or tag in pull.tags)
-            if pull.decision > after
+            if standing in (None, pull.status) and (tag is None or tag in pull.tags)
+            if pull.id > after
         ]
-        assert numbers(campaign, standing=standing, tag=tag, after=after, limit=limit) == fit[:limit]
+        assert numbers(campaign, status=standing, tag=tag, after=after, limit=limit) == fit[:limit]
     assert [pull.metadata for pull in campaign.pulls(key="job/1")] == [{"user": 17}]
     assert numbers(campaign, key="job/9") == numbers(campaign, after=10**6) == []
 
@@ -157,7 +157,7 @@ def test_what_fits_is_taken() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"standing": "pending"}, "standing of pulls must be one of open, told, void, expired; got 'pending'"),
+        ({"status": "pending"}, "status of pulls must be one of open, told, expired, cancelled; got 'pending'"),
         ({"tag": ""}, "tag of pulls must be a string of 1 to 64 printable characters; got ''"),
         ({"key": 5}, "key of pulls must be 1 to 200 printable characters; got 5"),
         ({"after": -1}, "after of pulls must be a whole number ≥ 0"),
@@ -205,11 +205,11 @@ def test_tables_for_pandas() -> None:
     varied(campaign)
     arms, pulls, history = campaign.status().frame(), campaign.pulls(tag="batch").frame(), campaign.history(2).frame()
     assert arms[["name", "pulls", "in_flight"]].to_numpy().tolist() == [["a", 2, 3], ["b", 1, 3]]
-    assert list(pulls.columns) == list(PullStatus._fields)
-    assert pulls["standing"].tolist() == ["told", "void", "expired", "told", "open", "open"]
+    assert list(pulls.columns) == list(PullStatus.__struct_fields__)
+    assert pulls["status"].tolist() == ["told", "cancelled", "expired", "told", "open", "open"]
     assert history["seq"].tolist() == list(range(3, campaign.status().events + 1))
     assert str(history["at"].dtype).startswith("datetime64")
-    assert campaign.pulls(tag="nobody").frame().shape == (0, len(PullStatus._fields))
+    assert campaign.pulls(tag="nobody").frame().shape == (0, len(PullStatus.__struct_fields__))
 
 
 def test_without_pandas_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store:
     first, second = campaign.ask_many(2)
     with pytest.raises(NotNow, match="all that is left of 2 requests is under way"):
         campaign.ask()
-    campaign.void(first)
+    campaign.cancel(first)
     assert campaign.status().used == 1
     third = campaign.ask()
     assert third is not None
@@ -83,7 +83,7 @@ def test_more_requests_reopen_it_and_fewer_end_it(store: str | None) -> None:
 def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
     campaign = Campaign({"a": 1}, 100, "Ration", store, name="paced")
     assert campaign.status().outlook is None
-    campaign.expect(2)
+    campaign.expect_requests(2)
     for _ in range(5):
         pull = campaign.ask()
         assert pull is not None
@@ -91,13 +91,13 @@ def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
     status = campaign.status()
     assert (status.expected, status.used, status.requests) == (0, 5, None)
     assert status.outlook is not None
-    campaign.expect(10)
+    campaign.expect_requests(10)
     assert campaign.status().expected == 10
     before = campaign.status().events
-    campaign.expect(10)
+    campaign.expect_requests(10)
     assert campaign.status().events == before
     with pytest.raises(CampaignConflict, match="Fieller paces itself by no forecast"):
-        Campaign(["a"], 1, "Fieller").expect(3)
+        Campaign(["a"], 1, "Fieller").expect_requests(3)
 
 
 def test_the_outlook_is_that_of_the_hull() -> None:
@@ -127,7 +127,7 @@ def test_a_forecast_that_was_exceeded_is_the_same_after_reopening(tmp_path: Path
     for pulls in (1100, 60):
         with Campaign(["a", "b", "c"], 1000, "PDBwKRequests", store) as campaign:
             if pulls > 1000:
-                campaign.expect(10)
+                campaign.expect_requests(10)
             for _ in range(pulls // 20):
                 pulled = campaign.ask_many(20)
                 campaign.tell_many([(pull, 0.1, float(rng.random() < 0.5)) for pull in pulled])
@@ -201,7 +201,7 @@ def use_up(store: str, seed: int, threads: int) -> None:
         rng = random.Random(100 * seed + thread)
         while (pull := campaign.ask(wait=True, timeout=60)) is not None:
             if rng.random() < 0.2:
-                campaign.void(pull)
+                campaign.cancel(pull)
             else:
                 campaign.tell(pull, rng.randint(0, 3 if pull.arm == "a" else 5), rng.random())
 

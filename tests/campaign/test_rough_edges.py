@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from outlay import Campaign, policies
 from outlay.campaign import backup, campaigns, export_ledger, import_ledger, verify
@@ -33,19 +34,19 @@ def test_history_and_pulls_can_be_read_again(campaign: Campaign) -> None:
         assert len(rows) == len(list(rows)) == len(list(rows)) == len(rows.frame()) == count
         assert bool(rows) == (count > 0)
     shown = repr(campaign.pulls())
-    assert shown.startswith("<rows of PullStatus:\n  PullStatus(decision=2, ")
+    assert shown.startswith("<rows of PullStatus:\n  PullStatus(id=2, ")
     assert shown.endswith("\n  …>")
     assert repr(campaign.pulls(tag="none")) == "<rows of PullStatus: none>"
     rows = campaign.pulls()
     campaign.ask()
     assert len(list(rows)) == 6  # as it stands when it is read
-    assert [next(rows).decision, next(rows).decision] == [2, 3]
+    assert [next(rows).id, next(rows).id] == [2, 3]
 
 
 def test_what_asyncio_gets_is_a_list_with_a_frame(campaign: Campaign) -> None:
     campaign.ask_many(3)
     pulls, history = asyncio.run(campaign.apulls("open", limit=2)), asyncio.run(campaign.ahistory(after=1))
-    assert [pull.decision for pull in pulls] == pulls.frame()["decision"].to_list() == [2, 3]
+    assert [pull.id for pull in pulls] == pulls.frame()["id"].to_list() == [2, 3]
     assert isinstance(pulls, list)
     assert history.frame()["kind"].to_list() == ["asked"] * 3
 
@@ -55,11 +56,11 @@ def test_the_key_of_many_finds_all_of_them(campaign: Campaign) -> None:
     alone = campaign.ask(key="job")
     other = campaign.ask_many(2, key="job/1")
     assert alone is not None
-    found = [pull.decision for pull in campaign.pulls(key="job")]
-    assert found == [*(pull.decision for pull in many), alone.decision]
-    assert [(pull.decision, pull.key) for pull in campaign.pulls(key="job/1")] == [
-        (many[1].decision, "job/1"),
-        *((pull.decision, f"job/1/{i}") for i, pull in enumerate(other)),
+    found = [pull.id for pull in campaign.pulls(key="job")]
+    assert found == [*(pull.id for pull in many), alone.id]
+    assert [(pull.id, pull.key) for pull in campaign.pulls(key="job/1")] == [
+        (many[1].id, "job/1"),
+        *((pull.id, f"job/1/{i}") for i, pull in enumerate(other)),
     ]
     assert not campaign.pulls(key="jo")
     assert "\u2063" not in str(list(campaign.history()))
@@ -68,22 +69,24 @@ def test_the_key_of_many_finds_all_of_them(campaign: Campaign) -> None:
 def test_what_pulls_lists_can_be_settled(campaign: Campaign) -> None:
     campaign.ask_many(4)
     told, void, charged, extended = campaign.pulls()
-    assert campaign.tell(told, 1, 1).decision == told.decision
-    campaign.void(void)
+    assert campaign.tell(told, 1, 1).pull == told.id
+    campaign.cancel(void)
     campaign.charge(charged)
     campaign.extend(extended, 60)
     assert campaign.amend(told, cost=0.5).cost == 0.5
-    assert [pull.standing for pull in campaign.pulls()] == ["told", "void", "expired", "open"]
-    with pytest.raises(CampaignConflict, match=r"is a pull of '[ab]', not of '[ab]'"):
-        campaign.tell(extended._replace(arm="b" if extended.arm == "a" else "a"), 1, 1)
+    assert [pull.status for pull in campaign.pulls()] == ["told", "cancelled", "expired", "open"]
+    with pytest.raises(CampaignConflict, match=r"is one of '[ab]', not of '[ab]'"):
+        campaign.tell(replace(extended, arm="b" if extended.arm == "a" else "a"), 1, 1)
 
 
 def test_a_cost_or_a_reward_is_amended_alone(campaign: Campaign) -> None:
     pull = campaign.ask()
     assert pull is not None
     pull.tell(1, 0.5)
-    assert campaign.amend(pull, cost=2)[2:4] == (2, 0.5)
-    assert campaign.amend(pull, reward=0.25)[2:4] == (2, 0.25)
+    receipt = campaign.amend(pull, cost=2)
+    assert (receipt.cost, receipt.reward) == (2, 0.5)
+    receipt = campaign.amend(pull, reward=0.25)
+    assert (receipt.cost, receipt.reward) == (2, 0.25)
     assert campaign.amend(pull, reward=0.25).duplicate
     with pytest.raises(BadParameter, match="cost of amend must be given, or the reward, or both; got None"):
         campaign.amend(pull)
@@ -94,7 +97,7 @@ def test_a_slip_that_was_amended_is_no_overrun(campaign: Campaign) -> None:
     assert pull.tell(20, 1).overrun
     assert campaign.amend(pull, cost=3).overrun  # still above its maximum
     assert not campaign.amend(pull, cost=2).overrun
-    assert not next(iter(campaign.pulls(after=pull.decision - 1))).overrun
+    assert not next(iter(campaign.pulls(after=pull.id - 1))).overrun
     assert campaign.amend(pull, cost=4).overrun
 
 
@@ -105,7 +108,7 @@ def test_of_many_tells_which_count(campaign: Campaign) -> None:
         campaign.tell_many([(one, 1, 1), (two, float("nan"), 1), (three, 1, 1)])
     assert campaign.status().pulls == 0
     campaign.tell(two, 2, 0)
-    with pytest.raises(CampaignConflict, match=f"decision {two.decision} was told with cost 2"):
+    with pytest.raises(CampaignConflict, match=f"pull {two.id} was told with cost 2"):
         campaign.tell_many([(one, 1, 1), (two, 1, 1), (three, 1, 1)])
     assert [pull.cost for pull in campaign.pulls()] == [1, 2, 1]
     assert all(receipt.duplicate for receipt in campaign.tell_many([(one, 1, 1), (two, 2, 0), (three, 1, 1)]))
@@ -236,7 +239,7 @@ def test_a_forgotten_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("always")
         with pytest.raises(NothingTold):
             list(other)
-    which = "decision 2 (a) of this loop was not told, voided or charged"
+    which = "pull 2 (a) of this loop was not told, cancelled or charged"
     assert [str(each.message) for each in caught] == [
         f"campaign 'default' waits for a pull, and {which}: was that forgotten?"
     ]
@@ -258,7 +261,7 @@ def test_asyncio_names_forgotten_tells_too(monkeypatch: pytest.MonkeyPatch) -> N
         async for _ in Campaign(["a"], 5, ttl=1):
             pass
 
-    with pytest.warns(UserWarning, match="decision 2 "), pytest.raises(NothingTold):
+    with pytest.warns(UserWarning, match="pull 2 "), pytest.raises(NothingTold):
         asyncio.run(work())
 
 

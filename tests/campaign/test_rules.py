@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.choosing.learner import Learner
@@ -55,7 +56,7 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
             replies += run(state, [command], START + second * SECOND).replies
         large = [reply for reply in replies if isinstance(reply, Pull) and reply.arm == "large"]
         for pull in large:
-            run(state, [c.Tell(pull.decision, 40, 1.0)], state.at)
+            run(state, [c.Tell(pull.id, 40, 1.0)], state.at)
         small = [number for number, decision in state.decisions.items() if decision.standing == "expired"]
         for number in small:
             run(state, [c.Tell(number, 1, 1.0)], state.at)
@@ -108,7 +109,7 @@ def test_the_end_and_the_draining() -> None:
     pull = reopened.replies[-1]
     assert isinstance(pull, Pull)
     assert (state.ended, status_of(state).phase) == (None, "open")
-    ended = run(state, [c.Close(), c.Ask(), c.SetBudget(1000), c.Tell(pull.decision, 7, 0.5)], START)
+    ended = run(state, [c.Close(), c.Ask(), c.SetBudget(1000), c.Tell(pull.id, 7, 0.5)], START)
     receipt = ended.replies[3]
     assert isinstance(receipt, Receipt)
     assert (ended.replies[1], type(ended.replies[2]), receipt.cost) == (None, CampaignConflict, 7.0)
@@ -144,7 +145,7 @@ def test_history_shows_money_as_users_do() -> None:
         records += run(state, [command], START).records
     history = list(entries(records, state.unit, ["a"]))
     assert list(entries(records[2:], state.unit, ["a", "b"])) == history[2:]
-    rows = [(row.kind, row.decision, row.arm, row.cost, row.reward) for row in history]
+    rows = [(row.kind, row.pull, row.arm, row.cost, row.reward) for row in history]
     assert rows == [
         ("opened", None, None, None, None),
         ("added", None, "b", None, None),
@@ -163,16 +164,16 @@ def test_history_shows_money_as_users_do() -> None:
 def test_no_more_than_a_database_can_count_is_spent() -> None:
     opening = c.Open("much", (ArmTerms("a"),), 2**53, terms())
     state, replies = after(opening, *[(0, c.Ask())] * 520)
-    tells = run(state, [c.Tell(pull.decision, 2**53, 0.0) for pull in replies], START).replies
+    tells = run(state, [c.Tell(pull.id, 2**53, 0.0) for pull in replies], START).replies
     assert [isinstance(reply, Receipt) for reply in tells] == [True] * 512 + [False] * 8
     assert (state.spent, type(tells[-1])) == (2**62, BadParameter)
-    more = run(state, [c.Amend(2, 0, 0.0), c.Tell(replies[-1].decision, 2**53, 0.0)], START)
+    more = run(state, [c.Amend(2, 0, 0.0), c.Tell(replies[-1].id, 2**53, 0.0)], START)
     assert isinstance(more.replies[-1], Receipt)
 
 
 def test_refunds_do_not_hide_what_one_arm_has_spent() -> None:
     state, replies = after(c.Open("much", (ArmTerms("a"), ArmTerms("b")), 2**53, terms()), *[(0, c.Ask())] * 1026)
-    numbers = {name: [pull.decision for pull in replies if pull.arm == name] for name in "ab"}
+    numbers = {name: [pull.id for pull in replies if pull.arm == name] for name in "ab"}
     for costly, refunded in zip(numbers["a"], numbers["b"], strict=True):
         tells = run(state, [c.Tell(refunded, -(2**53), 0.0), c.Tell(costly, 2**53, 0.0)], START).replies
     assert [type(reply) for reply in tells] == [BadParameter] * 2
@@ -187,10 +188,10 @@ def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
     over = replies[3]
     assert isinstance(over, PullOver)
     assert isinstance(over, CampaignConflict)
-    assert (over.key, over.pull, over.pull.standing) == ("j", replies[0]._replace(standing="void"), "void")
+    assert (over.key, over.pull, over.pull.status) == ("j", replace(replies[0], status="cancelled"), "cancelled")
     more = run(state, [c.Ask("k"), c.Tell(4, 5, 1.0), c.Ask("k"), c.Ask(), c.Ask()], START).replies
     assert isinstance(more[2], PullOver)
-    assert more[2].pull.standing == "told"
+    assert more[2].pull.status == "told"
     assert isinstance(more[4], NotNow)
     assert (state.spent, state.reserved) == (5, 5)
 
@@ -199,7 +200,7 @@ def test_an_expired_pull_is_over_for_ask_and_not_for_tell() -> None:
     opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard", ttl=SECOND))
     _, replies = after(opening, (0, c.Ask("j")), (2, c.Ask("j")), (2, c.Tell(2, 3, 1.0)))
     assert isinstance(replies[1], PullOver)
-    assert replies[1].pull.standing == "expired"
+    assert replies[1].pull.status == "expired"
     assert replies[2].late
 
 
@@ -234,10 +235,10 @@ def test_first_pulls_of_an_arm_of_unknown_cost_are_few_at_a_time(most: int | Non
     assert str(replies[-1]) == (
         f"first pulls of every arm whose cost is not known are under way, and first_pulls is {most}: ask again in 1 s"
     )
-    a = [pull.decision for pull in pulls if pull.arm == "a"]
+    a = [pull.id for pull in pulls if pull.arm == "a"]
     more = run(state, [c.Tell(a[0], 0, 0.0), c.Ask(), c.Ask()], START).replies  # a call that failed says nothing
     assert [type(reply) for reply in more] == [Receipt, Pull, NotNow]
-    more = run(state, [c.Tell(more[1].decision, 2, 1.0), *[c.Ask()] * 20], START).replies  # type: ignore[union-attr]
+    more = run(state, [c.Tell(more[1].id, 2, 1.0), *[c.Ask()] * 20], START).replies  # type: ignore[union-attr]
     named = [reply for reply in more if isinstance(reply, Pull)]
     assert {pull.arm for pull in named} == {"a"}
     assert {pull.reserved for pull in named} <= {3.0, 4.0}

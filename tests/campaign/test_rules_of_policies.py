@@ -13,7 +13,7 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import run
-from outlay.errors import BadParameter, UnknownDecision
+from outlay.errors import BadParameter, UnknownPull
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
 from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, SECOND, START, opened
@@ -126,9 +126,9 @@ def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
     records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
     assert state.learner is not None
     done = run(state, [c.Tell(4, 2, 1.0), c.Void(9), c.SetBudget(90), c.Ask(), c.Close()], START + 2 * SECOND)
-    assert [type(reply) for reply in done.replies] == [Receipt, UnknownDecision, type(None), Pull, type(None)]
+    assert [type(reply) for reply in done.replies] == [Receipt, UnknownPull, type(None), Pull, type(None)]
     assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
-    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "pending"]
+    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "open"]
     assert state.learner.pulls.tolist() == [1]
     expired = [record.event for record in done.records if isinstance(record.event, Expired)]
     assert [event.unlearned for event in expired] == [True, True]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from outlay import Campaign, policies
 from outlay.campaign.ledger import commands as c
@@ -114,16 +115,16 @@ def spend(campaign: Campaign, reopened: Callable[[Campaign], Campaign]) -> tuple
             if pull is None:
                 break
             under_way.append(pull)
-            replies.append(pull._replace(expires=None))
+            replies.append(replace(pull, expires=None))
         if len(under_way) > 3 or isinstance(replies[-1], str):
             told = under_way.pop(len(replies) % len(under_way))
-            cost = 1.0 + 0.1 * (told.decision % 7)
+            cost = 1.0 + 0.1 * (told.id % 7)
             receipt = campaign.tell(told, cost=cost, reward=cost * (1 + ord(told.arm) % 3) / 3)
-            replies.append(receipt._replace(head=""))  # which has the times in it
+            replies.append(replace(receipt, head=""))  # which has the times in it
         if n == 20:
             campaign = reopened(campaign)
     with campaign:
-        history = [entry._replace(at=None, more=untimed(entry.more)) for entry in campaign.history()]  # type: ignore[arg-type]
+        history = [replace(entry, at=None, more=untimed(entry.more)) for entry in campaign.history()]
         return replies, history, campaign.status()
 
 
@@ -161,12 +162,12 @@ def test_one_key_is_one_decision_and_who_comes_later_has_the_higher_number(store
             before = max(acknowledged)
             alone = campaign.ask()
             assert alone is not None
-            if not alone.decision > before:
-                wrong.append((before, alone.decision))
-            acknowledged.append(alone.decision)
+            if not alone.id > before:
+                wrong.append((before, alone.id))
+            acknowledged.append(alone.id)
             shared = campaign.ask(key=f"everybody's {n}")
             assert shared is not None
-            mine.append(shared.decision)
+            mine.append(shared.id)
         numbers.append(mine)
 
     with Campaign(["a", "b"], 1000.0, "RoundRobin", store, first_pulls=None) as campaign:

@@ -118,7 +118,7 @@ def test_samples_from_elsewhere_say_what_an_arm_costs() -> None:
 def test_who_waits_hears_of_it_instead_of_waiting_for_ever(store: str | None) -> None:
     def work(campaign: Campaign) -> Iterator[int]:
         for pull in campaign:
-            yield pull.decision
+            yield pull.id
             pull.charge()
 
     with Campaign(["a", "b"], 10, store=store) as campaign:

@@ -58,10 +58,10 @@ def test_whoever_waits_is_woken(tmp_path: Path, kept: bool, settle: str) -> None
         thread = threading.Thread(target=lambda: got.append(campaign.ask(wait=True)))
         thread.start()
         in_line(campaign, 1)
-        first.tell(1, 1) if settle == "tell" else first.void() if settle == "void" else first.charge()
+        first.tell(1, 1) if settle == "tell" else first.cancel() if settle == "void" else first.charge()
         thread.join()
         assert got[0] is not None
-        assert got[0].decision > first.decision
+        assert got[0].id > first.id
         assert len(campaign._line) == len(campaign._news.settled) == 0
 
 
@@ -183,7 +183,7 @@ def test_a_pull_that_expires_makes_room() -> None:
     first, second = campaign.ask(), campaign.ask(wait=True)
     assert first is not None
     assert second is not None
-    assert [pull.standing for pull in campaign.pulls()] == ["expired", "open"]
+    assert [pull.status for pull in campaign.pulls()] == ["expired", "open"]
 
 
 @pytest.mark.parametrize("behind", [False, True])

@@ -96,10 +96,10 @@ def command(random: Random, pulls: list[Pull]) -> c.Command:
     if pull is not None and verb in ("tell", "void", "charge", "amend"):
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
         settling: dict[str, c.Command] = {
-            "tell": c.Tell(pull.decision, cost, random.random()),
-            "void": c.Void(pull.decision),
-            "charge": c.Charge(pull.decision),
-            "amend": c.Amend(pull.decision, cost, None),
+            "tell": c.Tell(pull.id, cost, random.random()),
+            "void": c.Void(pull.id),
+            "charge": c.Charge(pull.id),
+            "amend": c.Amend(pull.id, cost, None),
         }
         return settling[verb]
     others: dict[str, c.Command] = {

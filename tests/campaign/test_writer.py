@@ -47,7 +47,7 @@ def test_strings_and_numbers_of_other_kinds_become_plain(store: str, where: str)
         assert campaign.ask("k") == one
         assert campaign.ask("l") == two
         campaign.tell(one, np.int64(3), np.float64(0.5))
-        campaign.void(two, reason=np.str_("a slip"))
+        campaign.cancel(two, reason=np.str_("a slip"))
         assert {entry.more.get("reason") for entry in campaign.history()} == {None, "a slip"}
 
 
@@ -96,7 +96,7 @@ def test_a_command_that_cannot_be_written_fails_alone(
         for thread in [first, *crowd]:
             thread.join()
     assert isinstance(outcomes.pop("bad"), (TypeError, StoreError))
-    assert len({pull.decision for pull in outcomes.values()}) == 9
+    assert len({pull.id for pull in outcomes.values()}) == 9
     asked = {record.event.key for record in checked(store) if isinstance(record.event, Asked)}
     assert asked == {"first", *"abcdefgh"}
 

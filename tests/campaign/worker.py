@@ -150,8 +150,8 @@ def pull_once(campaign: Campaign, note: Notes, key: str, least: int = 1, most: i
             note("refused", str(error))
     if pull is None:
         return False
-    note("asked", key, pull.decision)
-    tell_once(campaign, note, pull.decision, rng.randint(least, most), rng.random())
+    note("asked", key, pull.id)
+    tell_once(campaign, note, pull.id, rng.randint(least, most), rng.random())
     return True
 
 
@@ -164,7 +164,7 @@ def tell_once(campaign: Campaign, note: Notes, decision: int, cost: int, reward:
             break
         except StoreError as error:
             note("refused", str(error))
-    assert (receipt.decision, receipt.cost, receipt.reward) == (decision, cost, reward)
+    assert (receipt.pull, receipt.cost, receipt.reward) == (decision, cost, reward)
     note("told", decision)
 
 

@@ -14,8 +14,9 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     status = line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1"))
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
-        *("events", "policy", "mode", "unit", "arms", "exact", "requests", "used", "expected", "outlook"),
+        *("events", "policy", "mode", "unit", "exact", "requests", "used", "expected", "outlook"),
         *("window", "fallback", "outside", "archived"),
+        "arms",
     ]
     assert status["exact"] == {
         "budget": "1.000000000",
@@ -26,12 +27,12 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert [(arm["name"], arm["max_cost"]) for arm in status["arms"]] == [("small", None), ("large", 0.5)]
     assert line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
     pull = line(outlay("ask"))
-    assert list(pull) == ["decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"]
+    assert list(pull) == ["pull", "arm", "reserved", "expires", "propensity", "status", "fallback"]
     assert pull["expires"].endswith("+00:00")
-    receipt = line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))
+    receipt = line(outlay("tell", pull["pull"], "--cost", "0.1", "--reward", "1"))
     assert len(receipt.pop("head")) == 64
     assert receipt == {
-        "decision": 2,
+        "pull": 2,
         "arm": pull["arm"],
         "cost": 0.1,
         "reward": 1.0,
@@ -40,12 +41,12 @@ def test_from_beginning_to_end(outlay: Run) -> None:
         "overrun": False,
         "rounded": False,
     }
-    assert line(outlay("tell", pull["decision"], "--cost", "0.1", "--reward", "1"))["duplicate"]
+    assert line(outlay("tell", pull["pull"], "--cost", "0.1", "--reward", "1"))["duplicate"]
     pulls = lines(outlay("ask", "--n", "2", "--key", "job"))
     assert lines(outlay("ask", "--n", "2", "--key", "job")) == pulls
     one = line(outlay("ask", "--key", "single", "--ttl", "60"))
     assert line(outlay("ask", "--key", "single", "--ttl", "60")) == one
-    outlay("void", one["decision"])
+    outlay("cancel", one["pull"])
     told = "\n".join(json.dumps({**pull, "cost": 0.5, "reward": 0.25}) for pull in pulls) + "\n\n"
     assert [receipt["cost"] for receipt in lines(outlay("tell", "-", stdin=told))] == [0.5, 0.5]
     status = line(outlay("status"))
@@ -107,7 +108,7 @@ def test_money_is_decimal(outlay: Run) -> None:
     outlay("new", "--arm", "a", "--budget", "50000000", "--unit", "1e-8", "--ttl", "never", "--first-pulls", "2")
     outlay("ask", "--n", "2")
     assert line(outlay("tell", 2, "--cost", "12345678.000000015", "--reward", "0"))["rounded"]
-    line(outlay("tell", "-", stdin='{"decision": 3, "cost": 12345678.000000025, "reward": 0}'))
+    line(outlay("tell", "-", stdin='{"pull": 3, "cost": 12345678.000000025, "reward": 0}'))
     connection = sqlite3.connect("outlay.db")
     assert connection.execute("SELECT cost FROM decision ORDER BY number").fetchall() == [
         (1234567800000002,),
@@ -128,12 +129,10 @@ def test_not_now(outlay: Run) -> None:
 def test_the_small_verbs(outlay: Run) -> None:
     outlay("new", "--arm", "a", "--arm", "b", "--budget", "5", "--first-pulls", "2")
     pulls = lines(outlay("ask", "--n", "4"))
-    assert line(outlay("void", pulls[0]["decision"], "--reason", "cancelled"))["in_flight"] == 3
-    assert line(outlay("extend", pulls[1]["decision"], "--ttl", "7200"))["in_flight"] == 3
-    outlay("tell", pulls[2]["decision"], "--cost", "1", "--reward", "1")
-    assert (
-        line(outlay("amend", pulls[2]["decision"], "--cost", "1.5", "--reward", "2", "--reason", "x"))["spent"] == 1.5
-    )
+    assert line(outlay("cancel", pulls[0]["pull"], "--reason", "cancelled"))["in_flight"] == 3
+    assert line(outlay("extend", pulls[1]["pull"], "--ttl", "7200"))["in_flight"] == 3
+    outlay("tell", pulls[2]["pull"], "--cost", "1", "--reward", "1")
+    assert line(outlay("amend", pulls[2]["pull"], "--cost", "1.5", "--reward", "2", "--reason", "x"))["spent"] == 1.5
     assert line(outlay("budget", "8.5"))["budget"] == 8.5
     assert line(outlay("arm", "add", "c", "--max-cost", "0.25"))["arms"][2]["max_cost"] == 0.25
     assert not line(outlay("arm", "disable", "c"))["arms"][2]["enabled"]
@@ -158,8 +157,8 @@ def test_history_as_a_table(outlay: Run) -> None:
     assert result.exit_code == 0
     opened, *rows = csv.DictReader(io.StringIO(result.stdout))
     assert json.loads(opened["more"])["terms"]["ttl"] == 3600.0
-    assert list(rows[0]) == ["seq", "at", "kind", "decision", "arm", "cost", "reward", "more"]
-    assert [(row["kind"], row["decision"], row["arm"], row["cost"]) for row in rows] == [
+    assert list(rows[0]) == ["seq", "at", "kind", "pull", "arm", "cost", "reward", "more"]
+    assert [(row["kind"], row["pull"], row["arm"], row["cost"]) for row in rows] == [
         ("asked", "2", "'+a,b", ""),  # no formula to a spreadsheet
         ("told", "2", "'+a,b", "0.5"),
     ]
@@ -220,10 +219,10 @@ def test_pulls_with_their_notes(outlay: Run) -> None:
     lines(outlay("ask", "--n", "2", "--tag", "nightly"))
     assert [pull["tags"] for pull in lines(outlay("pulls"))] == [["nightly", "eu"], ["nightly"], ["nightly"]]
     assert line(outlay("pulls", "--tag", "eu"))["metadata"] == {"user": 17}
-    assert line(outlay("pulls", "--key", "job"))["decision"] == first["decision"]
-    assert line(outlay("charge", first["decision"]))["spent"] == 1
-    assert [pull["decision"] for pull in lines(outlay("pulls", "--standing", "expired"))] == [first["decision"]]
-    assert len(lines(outlay("pulls", "--standing", "open", "--after", "3", "--limit", "1"))) == 1
+    assert line(outlay("pulls", "--key", "job"))["pull"] == first["pull"]
+    assert line(outlay("charge", first["pull"]))["spent"] == 1
+    assert [pull["pull"] for pull in lines(outlay("pulls", "--status", "expired"))] == [first["pull"]]
+    assert len(lines(outlay("pulls", "--status", "open", "--after", "3", "--limit", "1"))) == 1
     assert lines(outlay("pulls", "--tag", "none")) == []
     assert "--metadata must be a JSON object; got '{'" in misused(outlay("ask", "--metadata", "{"))
     assert "metadata of ask must be a JSON object" in outlay("ask", "--metadata", "[1]").stderr
@@ -231,7 +230,7 @@ def test_pulls_with_their_notes(outlay: Run) -> None:
 
 def test_one_of_cost_and_reward_is_amended(outlay: Run) -> None:
     outlay("new", "--arm", "a=1", "--budget", "50")
-    outlay("tell", line(outlay("ask"))["decision"], "--cost", "1", "--reward", "0.5")
+    outlay("tell", line(outlay("ask"))["pull"], "--cost", "1", "--reward", "0.5")
     outlay("amend", 2, "--cost", "0.25")
     outlay("amend", 2, "--reward", "1")
     pull = line(outlay("pulls"))

@@ -73,7 +73,7 @@ outlay() {
     case "$2 $(cat asked)" in
         new*) ;;
         "ask ") echo . >> asked; echo '{"retry_after": 0}'; return 4 ;;
-        "ask .") echo . >> asked; echo '{"decision": 2, "arm": "small"}' ;;
+        "ask .") echo . >> asked; echo '{"pull": 2, "arm": "small"}' ;;
         ask*) return 3 ;;
         tell*) echo "$@" ;;
     esac
@@ -113,7 +113,7 @@ def test_the_script_of_the_guide(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     printed = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(line["decision"], line["arm"], line["cost"], line["overrun"]) for line in printed[1:]] == [
+    assert [(line["pull"], line["arm"], line["cost"], line["overrun"]) for line in printed[1:]] == [
         (2, "large", 4.0, True)
     ]
     assert (tmp_path / "used").read_text().split() == ["large"]

@@ -40,33 +40,33 @@ def test_logs_that_are_none(outlay: Run, begun: Path, log: str | bytes, reason: 
 def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
     outlay("new", "--arm", "a", "--budget", "50", "--first-pulls", "3")
     outlay("ask", "--n", "3")
-    good = '{"decision": 2, "cost": 1, "reward": 1}\n'
-    result = outlay("tell", "-", stdin=good + '{"decision": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
-    assert [receipt["decision"] for receipt in lines(result, code=1)] == [2, 3]
-    assert result.stderr.startswith("outlay: line 2: decision 2 was told with cost 1 and reward 1, which stands")
+    good = '{"pull": 2, "cost": 1, "reward": 1}\n'
+    result = outlay("tell", "-", stdin=good + '{"pull": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
+    assert [receipt["pull"] for receipt in lines(result, code=1)] == [2, 3]
+    assert result.stderr.startswith("outlay: line 2: pull 2 was told with cost 1 and reward 1, which stands")
     wrong = [
         ("nonsense", "it is no JSON"),
-        ("[2, 1, 1]", "it must be a JSON object with decision, cost, reward"),
-        ('{"decision": 4}', "it must be a JSON object with decision, cost, reward"),
-        ('{"decision": 4, "cost": NaN, "reward": 1}', "NaN is not a finite number"),
-        ('{"decision": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
-        ('{"decision": 4, "cost": true, "reward": 1}', "cost of tell must be a finite number; got True"),
-        ('{"decision": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
+        ("[2, 1, 1]", "it must be a JSON object with pull, cost, reward"),
+        ('{"pull": 4}', "it must be a JSON object with pull, cost, reward"),
+        ('{"pull": 4, "cost": NaN, "reward": 1}', "NaN is not a finite number"),
+        ('{"pull": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
+        ('{"pull": 4, "cost": true, "reward": 1}', "cost of tell must be a finite number; got True"),
+        ('{"pull": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
         (
-            '{"decision": "4", "cost": 1, "reward": 1}',
-            "pull of tell must be a Pull, as ask returns it, or the number of a ",
+            '{"pull": "4", "cost": 1, "reward": 1}',
+            "pull of tell must be a Pull, as ask returns it, or its number; got",
         ),
-        ('{"decision": 4, "cost": 1e999, "reward": 1}', "cost of tell must be at most 2**53 units"),
-        ('{"decision": 4, "cost": 1, "reward": 1e999}', "reward of tell must be a finite number; got inf"),
+        ('{"pull": 4, "cost": 1e999, "reward": 1}', "cost of tell must be at most 2**53 units"),
+        ('{"pull": 4, "cost": 1, "reward": 1e999}', "reward of tell must be a finite number; got inf"),
         ("[" * 100_000, "it is nested too deeply"),
-        ('{"decision": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
+        ('{"pull": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
     ]
     result = outlay("tell", "-", stdin="\n".join(text for text, _ in wrong).encode(errors="surrogateescape"))
     assert lines(result, code=2) == []
     for number, (said, (_, reason)) in enumerate(zip(result.stderr.splitlines(), wrong, strict=True), 1):
         assert said.startswith(f"outlay: line {number}: {reason}")
-    unknown = outlay("tell", "-", stdin='{"decision": 99, "cost": 1, "reward": 1}')
-    assert refused(unknown, 1) == "outlay: line 1: campaign 'default' has no decision 99"
+    unknown = outlay("tell", "-", stdin='{"pull": 99, "cost": 1, "reward": 1}')
+    assert refused(unknown, 1) == "outlay: line 1: campaign 'default' has no pull 99"
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         ((*NEW, "--mode", "soft"), "'soft' is not one of 'until_exceeded', 'hard'"),
         ((*NEW, "--expiry", "forget"), "'forget' is not one of 'charge', 'release'"),
         (("ask", "--n", "two"), "'two' is not a valid integer"),
-        (("tell", "2"), "give DECISION with --cost and --reward, or - and lines of JSON on stdin"),
-        (("tell", "2", "--cost", "1"), "give DECISION with --cost and --reward"),
-        (("tell", "-", "--cost", "1", "--reward", "1"), "give DECISION with --cost and --reward"),
-        (("tell", "two", "--cost", "1", "--reward", "1"), "DECISION must be a number, or - for lines on stdin"),
+        (("tell", "2"), "give PULL with --cost and --reward, or - and lines of JSON on stdin"),
+        (("tell", "2", "--cost", "1"), "give PULL with --cost and --reward"),
+        (("tell", "-", "--cost", "1", "--reward", "1"), "give PULL with --cost and --reward"),
+        (("tell", "two", "--cost", "1", "--reward", "1"), "PULL must be a number, or - for lines on stdin"),
         (("tell", "2", "--cost", "0x1", "--reward", "1"), "'0x1' is not a finite decimal number"),
         (("amend", "2"), "cost of amend must be given, or the reward, or both"),
         (("extend", "2"), "Missing option '--ttl'"),
@@ -125,12 +125,12 @@ def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason:
         (("ask", "--ttl", "-1"), 2, "ttl of ask must be > 0"),
         (("ask", "--name", "other"), 1, "has no campaign 'other'"),
         (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
-        (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no decision 99"),
+        (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no pull 99"),
         (("tell", "2", "--cost", "1", "--reward", "nan"), 2, "reward of tell must be a finite number; got nan"),
         (("tell", "2", "--cost", "1e30", "--reward", "1"), 2, "cost of tell must be at most 2**53 units"),
         (("tell", "0", "--cost", "1", "--reward", "1"), 2, "pull of tell must be a whole number ≥ 1"),
-        (("amend", "2", "--cost", "1", "--reward", "1"), 1, "decision 2 is pending, not told: tell it first"),
-        (("void", "99"), 1, "campaign 'default' has no decision 99"),
+        (("amend", "2", "--cost", "1", "--reward", "1"), 1, "pull 2 is open, not told: tell it first"),
+        (("cancel", "99"), 1, "campaign 'default' has no pull 99"),
         (("extend", "2", "--ttl", "0"), 2, "ttl of extend must be > 0"),
         (("budget", "0"), 2, "budget of set_budget must be at least one unit"),
         (("arm", "disable", "z"), 2, "arm of disable_arm must be one of a, b; got 'z'"),
@@ -155,10 +155,10 @@ def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], c
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["expect", "-3"], "requests of expect must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
+        (["expect", "-3"], "requests of expect_requests must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
         (["requests", "-12", "--name", "default"], "requests of set_requests must be a whole number ≥ 1"),
         (["budget", "-.5"], "budget of set_budget must be at least one unit of 1E-9; got Decimal('-0.5')"),
-        (["void", "-3", "--reason", "-4"], "pull of void must be a whole number ≥ 1"),
+        (["cancel", "-3", "--reason", "-4"], "pull of cancel must be a whole number ≥ 1"),
         (["tell", "-5", "--cost", "-1", "--reward", "2"], "pull of tell must be a whole number ≥ 1"),
     ],
 )

@@ -10,7 +10,7 @@ def test_a_budget_for_a_day_is_not_the_end(outlay: Run) -> None:
     status = line(outlay(*DAILY))
     assert (status["window"]["kind"], status["window"]["timezone"]) == ("day", "America/New_York")
     while (pull := outlay("ask")).exit_code == 0:
-        outlay("tell", line(pull)["decision"], "--cost", line(pull)["reserved"], "--reward", "1")
+        outlay("tell", line(pull)["pull"], "--cost", line(pull)["reserved"], "--reward", "1")
     assert pull.exit_code == 4
     assert 0 < line(pull, 4)["retry_after"] <= 25 * 3600
     assert line(outlay("status"))["phase"] == "waiting"
@@ -21,7 +21,7 @@ def test_a_fallback_and_the_archive(outlay: Run) -> None:
     pulls = []
     for _ in range(6):
         pulls.append(line(outlay("ask")))
-        outlay("tell", pulls[-1]["decision"], "--cost", pulls[-1]["reserved"], "--reward", "1")
+        outlay("tell", pulls[-1]["pull"], "--cost", pulls[-1]["reserved"], "--reward", "1")
     assert pulls[-1]["fallback"]
     status = line(outlay("archive"))
     assert (status["archived"], status["fallback"]) == (True, "small")

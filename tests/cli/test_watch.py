@@ -26,7 +26,7 @@ def busy(campaign: Campaign) -> None:
         if n % 10 == 0:
             pull.charge()
         if n % 10 == 1:
-            pull.void()
+            pull.cancel()
             continue
         pull.tell(0.5 * rng.random(), rng.random())
         if n % 7 == 0:
@@ -57,7 +57,7 @@ def test_the_numbers_are_those_of_the_ledger() -> None:
     assert early.look() == view
     assert view.burn[-1].left == pytest.approx(view.status.budget - view.status.spent, rel=1e-12)
     assert [entry.seq for entry in view.last] == list(range(view.status.events - 7, view.status.events + 1))
-    assert [pull.decision for pull in view.under_way] == [pull.decision for pull in campaign.pulls("open")][:6]
+    assert [pull.id for pull in view.under_way] == [pull.id for pull in campaign.pulls("open")][:6]
 
 
 def test_intervals_are_those_of_the_pulls_as_they_count_now() -> None:
@@ -153,7 +153,7 @@ def counted_requests(forecast: int | None = None) -> Campaign:
         assert pull is not None
         pull.tell(0.05 if pull.arm == names[0] else 0.4, 0.3 + 0.1 * (n % 3) + 0.4 * (pull.arm == names[1]))
     if forecast is not None:
-        campaign.expect(forecast)
+        campaign.expect_requests(forecast)
     campaign.ask_many(9, tags=["nightly", "eu-west"])
     return campaign
 
@@ -219,7 +219,7 @@ def test_how_it_stands_as_a_table() -> None:
         assert head.split() == ["arm", "pulls", "under", "way", "spent", "reward", "rate"]
         assert max(len(line) for line in text.splitlines()) <= width
     for pull in campaign.pulls("open"):
-        campaign.void(pull.decision)
+        campaign.cancel(pull.id)
     campaign.set_budget(0.1)
     assert printed(standing(campaign.status(), 80), 80).startswith("served  closed (exhausted)\n")
 

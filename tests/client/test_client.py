@@ -26,7 +26,7 @@ from outlay.errors import (
     ServiceError,
     Unreachable,
 )
-from outlay.service.keys.book import KeyBook
+from outlay.service.auth import KeyStore
 from tests.service.conftest import POLICY, running
 
 
@@ -47,13 +47,11 @@ def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
             client.tell(first, 0.5, 1)
         with pytest.raises(PullOver) as over:
             client.ask(key="job")
-        assert (over.value.pull.decision, over.value.standing) == (first.decision, "told")
+        assert (over.value.pull.id, over.value.status) == (first.id, "told")
         with pytest.raises(ServiceError, match="no_pull"):
             client.tell(999, 1, 1)
         many = client.ask_many(3)
-        assert [each.decision for each in client.tell_many((pull, 0.1, 0) for pull in many)] == [
-            pull.decision for pull in many
-        ]
+        assert [each.pull for each in client.tell_many((pull, 0.1, 0) for pull in many)] == [pull.id for pull in many]
         client.amend(many[0], cost=0.2)
         client.set_budget(12)
         client.set_requests(100)
@@ -72,12 +70,12 @@ def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
             pull.tell(cost=0.5, reward=1)
         with pytest.raises(KeyError), client.ask() as lost:
             raise KeyError
-        client.ask().void("not needed")
+        client.ask().cancel("not needed")
         assert client.status() == campaign.status()
         assert client.pulls() == campaign.pulls().listed()
-        assert {pull.decision for pull in client.pulls(standing="expired")} == {lost.decision}
-        told = [(entry.seq, entry.kind, entry.decision, entry.cost) for entry in client.history()]
-        assert told == [(entry.seq, entry.kind, entry.decision, entry.cost) for entry in campaign.history()]
+        assert {pull.id for pull in client.pulls(status="expired")} == {lost.id}
+        told = [(entry.seq, entry.kind, entry.pull, entry.cost) for entry in client.history()]
+        assert told == [(entry.seq, entry.kind, entry.pull, entry.cost) for entry in campaign.history()]
         client.close()
         assert client.ask() is None
         assert list(client) == []
@@ -111,8 +109,8 @@ def test_the_same_for_asyncio(address: str, store: str) -> None:
     assert verify(store, "spring").ok
 
 
-def test_keys_and_bad_addresses(store: str, book: KeyBook, monkeypatch: pytest.MonkeyPatch) -> None:
-    token, _ = book.new("reader", ["read"])
+def test_keys_and_bad_addresses(store: str, key_store: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, _ = key_store.new("reader", ["read"])
     with running(store) as address:
         with Client(address, "spring") as client, pytest.raises(ServiceError, match="no_key"):
             client.status()
@@ -147,8 +145,8 @@ def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> N
     with path.open("ab") as file:  # a crash in the middle of a line
         file.write(b'{"pull": 3')
     with running(store, port), Client(f"http://127.0.0.1:{port}", "spring", spool=path) as client:
-        client.void(pulls[2])
-        conflicting = {"campaign": "spring", "pull": pulls[0].decision, "cost": "0.5", "reward": 1.0}
+        client.cancel(pulls[2])
+        conflicting = {"campaign": "spring", "pull": pulls[0].id, "cost": "0.5", "reward": 1.0}
         assert client._spool is not None
         for tell in (conflicting, {**conflicting, "campaign": "gone"}, {**conflicting, "cost": "NaN"}):
             client._spool.add(tell)

@@ -47,10 +47,10 @@ def tell_many(client: Client, sure: Client, number: int) -> Iterator[None]:
     assert len(client.tell_many((pull, COST, number) for pull in pulls)) == 3
 
 
-def void(client: Client, sure: Client, number: int) -> Iterator[None]:
+def cancel(client: Client, sure: Client, number: int) -> Iterator[None]:
     pull = sure.ask()
     yield
-    client.void(pull, f"number {number}")
+    client.cancel(pull, f"number {number}")
 
 
 def charge(client: Client, sure: Client, number: int) -> Iterator[None]:
@@ -124,7 +124,7 @@ VERBS: dict[Verb, dict[str, int]] = {
     tell: {"asked": 1, "told": 1},
     ask_many: {"asked": 3, "told": 3},
     tell_many: {"asked": 3, "told": 3},
-    void: {"asked": 1, "voided": 1},
+    cancel: {"asked": 1, "voided": 1},
     charge: {"asked": 1, "expired": 1},
     amend: {"asked": 1, "told": 1, "amended": 1},
     set_budget: {"budgeted": 1},

@@ -11,10 +11,9 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.beliefs import Moments
-from outlay.compiler.dispatch import CannotCompile
 from outlay.engine import batch
 from outlay.engine.backends import threads
-from outlay.engine.compiler.program import program_of
+from outlay.engine.jit.compile import CannotCompile, program_of
 from outlay.engine.run.loop import Passages
 from outlay.engine.run.memories import can_be_packed, packed
 from outlay.engine.task import Task
@@ -58,7 +57,7 @@ class Stretching(NamedTuple):
     def full(self) -> bool:
         return bool(self.count[0] == len(self.samples))
 
-    def grown(self) -> "Stretching":
+    def enlarged(self) -> "Stretching":
         return Stretching(np.concatenate([self.samples, np.zeros(7)]), self.count.copy())
 
 
@@ -79,8 +78,8 @@ BY_MEMORY: dict[str, tuple[Any, float]] = {
     "Moments": (baselines.Greedy(), 60.0),
     "Blocks": (policies.UCBM1(**KNOWN), 450.0),  # it grows
     "Samples": (policies.CatoniRate(), 60.0),
-    "Pooled": (policies.KLRate(evidence="sample", reward_bound=1.0), 60.0),
-    "Opened": (policies.Thrifty(budget=60.0), 60.0),
+    "PooledMoments": (policies.KLRate(evidence="sample", reward_bound=1.0), 60.0),
+    "SequentialMoments": (policies.Thrifty(budget=60.0), 60.0),
     "Coins": (baselines.BTS(cost_bound=1.5, reward_bound=1.0), 60.0),
     "Truncated": (baselines.RobustUCBTruncated(cost_moment=2.0, reward_moment=2.0), 60.0),
     "Stretching": (BySize(), 40.0),
@@ -109,10 +108,10 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def refuse(*_: Any) -> None:
         raise CannotCompile("not today")
 
-    return lambda: monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
+    return lambda: monkeypatch.setattr("outlay.engine.jit.compile.compiled", refuse)
 
 
-EVERY_DAY = ("Opened",)  # each is a compilation; what is copied is tested below, for all of them
+EVERY_DAY = ("SequentialMoments",)  # each is a compilation; what is copied is tested below, for all of them
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ EVERY_DAY = ("Opened",)  # each is a compilation; what is copied is tested below
 )
 def test_every_memory_is_as_good_as_new_in_every_run(name: str, interpreted: Callable[[], None]) -> None:
     policy, budget = BY_MEMORY[name]
-    problem = PAIRS if name == "Opened" else DICE
+    problem = PAIRS if name == "SequentialMoments" else DICE
     assert type(memory_of(policy, 2)).__name__ == name
     seeds = {3: 0, 2**32 + 5: 0, 2**64 + 9: 7, 2**128 + 1: 2**32 - 5}  # and the first run's number
     fast = [played(policy, budget, 5, seed, first, problem=problem) for seed, first in seeds.items()]
@@ -158,7 +157,7 @@ def test_copying_the_words_back_undoes_everything(name: str) -> None:
 def test_without_access_to_a_generator_the_numbers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = BySize()
     fast = played(policy, 80.0, 30, seed=2**100)
-    monkeypatch.setattr("outlay.engine.compiler.program.can_open", lambda: False)
+    monkeypatch.setattr("outlay.engine.jit.compile.can_open", lambda: False)
     monkeypatch.setattr("outlay.engine.run.streams.Opened.make", None)
     assert equal(fast, played(policy, 80.0, 30, seed=2**100))
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from numba.extending import overload
 
-import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
+import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import policies
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, WITHIN, learn
+from outlay.engine.jit.numba_types import OPTIONS, WITHIN, coerced, register
 from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.choices.choose import best_by_excess, best_of_opened
 from outlay.policies.protocol import memory_of
@@ -54,14 +53,16 @@ def of_opened(policy: Any, memory: Any, pulls: Any, box: Any, n: int, rng: Any) 
 
 
 overload(full_and_lazy, strict=False, jit_options=WITHIN)(
-    lambda policy, memory, pulls, box, n, rng: of_opened if hasattr(policy.instance_class, "fresh") else of_all
+    lambda policy, memory, pulls, box, n, rng: (
+        of_opened if hasattr(policy.instance_class, "excess_of_new_arm") else of_all
+    )
 )
 
 
 def compiled(policy: Any) -> Callable[..., int]:
     """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
     for function in Reach(type(policy), type(memory_of(policy, 1)), Tape, best_by_excess, best_of_opened).functions:
-        learn(function)
+        register(function)
     inner = numba.njit(forceinline=True, _nrt=False, **WITHIN)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
         lambda rng, world, policy, memory, pulls, box, end, rest, scales: inner(

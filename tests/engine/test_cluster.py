@@ -103,7 +103,7 @@ def equal(one: outlay.Result, other: outlay.Result) -> bool:
 
 def compiled_for(name: str) -> int:
     """In a worker: how many loops it has compiled for a class of this name."""
-    from outlay.compiler import dispatch
+    from outlay.engine.jit import compile as dispatch
 
     return sum(name in repr(key) for key in dispatch._entries)
 

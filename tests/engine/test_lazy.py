@@ -8,11 +8,10 @@ import numba
 import numpy as np
 import pytest
 
-import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
+import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import policies
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, WITHIN, learn
+from outlay.engine.jit.numba_types import OPTIONS, WITHIN, coerced, register
 from outlay.engine.run.lazy import Race, forget_race, lazy_best, phase_end
 from outlay.formulas.choices.choose import best_by_score, log_of
 from outlay.policies import baselines
@@ -61,7 +60,7 @@ def first_difference(
 def compiled(policy: Any) -> Callable[..., int]:
     """`first_difference` for a kind of policy, compiled as the engine compiles its loop."""
     for function in Reach(type(policy), type(memory_of(policy, 1)), Tape).functions:
-        learn(function)
+        register(function)
     inner = numba.njit(forceinline=True, _nrt=False, **WITHIN)(first_difference)
     outer: Callable[..., int] = numba.njit(**OPTIONS)(
         lambda rng, world, policy, memory, pulls, race, begin, end, rest: inner(
@@ -147,7 +146,7 @@ def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Gener
         n, end, rest = 0, int(spread(rng, 30, 3000)) + 20 * arms * (make is ucb_m1), int(spread(rng, 20, 1e5))
         while 0 <= n < end:
             n = play(rng, world, policy, memory, pulls, race, n, end, rest)
-            memory = memory.grown() if memory.full() else memory
+            memory = memory.enlarged() if memory.full() else memory
         assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
 
 

@@ -9,7 +9,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
-from outlay.engine.compiler.world import Laws
+from outlay.engine.jit.numba_types import Laws
 from outlay.engine.limits import Limits
 from outlay.engine.run.loop import Passages, Standing, Starts, play
 from outlay.errors import OutlayError, RunTooLong

@@ -11,7 +11,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
-from outlay.compiler.dispatch import CannotCompile
+from outlay.engine.jit.compile import CannotCompile
 from outlay.errors import InterpretedWarning
 from tests.engine.slow import slow_run
 
@@ -101,7 +101,7 @@ def test_compiled_and_interpreted_runs_agree_bit_for_bit(monkeypatch: pytest.Mon
     def refuse(*_: Any) -> None:
         raise CannotCompile("not today")
 
-    monkeypatch.setattr("outlay.engine.compiler.dispatch.compiled", refuse)
+    monkeypatch.setattr("outlay.engine.jit.compile.compiled", refuse)
     with pytest.warns(InterpretedWarning, match="interpreted.*: not today"):
         interpreted = outlay.simulate(MIX, everyone(MIX), budgets=BUDGETS, runs=2, seed=8)
     assert equal(compiled, interpreted)

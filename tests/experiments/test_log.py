@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from outlay import logs
 from outlay.arms import Empirical
 from outlay.errors import BadFile
 from outlay.experiments import load
-from outlay.experiments.setup.log import problem_of
-from outlay.logs import Columns, sources
+from outlay.experiments.file import problem_of
+from outlay.logs import LogColumns
 
 LOG = "model,usd,score,other\nsmall,1,0.5,x\nlarge,2.5,1,\nsmall,3,-1,y\n"
 OF_LOG = (
@@ -34,7 +35,7 @@ def test_a_log_is_a_problem(write):
 
 def test_every_pair_in_the_order_of_the_file(tmp_path, monkeypatch):
     """Against the whole file at once, whatever the stretches; numbers are exactly those that Python reads."""
-    monkeypatch.setattr(sources, "BLOCK", 4096)
+    monkeypatch.setattr(logs, "BLOCK", 4096)
     rng = np.random.default_rng(0)
     names = ["zeta"] * 500 + rng.choice(["zeta", "alpha", "NA"], size=1500).tolist()
     rows = [
@@ -44,7 +45,7 @@ def test_every_pair_in_the_order_of_the_file(tmp_path, monkeypatch):
         )
     ]
     (tmp_path / "log.csv").write_text("\n".join(map(",".join, [("arm", "cost", "reward"), *rows])))
-    problem = problem_of(tmp_path / "log.csv", Columns())
+    problem = problem_of(tmp_path / "log.csv", LogColumns())
     assert problem.names == tuple(dict.fromkeys(names))
     for name, law in zip(problem.names, problem.arms, strict=True):
         pairs = np.array([(float(cost), float(reward)) for arm, cost, reward in rows if arm == name])
@@ -98,4 +99,4 @@ def test_a_column_of_numbers_of_requests_is_no_column_of_arms(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("arm,cost,reward\n" + "".join(f"{i},1,1\n" for i in range(10_001)))
     with pytest.raises(BadFile, match="has more than 10,000 arms: does its column of arms hold something else"):
-        problem_of(path, Columns())
+        problem_of(path, LogColumns())

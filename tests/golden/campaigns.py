@@ -16,7 +16,7 @@ POLICIES: list[Any] = [
 ]
 HOW_OFTEN = {
     **dict.fromkeys(["ask", "tell"], 70),
-    **dict.fromkeys(["void", "charge", "extend", "amend"], 6),
+    **dict.fromkeys(["cancel", "charge", "extend", "amend"], 6),
     **dict.fromkeys(["set_budget", "set_requests", "add_arm", "disable_arm", "enable_arm", "warm_start", "resume"], 3),
     **dict.fromkeys(["pause", "archive", "restore"], 1),
     "close": 0.3,
@@ -73,7 +73,7 @@ def _played(campaign: Campaign, random: Random, now: list[int]) -> str:
             "ask": {"key": random.choice([None, f"k{step // 10}"]), "tags": random.choice([(), ("one", "two")])},
             "tell": {"pull": pull, "cost": cost, "reward": reward},
             "amend": {"pull": pull, "cost": cost, "reward": random.choice([None, reward]), "reason": "a slip"},
-            "void": {"pull": pull, "reason": "never made"},
+            "cancel": {"pull": pull, "reason": "never made"},
             "charge": {"pull": pull},
             "extend": {"pull": pull, "ttl": random.choice([1, 100])},
             "set_budget": {"budget": random.randint(20, 150)},
@@ -91,6 +91,6 @@ def _played(campaign: Campaign, random: Random, now: list[int]) -> str:
             if verb == "ask" and answer is not None:
                 given.append(answer)
                 open_ones.append(answer)
-            elif verb in ("tell", "void") and pull in open_ones:
+            elif verb in ("tell", "cancel") and pull in open_ones:
                 open_ones.remove(pull)
     return "".join(f"{line}\n" for line in refused)

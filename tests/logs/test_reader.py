@@ -10,8 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from outlay import logs
 from outlay.errors import BadFile, BadParameter
-from outlay.logs import Columns, More, sources, stretches
+from outlay.logs import LogColumns, MoreColumns, stretches
 
 
 def made(rows: int = 3000) -> pd.DataFrame:
@@ -23,7 +24,7 @@ def made(rows: int = 3000) -> pd.DataFrame:
 def read(source, columns=None) -> pd.DataFrame:
     parts = [
         pd.DataFrame({"arm": np.array(part.names, object)[part.codes], "cost": part.costs, "reward": part.rewards})
-        for part in stretches(source, columns or Columns(), "advise")
+        for part in stretches(source, columns or LogColumns(), "advise")
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -35,8 +36,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_kind_of_file_gives_the_same_rows(here, monkeypatch):
-    monkeypatch.setattr(sources, "BLOCK", 4096)
-    monkeypatch.setattr(sources, "BATCH", 100)
+    monkeypatch.setattr(logs, "BLOCK", 4096)
+    monkeypatch.setattr(logs, "BATCH", 100)
     frame = made()
     frame.to_csv("log.csv", index=False)
     frame.to_csv("log.txt", index=False, sep=";")
@@ -56,17 +57,17 @@ def test_every_kind_of_file_gives_the_same_rows(here, monkeypatch):
         pd.testing.assert_frame_equal(read(path), wanted, check_dtype=False, obj=str(path))
     for table in (frame, pa.Table.from_pandas(frame)):
         pd.testing.assert_frame_equal(read(table), wanted, check_dtype=False)
-    assert len(list(stretches("log.csv", Columns(), "advise"))) > 10
+    assert len(list(stretches("log.csv", LogColumns(), "advise"))) > 10
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.parquet", None])
 def test_how_far_it_is(here, monkeypatch, name):
-    monkeypatch.setattr(sources, "BLOCK", 4096)
-    monkeypatch.setattr(sources, "BATCH", 100)
+    monkeypatch.setattr(logs, "BLOCK", 4096)
+    monkeypatch.setattr(logs, "BATCH", 100)
     frame = made()
     if name:
         frame.to_parquet(name) if name.endswith("parquet") else frame.to_csv(name, index=False)
-    done = [part.done for part in stretches(name or frame, Columns(), "advise")]
+    done = [part.done for part in stretches(name or frame, LogColumns(), "advise")]
     assert done == sorted(done)
     assert 0.0 < done[0] < 0.2
     assert done[-1] == 1.0
@@ -74,7 +75,7 @@ def test_how_far_it_is(here, monkeypatch, name):
 
 def test_columns_can_be_named_and_are_found_by_name(here):
     made(5).rename(columns={"arm": "model", "cost": " USD"}).to_csv("log.csv", index=False)
-    found = read("log.csv", Columns("Model", "usd", "reward"))
+    found = read("log.csv", LogColumns("Model", "usd", "reward"))
     np.testing.assert_array_equal(found["cost"], made(5)["cost"])
 
 
@@ -87,24 +88,24 @@ def test_other_columns_may_hold_anything(here):
 
 def test_kinds_of_cells():
     frame = pd.DataFrame({"arm": [7, 8, 7], "cost": ["1", " 2.5 ", "NA"], "reward": [1, None, 2]})
-    [part] = stretches(frame, Columns(), "advise")
+    [part] = stretches(frame, LogColumns(), "advise")
     assert part.names == ["7", "8"]
     assert part.costs.tolist() == [1.0]
     assert part.left_out.tolist() == [2, 3]
     truths = pd.DataFrame({"arm": ["a"], "cost": [1], "reward": [True]})
-    assert next(stretches(truths, Columns(), "advise")).rewards.tolist() == [1.0]
+    assert next(stretches(truths, LogColumns(), "advise")).rewards.tolist() == [1.0]
     words = truths.assign(reward="False")
-    assert next(stretches(words, Columns(), "advise")).rewards.tolist() == [0.0]
+    assert next(stretches(words, LogColumns(), "advise")).rewards.tolist() == [0.0]
     nested = pd.DataFrame({"arm": [["a"]], "cost": [1], "reward": [1]})
     with pytest.raises(BadFile, match=r"^the arm of the frame must be names; the column is of the kind list"):
-        list(stretches(nested, Columns(), "advise"))
+        list(stretches(nested, LogColumns(), "advise"))
     mixed = pd.DataFrame({"arm": ["a", "b"], "cost": [1, "x"], "reward": [1, 2]})
     with pytest.raises(BadFile, match=r"^the cost of the frame must be a number in every row; row 2 has 'x'$"):
-        list(stretches(mixed, Columns(), "advise"))
+        list(stretches(mixed, LogColumns(), "advise"))
     with pytest.raises(
         BadParameter, match=r"^log of advise must be the path of a file, a pandas frame or an Arrow table; got "
     ):
-        list(stretches(pd.Series([1.0]), Columns(), "advise"))
+        list(stretches(pd.Series([1.0]), LogColumns(), "advise"))
 
 
 HEAD = "arm,cost,reward\n"
@@ -136,7 +137,7 @@ BROKEN = {
 def test_broken_files(here, text):
     Path("log.csv").write_text(text, encoding="utf-8")
     with pytest.raises(BadFile) as refused:
-        list(stretches("log.csv", Columns(), "advise"))
+        list(stretches("log.csv", LogColumns(), "advise"))
     assert str(refused.value).startswith(BROKEN[text])
 
 
@@ -166,60 +167,60 @@ def test_what_is_no_log(here):
     }
     for name, sentence in sentences.items():
         with pytest.raises(BadFile) as refused:
-            list(stretches(name, Columns(), "advise"))
+            list(stretches(name, LogColumns(), "advise"))
         assert str(refused.value).startswith(sentence)
     with pytest.raises(BadParameter, match=r"^arm, cost and reward of \[log\] must be three different columns"):
-        list(stretches(made(3), Columns("arm", "reward", "Reward"), "[log]"))
+        list(stretches(made(3), LogColumns("arm", "reward", "Reward"), "[log]"))
     with pytest.raises(BadParameter, match=r"^cost of advise must be the name of a column; got 3$"):
-        list(stretches(made(3), Columns("arm", 3, "reward"), "advise"))  # type: ignore[arg-type]
+        list(stretches(made(3), LogColumns("arm", 3, "reward"), "advise"))  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"^log of advise must be the path of a file, .*; got ''$"):
-        list(stretches("", Columns(), "advise"))
+        list(stretches("", LogColumns(), "advise"))
 
 
 def test_columns_that_hold_neither_names_nor_numbers():
     binary = pa.table({"arm": [b"a"], "cost": [1.0], "reward": [1.0]})
     with pytest.raises(BadFile, match="the arm of the frame must be names; the column is of the kind binary"):
-        list(stretches(binary, Columns(), "advise"))
+        list(stretches(binary, LogColumns(), "advise"))
     moments = pa.table({"arm": ["a"], "cost": pa.array([1], pa.timestamp("s")), "reward": [1.0]})
     with pytest.raises(BadFile, match="the cost of the frame must be numbers; the column is of the kind timestamp"):
-        list(stretches(moments, Columns(), "advise"))
+        list(stretches(moments, LogColumns(), "advise"))
 
 
 def test_columns_of_unusual_kinds():
     """Unsigned codes, as other writers have them; names that are numbers, and none; cells of mixed kinds."""
     coded = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.uint32()), pa.array(["a", "b"]))
     for arms in (coded, pa.array([2.5, float("nan"), 1.0])):
-        [rows] = stretches(pa.table({"arm": arms, "cost": [1, 2, 3], "reward": [1, 2, 3]}), Columns(), "advise")
+        [rows] = stretches(pa.table({"arm": arms, "cost": [1, 2, 3], "reward": [1, 2, 3]}), LogColumns(), "advise")
         assert (rows.costs.tolist(), rows.left_out.tolist()) == ([1.0, 3.0], [2])
     mixed = pd.DataFrame({"arm": ["a", pd.NA, "b"], "cost": [10**30, 2, "3"], "reward": [1, 2, 3]})
-    [rows] = stretches(mixed, Columns(), "advise")
+    [rows] = stretches(mixed, LogColumns(), "advise")
     assert (rows.names, rows.costs.tolist(), rows.left_out.tolist()) == (["a", "b"], [1e30, 3.0], [2])
 
 
 def test_a_comma_in_the_header_does_not_make_it_comma_separated(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text('"notes, a, b, c";arm;cost;reward\nx;a;1;2\n')
-    [rows] = stretches(path, Columns(), "advise")
+    [rows] = stretches(path, LogColumns(), "advise")
     assert rows.costs.tolist() == [1.0]
 
 
 def test_lines_that_end_as_on_old_machines(tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes(b"arm,cost,reward\ra,1,1\rb,2,0\r")
-    [rows] = stretches(path, Columns(), "advise")
+    [rows] = stretches(path, LogColumns(), "advise")
     assert (rows.names, rows.costs.tolist()) == (["a", "b"], [1.0, 2.0])
 
 
 def test_one_batch_is_no_table():
     [batch] = pa.table({"arm": ["a"], "cost": [1.0], "reward": [1.0]}).to_batches()
     with pytest.raises(BadParameter, match="a pandas frame or an Arrow table; got"):
-        list(stretches(batch, Columns(), "advise"))
+        list(stretches(batch, LogColumns(), "advise"))
 
 
 def test_json_lines(here):
     """A key that is missing is an empty cell, kinds may be mixed, and what is not an object is named with its line."""
     Path("log.jsonl").write_text('{"arm": "a", "cost": 1, "reward": true}\n\n{"arm": "b", "cost": "2.5"}\n')
-    [rows] = stretches("log.jsonl", Columns(), "advise")
+    [rows] = stretches("log.jsonl", LogColumns(), "advise")
     assert (rows.names, rows.costs.tolist(), rows.rewards.tolist(), rows.left_out.tolist()) == (
         ["a", "b"],
         [1],
@@ -233,7 +234,7 @@ def test_json_lines(here):
     }.items():
         Path("log.jsonl").write_text(text)
         with pytest.raises(BadFile) as refused:
-            list(stretches("log.jsonl", Columns(), "advise"))
+            list(stretches("log.jsonl", LogColumns(), "advise"))
         assert str(refused.value).startswith(sentence)
 
 
@@ -245,14 +246,14 @@ def test_times_and_instances(here):
     stamps = frame.assign(Day=pd.to_datetime(frame["Day"], format="ISO8601", utc=True))
     stamps.to_parquet("log.parquet")
     for source in ("log.csv", "log.parquet", frame, stamps):
-        [rows] = stretches(source, Columns(), "advise", More("day", "task"))
+        [rows] = stretches(source, LogColumns(), "advise", MoreColumns("day", "task"))
         assert rows.times is not None
         assert rows.times.tolist() == [1767312000.0, 1767261600.0]
         assert rows.marks["instance"][0] == rows.marks["instance"][1]
         assert rows.left_out.tolist() == [3 + (source == "log.csv" if isinstance(source, str) else 0)]
-    [rows] = stretches("log.csv", Columns(), "advise", More(others=True))
+    [rows] = stretches("log.csv", LogColumns(), "advise", MoreColumns(others=True))
     assert (sorted(rows.marks), rows.times) == (["other Day", "other task"], None)
     with pytest.raises(BadParameter, match=r"^time of advise must be a column other than those of the arm, the cost"):
-        list(stretches(frame, Columns(), "advise", More("cost")))
+        list(stretches(frame, LogColumns(), "advise", MoreColumns("cost")))
     with pytest.raises(BadFile, match=r"^log.csv has no column 'when'; it has .*: name the one for the time$"):
-        list(stretches("log.csv", Columns(), "advise", More("when")))
+        list(stretches("log.csv", LogColumns(), "advise", MoreColumns("when")))

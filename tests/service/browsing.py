@@ -109,7 +109,7 @@ def fill(store: str) -> None:
                 pulls = campaign.ask_many(10)
                 campaign.tell_many((pull, 0.6 * chance.random(), chance.random() < worth[pull.arm]) for pull in pulls)
             for pull in campaign.ask_many(2):
-                campaign.void(pull)
+                campaign.cancel(pull)
             for pull in campaign.ask_many(3):
                 campaign.charge(pull)
                 campaign.tell(pull, 0.2, 1)

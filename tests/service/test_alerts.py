@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from outlay import Campaign
 from outlay.cli import commands
@@ -109,8 +110,8 @@ def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
 def test_a_warning_has_one_id_per_window() -> None:
     status = Campaign({"a": 1}, 10, "Frugal", window="day", timezone="Europe/Berlin").status()
     assert status.window is not None
-    tomorrow = status._replace(window=status.window._replace(start=datetime(2030, 1, 1, tzinfo=UTC)))
-    assert warning_id(status, 0.8) == warning_id(status._replace(spent=9.0), 0.8)
+    tomorrow = replace(status, window=replace(status.window, start=datetime(2030, 1, 1, tzinfo=UTC)))
+    assert warning_id(status, 0.8) == warning_id(replace(status, spent=9.0), 0.8)
     assert len({warning_id(each, level) for each in (status, tomorrow) for level in (0.8, 0.9)}) == 4
 
 

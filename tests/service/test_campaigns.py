@@ -50,7 +50,7 @@ def test_the_same_key_gives_the_same_pull_and_a_tell_may_be_repeated(client: Tes
     assert code(client.post(f"{SPRING}/tell", json={**tell, "cost": 0.5})) == (409, "conflict")
     over = client.post(f"{SPRING}/ask", json={"key": "job"})
     assert code(over) == (409, "pull_over")
-    assert over.json()["pull"]["standing"] == "told"
+    assert over.json()["pull"]["status"] == "told"
 
 
 def test_each_of_many_tells_has_its_own_result(client: TestClient) -> None:
@@ -101,9 +101,9 @@ def test_how_pulls_end_otherwise(client: TestClient) -> None:
     first, second = ask(client), ask(client)
     path = f"{SPRING}/pulls/{first['pull']}"
     assert client.post(f"{path}/extend", json={"ttl": 7200}).json()["expires"] > first["expires"]
-    assert client.post(f"{path}/void", json={"reason": "no need"}).json()["standing"] == "void"
+    assert client.post(f"{path}/cancel", json={"reason": "no need"}).json()["status"] == "cancelled"
     charged = client.post(f"{SPRING}/pulls/{second['pull']}/charge").json()
-    assert (charged["standing"], charged["exact"]["cost"]) == ("expired", second["exact"]["reserved"])
+    assert (charged["status"], charged["exact"]["cost"]) == ("expired", second["exact"]["reserved"])
     told = client.post(f"{SPRING}/tell", json={"pull": second["pull"], "cost": 0.25, "reward": 0}).json()
     assert told["late"]
     amended = client.post(f"{SPRING}/pulls/{second['pull']}/amend", json={"cost": "0.125", "reason": "invoice"})
@@ -121,7 +121,7 @@ def test_lists_come_in_pages(client: TestClient) -> None:
         pages.append([pull["key"] for pull in page["items"]])
         after = page["next"]
     assert pages == [["job 0", "job 1"], ["job 2", "job 3"], ["job 4"]]
-    odd = client.get(f"{SPRING}/pulls", params={"tag": "odd", "standing": "open"}).json()["items"]
+    odd = client.get(f"{SPRING}/pulls", params={"tag": "odd", "status": "open"}).json()["items"]
     assert [pull["metadata"]["n"] for pull in odd] == [1, 3]
     assert client.get(f"{SPRING}/pulls", params={"key": "job 4"}).json()["items"][0]["tags"] == ["even"]
     assert client.get(f"{SPRING}/tags").json() == {

@@ -77,7 +77,7 @@ def test_a_full_disk_is_answered_with_503_and_loses_nothing(served: Served, stor
     logged = served.stop()
     assert all(json.loads(line) for line in logged.splitlines())
     with Campaign.open(store, "spring") as campaign:
-        told = {pull.decision for pull in campaign.pulls(standing="told")}
+        told = {pull.id for pull in campaign.pulls(status="told")}
         assert set(acknowledged) <= told
         assert campaign.status().exact.spent == len(told) * COST
     assert verify(store, "spring").ok
@@ -98,7 +98,7 @@ def test_a_database_that_is_stopped_and_started_under_load(restarts: int, monkey
                 while not stop.is_set():
                     pull = client.ask()
                     client.tell(pull, cost=COST, reward=1)
-                    told.append(pull.decision)
+                    told.append(pull.id)
         except OutlayError as error:
             wrong.append(error)
 
@@ -122,7 +122,7 @@ def test_a_database_that_is_stopped_and_started_under_load(restarts: int, monkey
         assert wrong == []
         assert len(set(told)) == len(told)
         with Campaign.open(store, "away") as campaign:
-            assert {pull.decision for pull in campaign.pulls(standing="told")} == set(told)
+            assert {pull.id for pull in campaign.pulls(status="told")} == set(told)
             assert campaign.status().exact.spent == len(told) * COST
         assert verify(store, "away").ok
 

@@ -5,10 +5,11 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from outlay import Campaign
 from outlay.campaign.monitor import Point
-from outlay.service.seen.forecast import forecast
+from outlay.service.views import forecast
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -37,7 +38,7 @@ def test_steady_spending_ends_when_the_money_does(status) -> None:
 def test_nothing_is_said_where_nothing_can_be(status) -> None:
     assert forecast(status, burn(1000, [1.0] * 10)) is None
     assert forecast(status, burn(1000, [0.0] * 100)) is None
-    assert forecast(status._replace(phase="paused"), burn(1000, [1.0] * 400)) is None
+    assert forecast(replace(status, phase="paused"), burn(1000, [1.0] * 400)) is None
     wild = [0.0] * 390 + [300.0] * 10
     found = forecast(status, burn(10_000, wild))
     assert found is not None
@@ -61,7 +62,7 @@ def test_the_interval_holds_the_end_as_often_as_it_says(status) -> None:
 
 def test_requests_can_end_it_first_and_the_fan_leads_from_what_is_left_to_the_end(status) -> None:
     points = [Point(at, left, i) for i, (at, left, _) in enumerate(burn(1000, [1.0] * 400))]
-    found = forecast(status._replace(requests=500), points)
+    found = forecast(replace(status, requests=500), points)
     assert found is not None
     assert found.by == "requests"
     assert abs((found.at - START).total_seconds() - 500) < 15

@@ -43,7 +43,7 @@ def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
                 while not stop.is_set():
                     pull = client.ask()
                     client.tell(pull, cost=Decimal("0.001"), reward=1)
-                    told.append(pull.decision)
+                    told.append(pull.id)
         except OutlayError as error:
             wrong.append(error)
 
@@ -66,9 +66,9 @@ def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
     assert wrong == []
     assert len(set(told)) == len(told)
     with Campaign.open(store, "killed") as campaign:
-        kept = {pull.decision for pull in campaign.pulls(standing="told")}
+        kept = {pull.id for pull in campaign.pulls(status="told")}
         assert kept == set(told)  # every tell is repeated until it is acknowledged
-        assert campaign.pulls(standing="open").listed() == []  # and no ask was made twice
+        assert campaign.pulls(status="open").listed() == []  # and no ask was made twice
         return len(told), campaign.status().exact.spent
 
 

@@ -5,7 +5,7 @@ Names are imported when they are used, so that `outlay advise --help` is quick.
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.advice.advice import advise

@@ -21,9 +21,8 @@ from outlay.advice.shown import Advice
 from outlay.advice.telling.code import campaign_code, serving_code
 from outlay.checks import real, whole
 from outlay.engine.progress import progress
-from outlay.errors import BadFile, BadParameter
-from outlay.extras import require
-from outlay.logs import Columns, More, Source, name_of, stretches
+from outlay.errors import BadFile, BadParameter, require
+from outlay.logs import LogColumns, MoreColumns, Source, name_of, stretches
 from outlay.policies import Ration
 from outlay.policies.protocol import Policy
 from outlay.results.result import Floats
@@ -102,7 +101,7 @@ def advise(
     require("advise", "pyarrow", "scipy", *(["numba"] if rehearse else []))
     where = name_of(log)
     with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
-        rows = stretches(log, Columns(arm, cost, reward), "advise", More(time, instance, others=True))
+        rows = stretches(log, LogColumns(arm, cost, reward), "advise", MoreColumns(time, instance, others=True))
         tallies = tally(rows, where, seed, report)
     if not any(found.belief(0).mean_cost > 0.0 for found in tallies.arms.values()):
         raise BadFile(f"no arm of {where} has a mean cost above 0: a budget would never be spent")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.checks import Vector
-from outlay.extras import needed
+from outlay.errors import needed
 
 _REACH = 9  # |z| beyond this has probability 2e-19
 _LEAST, _MOST = 8, 512  # knots per unit of z

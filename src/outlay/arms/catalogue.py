@@ -19,10 +19,10 @@ from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
 from outlay.arms.law import AnyLaw
 from outlay.arms.problem import Problem
 from outlay.arms.problem_file import Resolve
+from outlay.checks import checked_path, reading
 from outlay.errors import BadParameter
-from outlay.files import checked_path, reading
-from outlay.own.references import found
 from outlay.text import meant
+from outlay.usercode import found
 
 
 class _Entry(NamedTuple):

@@ -18,8 +18,8 @@ from outlay.campaign.terms import (
     Limits,
     PolicyGiven,
     agreed,
-    check_policy,
     check_same,
+    check_same_policy,
     chosen,
     label,
     positive,
@@ -130,7 +130,7 @@ class Campaign(Asking, Managing, Reading):
         try:
             self._begin(given)
             if given is not None:
-                check_policy(self._state.opened, given)
+                check_same_policy(self._state.opened, given)
         except BaseException:
             self._ledger.close()
             raise
@@ -146,12 +146,12 @@ class Campaign(Asking, Managing, Reading):
         """Change how many pulls may be made in all; a larger number reopens a campaign that was exhausted."""
         self._limit(c.SetRequests(requests_of("set_requests", requests)))
 
-    def expect(self, requests: int) -> None:
+    def expect_requests(self, requests: int) -> None:
         """Say how many requests are still to come, as far as anybody knows: it may be said again at any time.
 
         The policy paces its spending by it. Nothing is refused for it: what is a limit is set by `set_requests`.
         """
-        number = requests_of("expect", requests, least=0)
+        number = requests_of("expect_requests", requests, least=0)
         if self._policy is not None and not wants_requests(self._policy):
             name = type(self._policy).__name__
             raise CampaignConflict(
@@ -186,7 +186,7 @@ class Campaign(Asking, Managing, Reading):
         self._ledger.close()
         self._news.settled.announce()  # who waits for a pull looks again, and hears of it
 
-    aset_budget, aset_requests, aexpect = later(set_budget), later(set_requests), later(expect)
+    aset_budget, aset_requests, aexpect_requests = later(set_budget), later(set_requests), later(expect_requests)
     awarm_start = later(warm_start)
     adisconnect = later(disconnect)
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TypeGuard
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.calendar import MICROS
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS
 from outlay.campaign.ledger.chain import NOTHING, link
@@ -31,9 +31,9 @@ from outlay.campaign.stores import queries
 from outlay.campaign.stores.engines import connect, is_sqlite, reading, translated_errors, where
 from outlay.campaign.terms import PolicyGiven, chosen, label
 from outlay.campaign.verification import Verdict, verify
+from outlay.checks import check_writable, checked_path, writing
+from outlay.checks import reading as reading_file
 from outlay.errors import BadFile, BadParameter, CampaignConflict, StoreError
-from outlay.files import check_writable, checked_path, writing
-from outlay.files import reading as reading_file
 
 FORMAT = 1
 LONGEST_LINE = 2**22  # bytes: ten thousand samples of a warm start need a quarter of it

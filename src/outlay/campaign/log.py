@@ -26,7 +26,7 @@ def written(name: str, records: Iterable[Record]) -> None:
         if kind is Asked or (kind is Told and not event.overrun):  # type: ignore[union-attr]
             continue  # nearly all
         if isinstance(event, Told):
-            _say(logging.WARNING, name, "decision %d cost more than was set aside for it (overrun)", event.decision)
+            _say(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.decision)
         elif isinstance(event, Exhausted):
             _say(
                 logging.INFO,
@@ -39,7 +39,7 @@ def written(name: str, records: Iterable[Record]) -> None:
             _say(logging.INFO, name, "began a window: its budget is whole again")
         elif isinstance(event, Expired):
             ending = "released" if event.charged is None else "charged"
-            _say(logging.WARNING, name, "decision %d expired, its reservation is %s", event.decision, ending)
+            _say(logging.WARNING, name, "pull %d expired, its reservation is %s", event.decision, ending)
 
 
 def refused(name: str, error: Exception) -> None:
@@ -64,9 +64,9 @@ def set_back(name: str, known: int, there: int) -> None:
     _say(logging.ERROR, name, what, known, there)
 
 
-def untold(name: str, decision: int) -> None:
+def untold(name: str, pull: int) -> None:
     """A `with` block was left although nothing was told."""
-    _say(logging.WARNING, name, "decision %d was left without a tell: what was set aside is charged", decision)
+    _say(logging.WARNING, name, "pull %d was left without a tell: what was set aside is charged", pull)
 
 
 def broken_hook(name: str, kind: str, hook: object, error: BaseException) -> None:

@@ -6,6 +6,8 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from outlay.beliefs import Belief, Moments
 from outlay.campaign.records import Entry, PullStatus, Rows, Status
 from outlay.formulas.fieller_limit import fieller_limit
@@ -96,20 +98,20 @@ class Watch:
         )
 
     def _take_in(self, entry: Entry) -> None:
-        arm, decision, more = entry.arm, entry.decision, entry.more
+        arm, pull, more = entry.arm, entry.pull, entry.more
         apart = more.get("earlier", False) or more.get("outside", False)
         if entry.kind == "asked":
             self._asked[entry.seq] = entry
             self._apart |= {entry.seq} if more.get("fallback") else set()
             self._used += 1
-        elif entry.kind == "extended" and decision in self._asked:
-            asked = self._asked[decision]
-            self._asked[decision] = asked._replace(more={**asked.more, "expires": more["expires"]})
-        elif entry.kind in ("told", "voided", "expired") and decision is not None:
-            arm = self._asked.pop(decision, entry).arm  # that one expired does not say its arm
-            apart |= decision in self._apart
-            self._apart.discard(decision)
-            if decision > self._renewed:
+        elif entry.kind == "extended" and pull in self._asked:
+            asked = self._asked[pull]
+            self._asked[pull] = replace(asked, more={**asked.more, "expires": more["expires"]})
+        elif entry.kind in ("told", "voided", "expired") and pull is not None:
+            arm = self._asked.pop(pull, entry).arm  # that one expired does not say its arm
+            apart |= pull in self._apart
+            self._apart.discard(pull)
+            if pull > self._renewed:
                 self._used += more.get("unvoided", False) - (entry.kind == "voided")
         if entry.kind == "renewed":
             self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
@@ -138,7 +140,7 @@ class Watch:
     def _number(self, arm: str) -> int:
         if arm not in self._arms:
             self._arms[arm] = len(self._arms)
-            self._memory = self._memory.widened()
+            self._memory = self._memory.with_new_arm()
         return self._arms[arm]
 
     def _interval(self, arm: str) -> Interval:
@@ -151,7 +153,7 @@ def _under_way(asked: Entry) -> PullStatus:
     """A pull that was asked for and has not ended."""
     more = asked.more
     return PullStatus(
-        decision=asked.seq, arm=str(asked.arm), standing="open", asked=asked.at, expires=more.get("expires"),
+        id=asked.seq, arm=str(asked.arm), status="open", asked=asked.at, expires=more.get("expires"),
         reserved=more["reserved"], cost=None, reward=None, late=False, overrun=False, amended=False,
         propensity=more.get("propensity"), key=more.get("key"), tags=tuple(more.get("tags", ())),
         metadata=more.get("metadata") or {},

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from outlay.campaign.ledger.choosing.scales import Scales
@@ -27,7 +28,7 @@ class Weighed(NamedTuple):
     samples: tuple[int, ...]  # of each arm
 
 
-class ArmReason(NamedTuple):
+class ArmReason(msgspec.Struct, frozen=True):
     """What the policy weighs about an arm; `words` say it in a sentence.
 
     `evidence` E speaks against the arm: one as good as the leader would look as bad with a probability of about e⁻ᴱ (0
@@ -44,7 +45,7 @@ class ArmReason(NamedTuple):
     words: str
 
 
-class Reasons(NamedTuple):
+class Reasons(msgspec.Struct, frozen=True):
     """Which arm would be named now, and why; `means` is what the policy goes by. The arm is None at the end.
 
     `untried` counts the arms without a sample. What is under way is weighed as if it had come out as expected.
@@ -159,7 +160,7 @@ Variances = list[tuple[float | None, float | None]]  # of R − λX and of R, fo
 NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
 
 
-class Outlook(NamedTuple):
+class Outlook(msgspec.Struct, frozen=True):
     """What the rest of a campaign is worth if the best mix is played from now on, as far as its samples tell.
 
     `price` is what one more unit of money would bring, `worth` what one more request would. What is left is best spent

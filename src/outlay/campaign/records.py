@@ -11,19 +11,197 @@ import msgspec
 from outlay.campaign.ledger.agreement import SEPARATOR, plain_key, spellings
 from outlay.campaign.ledger.events import Added, Asked, Record
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.state import Arm, Decision, Ending, Said, Standing, State, said
+from outlay.campaign.ledger.state import Arm, Decision, Ending, PullPhase, State
 from outlay.campaign.reasons import Outlook, Weighed, outlook_of
 from outlay.campaign.settings import Mode, Window
-from outlay.errors import StoreError
-from outlay.extras import needed
+from outlay.errors import StoreError, needed
 from outlay.tables import Table
 from outlay.text import aligned
 
 if TYPE_CHECKING:
     import pandas
 
-R = TypeVar("R", bound=tuple[Any, ...])
+R = TypeVar("R", bound=msgspec.Struct)
 FEW = 3  # records that a repr shows
+
+Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
+
+
+class Pull(msgspec.Struct, frozen=True, rename={"id": "pull"}):
+    """An arm to use now; pass it back to `tell` with what it cost and earned.
+
+    `status` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "cancelled".
+    `fallback`: the budget is spent, and this is the arm that was agreed for then; it counts against no budget.
+    """
+
+    id: int
+    arm: str
+    reserved: float
+    expires: datetime | None
+    propensity: float | None
+    status: PullPhase = "open"
+    fallback: bool = False
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """A tell as it was recorded.
+
+    `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
+    set aside for it, or a correction took what a hard cap had promised to others. `rounded`: the cost was no whole
+    number of units and was rounded up. `head` is the hash of the ledger's last event when this was answered: who keeps
+    it can see later that nothing up to there was changed (`verify(expected_head=…)`).
+    """
+
+    pull: int
+    arm: str
+    cost: float
+    reward: float
+    duplicate: bool
+    late: bool
+    overrun: bool
+    rounded: bool = False
+    head: str = ""
+
+
+class PullStatus(msgspec.Struct, frozen=True, rename={"id": "pull"}):
+    """How one pull stands: "open" (under way), "told", "cancelled", or "expired" (given up, or not told in time).
+
+    `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing.
+    """
+
+    id: int
+    arm: str
+    status: PullPhase
+    asked: datetime
+    expires: datetime | None
+    reserved: float
+    cost: float | None
+    reward: float | None
+    late: bool
+    overrun: bool
+    amended: bool
+    propensity: float | None
+    key: str | None
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    fallback: bool = False
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """An event in readable form: fields that do not apply are None; `more` holds what only this kind of event has."""
+
+    seq: int
+    at: datetime
+    kind: str
+    pull: int | None
+    arm: str | None
+    cost: float | None
+    reward: float | None
+    more: dict[str, Any]
+
+
+class Exact(msgspec.Struct, frozen=True):
+    """The money of a campaign, to the last unit."""
+
+    budget: Decimal
+    spent: Decimal
+    reserved: Decimal
+    left: Decimal
+
+
+class ArmExact(msgspec.Struct, frozen=True):
+    """The money of an arm, to the last unit."""
+
+    spent: Decimal
+    reserved: Decimal
+
+
+class ArmStatus(msgspec.Struct, frozen=True):
+    """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals."""
+
+    name: str
+    enabled: bool
+    pulls: int
+    in_flight: int
+    spent: float
+    reserved: float
+    reward: float
+    rate: float | None
+    max_cost: float | None
+    exact: ArmExact
+
+
+class WindowStatus(msgspec.Struct, frozen=True):
+    """The window that a budget is for; `earlier` is what was spent in those before it."""
+
+    kind: Window
+    timezone: str
+    start: datetime
+    end: datetime
+    earlier: float
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """How a campaign stands as a whole; spent + reserved + left = budget.
+
+    `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
+    name is pulled), "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or "closed".
+    With windows, spent, reserved, left and used are those of this `window`; arms have the sums of all. `outside` is
+    what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where
+    floats are rounded. Of the `requests`, if limited, those of pulls that were asked for and not cancelled are `used`;
+    `expected` is how many are still to come, as far as somebody said (`expect_requests`), and `outlook` what that comes
+    to.
+    """
+
+    name: str
+    phase: Phase
+    ended: Ending | None
+    budget: float
+    spent: float
+    reserved: float
+    left: float
+    reward: float
+    pulls: int
+    in_flight: int
+    events: int
+    policy: str
+    mode: Mode
+    unit: str
+    exact: Exact
+    requests: int | None = None
+    used: int = 0
+    expected: int | None = None
+    outlook: Outlook | None = None
+    window: WindowStatus | None = None
+    fallback: str | None = None
+    outside: float = 0.0
+    archived: bool = False
+
+
+class Status(Summary, frozen=True, kw_only=True):
+    """How a campaign and each of its arms stand."""
+
+    arms: tuple[ArmStatus, ...]
+
+    def summary(self) -> Summary:
+        """The same without the arms."""
+        return Summary(**{name: getattr(self, name) for name in Summary.__struct_fields__})
+
+    def frame(self) -> "pandas.DataFrame":
+        """A row per arm, as a DataFrame; needs pandas."""
+        return frame_of(ArmStatus, self.arms, "Status.frame").drop(columns="exact")
+
+    def _repr_html_(self) -> str:
+        spent, reward = (aligned([getattr(arm, name) for arm in self.arms], 6) for name in ("spent", "reward"))
+        rate = iter(aligned([arm.rate for arm in self.arms if arm.rate is not None], 4))
+        rows = [
+            (arm.name, arm.pulls, arm.in_flight, *sums, "–" if arm.rate is None else next(rate))
+            for arm, *sums in zip(self.arms, spent, reward, strict=True)
+        ]
+        requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
+        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
+        caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
+        return Table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption).html()
 
 
 class Rows(Iterable[R], Generic[R]):
@@ -85,50 +263,11 @@ class Listed(list[R], Generic[R]):
         return frame_of(self._kind, self, "frame")
 
 
-def frame_of(kind: type[Any], rows: Iterable[tuple[Any, ...]], owner: str) -> "pandas.DataFrame":
+def frame_of(kind: type[Any], rows: Iterable[msgspec.Struct], owner: str) -> "pandas.DataFrame":
     """The records as a DataFrame, or MissingExtra in one sentence."""
     with needed(owner):
         import pandas
-    return pandas.DataFrame.from_records(list(rows), columns=list(kind._fields))
-
-
-Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
-
-
-class Pull(NamedTuple):
-    """An arm to use now; pass it back to `tell` with what it cost and earned.
-
-    `standing` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "void".
-    `fallback`: the budget is spent, and this is the arm that was agreed for then; it counts against no budget.
-    """
-
-    decision: int
-    arm: str
-    reserved: float
-    expires: datetime | None
-    propensity: float | None
-    standing: Said = "open"
-    fallback: bool = False
-
-
-class Receipt(NamedTuple):
-    """A tell as it was recorded.
-
-    `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
-    set aside for it, or a correction took what a hard cap had promised to others. `rounded`: the cost was no whole
-    number of units and was rounded up. `head` is the hash of the ledger's last event when this was answered: who keeps
-    it can see later that nothing up to there was changed (`verify(expected_head=…)`).
-    """
-
-    decision: int
-    arm: str
-    cost: float
-    reward: float
-    duplicate: bool
-    late: bool
-    overrun: bool
-    rounded: bool = False
-    head: str = ""
+    return pandas.DataFrame.from_records(list(map(msgspec.structs.astuple, rows)), columns=list(kind.__struct_fields__))
 
 
 # What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
@@ -136,102 +275,34 @@ Answer = Pull | Receipt | Weighed | int | None
 Reply = Answer | Exception  # or why it was refused
 
 
-class Exact(NamedTuple):
-    """The money of a campaign, to the last unit."""
-
-    budget: Decimal
-    spent: Decimal
-    reserved: Decimal
-    left: Decimal
+Found = tuple[Decision, Asked]  # a pull as it stands, and the event that made it
 
 
-class ArmExact(NamedTuple):
-    """The money of an arm, to the last unit."""
+class PullFilter(NamedTuple):
+    """Which pulls to find: those that agree with all that is given, at most `limit`, after the number `after`."""
 
-    spent: Decimal
-    reserved: Decimal
+    status: PullPhase | None = None
+    tag: str | None = None
+    key: str | None = None
+    after: int = 0
+    limit: int | None = None
 
+    def fits(self, decision: Decision, asked: Asked) -> bool:
+        """Whether it is one of those, `limit` aside."""
+        return (
+            decision.number > self.after
+            and self.status in (None, decision.standing)
+            and (self.key is None or self._has_key(decision.key))
+            and (self.tag is None or self.tag in asked.tags)
+        )
 
-class ArmStatus(NamedTuple):
-    """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals."""
-
-    name: str
-    enabled: bool
-    pulls: int
-    in_flight: int
-    spent: float
-    reserved: float
-    reward: float
-    rate: float | None
-    max_cost: float | None
-    exact: ArmExact
-
-
-class WindowStatus(NamedTuple):
-    """The window that a budget is for; `earlier` is what was spent in those before it."""
-
-    kind: Window
-    timezone: str
-    start: datetime
-    end: datetime
-    earlier: float
-
-
-class Status(NamedTuple):
-    """How a campaign stands; spent + reserved + left = budget.
-
-    `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
-    name is pulled), "draining" (ended, pulls under way) or "closed"; `ended` says why: "exhausted" or "closed".
-    With windows, spent, reserved, left and used are those of this `window`; arms have the sums of all. `outside` is
-    what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where
-    floats are rounded. Of the `requests`, if limited, those of pulls that were asked for and not voided are `used`;
-    `expected` is how many are still to come, as far as somebody said (`expect`), and `outlook` what that comes to.
-    """
-
-    name: str
-    phase: Phase
-    ended: Ending | None
-    budget: float
-    spent: float
-    reserved: float
-    left: float
-    reward: float
-    pulls: int
-    in_flight: int
-    events: int
-    policy: str
-    mode: Mode
-    unit: str
-    arms: tuple[ArmStatus, ...]
-    exact: Exact
-    requests: int | None = None
-    used: int = 0
-    expected: int | None = None
-    outlook: Outlook | None = None
-    window: WindowStatus | None = None
-    fallback: str | None = None
-    outside: float = 0.0
-    archived: bool = False
-
-    def frame(self) -> "pandas.DataFrame":
-        """A row per arm, as a DataFrame; needs pandas."""
-        return frame_of(ArmStatus, self.arms, "Status.frame").drop(columns="exact")
-
-    def _repr_html_(self) -> str:
-        spent, reward = (aligned([getattr(arm, name) for arm in self.arms], 6) for name in ("spent", "reward"))
-        rate = iter(aligned([arm.rate for arm in self.arms if arm.rate is not None], 4))
-        rows = [
-            (arm.name, arm.pulls, arm.in_flight, *sums, "–" if arm.rate is None else next(rate))
-            for arm, *sums in zip(self.arms, spent, reward, strict=True)
-        ]
-        requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
-        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
-        caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
-        return Table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption).html()
+    def _has_key(self, key: str | None) -> bool:
+        """Whether that is the key, or the key of one of many that were asked for with it."""
+        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
 
 
 def pull_of(state: State, number: int) -> Pull:
-    """A decision as its asker sees it."""
+    """A pull as its asker sees it."""
     decision = state.decisions[number]
     return Pull(
         number,
@@ -239,13 +310,13 @@ def pull_of(state: State, number: int) -> Pull:
         state.unit.amount(decision.reserved),
         when(decision.expires),
         decision.propensity,
-        said(decision.standing),
+        decision.standing,
         decision.fallback,
     )
 
 
 def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False) -> Receipt:
-    """A decision as its teller sees it."""
+    """A pull as its teller sees it."""
     decision = state.decisions[number]
     cost = state.unit.amount(decision.cost or 0)
     name = state.arms[decision.arm].name
@@ -334,68 +405,15 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
     )
 
 
-_STANDINGS: tuple[Standing, ...] = ("pending", "told", "voided", "expired")
-IN_THE_LEDGER: dict[str, Standing] = {said(standing): standing for standing in _STANDINGS}
-
-Found = tuple[Decision, Asked]  # a decision as it stands, and the event that made it
-
-
-class Wanted(NamedTuple):
-    """Which decisions to find: those that agree with all that is given, at most `limit`, after the number `after`."""
-
-    standing: Standing | None = None
-    tag: str | None = None
-    key: str | None = None
-    after: int = 0
-    limit: int | None = None
-
-    def fits(self, decision: Decision, asked: Asked) -> bool:
-        """Whether it is one of those, `limit` aside."""
-        return (
-            decision.number > self.after
-            and self.standing in (None, decision.standing)
-            and (self.key is None or self._has_key(decision.key))
-            and (self.tag is None or self.tag in asked.tags)
-        )
-
-    def _has_key(self, key: str | None) -> bool:
-        """Whether that is the key, or the key of one of many that were asked for with it."""
-        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
-
-
-class PullStatus(NamedTuple):
-    """How one pull stands: "open" (under way), "told", "void", or "expired" (given up, or not told in time).
-
-    `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing.
-    """
-
-    decision: int
-    arm: str
-    standing: Said
-    asked: datetime
-    expires: datetime | None
-    reserved: float
-    cost: float | None
-    reward: float | None
-    late: bool
-    overrun: bool
-    amended: bool
-    propensity: float | None
-    key: str | None
-    tags: tuple[str, ...]
-    metadata: dict[str, Any]
-    fallback: bool = False
-
-
 def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
-    """A decision as users see it; `names` are those of the arms."""
+    """A pull as users see it; `names` are those of the arms."""
     decision, event = found
     asked = when(decision.asked)
-    assert asked is not None  # noqa: S101 (every decision has its time)
+    assert asked is not None  # noqa: S101 (every pull has its time)
     return PullStatus(
-        decision=decision.number,
+        id=decision.number,
         arm=arm_name(names, decision.arm),
-        standing=said(decision.standing),
+        status=decision.standing,
         asked=asked,
         expires=when(decision.expires),
         reserved=unit.amount(decision.reserved),
@@ -415,19 +433,6 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
 _MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}
 _OTHERWISE = {*_MONEY, "key", "ttl", "expires"}
 _NESTED = (dict, list, tuple)
-
-
-class Entry(NamedTuple):
-    """An event in readable form: fields that do not apply are None; `more` holds what only this kind of event has."""
-
-    seq: int
-    at: datetime
-    kind: str
-    decision: int | None
-    arm: str | None
-    cost: float | None
-    reward: float | None
-    more: dict[str, Any]
 
 
 def entries(records: Iterable[Record], unit: Unit, names: list[str]) -> Iterator[Entry]:

@@ -56,8 +56,8 @@ def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
     """What the pulls of a campaign cost and earned, corrections included, in the order of the first tell."""
     told: dict[int, ArmSample] = {}
     for entry in history:
-        if entry.kind in ("told", "amended") and entry.decision is not None:
-            told[entry.decision] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)
+        if entry.kind in ("told", "amended") and entry.pull is not None:
+            told[entry.pull] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)
     return list(told.values())
 
 

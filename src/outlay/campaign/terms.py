@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast, get_args
 
-from outlay import policies
-from outlay._version import __version__
+from outlay import __version__, policies
 from outlay.campaign.calendar import zone_of
 from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, OWNER, check_opening
 from outlay.campaign.ledger.agreement import label as label
@@ -17,11 +16,10 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
-from outlay.own.trial import instead_of_class
-from outlay.policies.protocol import Policy, as_data, checked_memory, parameters_of
-from outlay.policies.trial import checked_policy
+from outlay.parameters import equal
+from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, parameters_of
 from outlay.text import listed, one_of
-from outlay.values import equal
+from outlay.usercode import instead_of_class
 
 MICROS = 1_000_000
 
@@ -42,8 +40,8 @@ def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Sett
     """The command that opens the campaign, or BadParameter."""
     unit = Unit.named(settings.unit)
     named = arm_terms(unit, arms, limits.costs or {})
-    checked_policy(OWNER, "policy", policy, len(named))
-    checked_memory(OWNER, policy, len(named))
+    check_policy(OWNER, "policy", policy, len(named))
+    check_memory(OWNER, policy, len(named))
     if limits.costs and "costs" not in parameters_of(policy):
         name = type(policy).__name__
         raise BadParameter(OWNER, "costs", f"None with {name}, which takes no mean costs: Ration does", limits.costs)
@@ -99,7 +97,7 @@ def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
     if isinstance(name, type):
         raise BadParameter(OWNER, "policy", instead_of_class(name), name)
     if not isinstance(name, str):
-        return cast("Policy", name)  # whether it is one is for `checked_policy` to say
+        return cast("Policy", name)  # whether it is one is for `check_policy` to say
     kind = policies.named(name)
     if kind is None:
         raise BadParameter(OWNER, "policy", one_of(policies.BY_NAME, name), name)
@@ -207,7 +205,7 @@ def _policy_shown(policy: dict[str, Any]) -> str:
     return f"{policy['name']}({values})" if len(values) <= LONGEST else str(policy["name"])
 
 
-def check_policy(opened: Opened, policy: Policy) -> None:
+def check_same_policy(opened: Opened, policy: Policy) -> None:
     """Refuse to go on with another policy than was agreed."""
     if not equal(_written(policy), opened.terms.policy):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
@@ -19,7 +19,7 @@ from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.stores.engines import reading
 from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign
-from outlay.campaign.terms import PolicyGiven, check_policy, chosen, label
+from outlay.campaign.terms import PolicyGiven, check_same_policy, chosen, label
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
@@ -165,7 +165,7 @@ class _Check:
             self._say(doubt)
         if isinstance(event, Opened):
             if self._policy is not None:
-                check_policy(event, self._policy)
+                check_same_policy(event, self._policy)
             if event.name != self._name:
                 self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._name!r}")
         self._asked += isinstance(event, Asked)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.client.clients import AsyncClient, Client

@@ -11,13 +11,12 @@ from typing import Any, Self
 
 import httpx2
 
+from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, settled
 from outlay.campaign.records import Pull, Receipt
 from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label
-from outlay.campaign.verbs.hand import AnyPull
 from outlay.client import verbs
 from outlay.client.patience import Attempts
-from outlay.client.pulls import AsyncHeldPull, HeldPull
 from outlay.client.requests import Request, Requests, later, now, path_of
 from outlay.client.spool import AT_ONCE, Spool
 from outlay.errors import BadParameter, NoCampaign, ServiceError, StoreError, Unreachable
@@ -77,6 +76,7 @@ class _Base:
                 self._down_until = time.monotonic() + OUTAGE
         tell = verbs.outcome("tell", pull, cost, reward)
         self._spool.add({"campaign": self.campaign, **tell})
+        settled(pull)
         arm = pull.arm if isinstance(pull, Pull) else ""
         return Receipt(tell["pull"], arm, float(cost), tell["reward"], False, False, False)
 
@@ -129,9 +129,9 @@ class Client(_Base):
     def _connect(self) -> None:
         self._http = httpx2.Client(**self._settings)
 
-    def held(self, pull: Pull) -> HeldPull:
+    def held(self, pull: Pull) -> ClientPull:
         """A pull in hand."""
-        return HeldPull.of(pull, self)
+        return ClientPull.of(pull, self, self.campaign)
 
     def send(self, request: Request) -> Any:
         """Send a request until there is an answer."""
@@ -148,9 +148,11 @@ class Client(_Base):
     create, ask, ask_many, tell, tell_many = (
         now(verbs.create), now(verbs.ask), now(verbs.ask_many), now(_Base._tell), now(verbs.tell_many),
     )  # fmt: skip
-    void, charge, extend, amend = now(verbs.void), now(verbs.charge), now(verbs.extend), now(verbs.amend)
+    cancel, charge, extend, amend = now(verbs.cancel), now(verbs.charge), now(verbs.extend), now(verbs.amend)
     status, pulls, history = now(verbs.status), now(verbs.pulls), now(verbs.history)
-    set_budget, set_requests, expect = now(verbs.set_budget), now(verbs.set_requests), now(verbs.expect)
+    set_budget, set_requests, expect_requests = (
+        now(verbs.set_budget), now(verbs.set_requests), now(verbs.expect_requests),
+    )  # fmt: skip
     add_arm, disable_arm, enable_arm = now(verbs.add_arm), now(verbs.disable_arm), now(verbs.enable_arm)
     pause, resume, close = now(verbs.pause), now(verbs.resume), now(verbs.close)
     archive, restore = now(verbs.archive), now(verbs.restore)
@@ -162,7 +164,7 @@ class Client(_Base):
         if self._spool is not None:
             self._spool.close()
 
-    def __iter__(self) -> Iterator[HeldPull]:
+    def __iter__(self) -> Iterator[ClientPull]:
         """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
         while (pull := self.ask(wait=True)) is not None:
             yield pull
@@ -180,9 +182,9 @@ class AsyncClient(_Base):
     def _connect(self) -> None:
         self._http = httpx2.AsyncClient(**self._settings)
 
-    def held(self, pull: Pull) -> AsyncHeldPull:
+    def held(self, pull: Pull) -> AsyncClientPull:
         """A pull in hand."""
-        return AsyncHeldPull.of(pull, self)
+        return AsyncClientPull.of(pull, self, self.campaign)
 
     async def send(self, request: Request) -> Any:
         """Send a request until there is an answer."""
@@ -200,9 +202,11 @@ class AsyncClient(_Base):
         later(verbs.create), later(verbs.ask), later(verbs.ask_many), later(_Base._tell),
         later(verbs.tell_many),
     )  # fmt: skip
-    void, charge, extend, amend = later(verbs.void), later(verbs.charge), later(verbs.extend), later(verbs.amend)
+    cancel, charge, extend, amend = later(verbs.cancel), later(verbs.charge), later(verbs.extend), later(verbs.amend)
     status, pulls, history = later(verbs.status), later(verbs.pulls), later(verbs.history)
-    set_budget, set_requests, expect = later(verbs.set_budget), later(verbs.set_requests), later(verbs.expect)
+    set_budget, set_requests, expect_requests = (
+        later(verbs.set_budget), later(verbs.set_requests), later(verbs.expect_requests),
+    )  # fmt: skip
     add_arm, disable_arm, enable_arm = later(verbs.add_arm), later(verbs.disable_arm), later(verbs.enable_arm)
     pause, resume, close = later(verbs.pause), later(verbs.resume), later(verbs.close)
     archive, restore = later(verbs.archive), later(verbs.restore)
@@ -214,7 +218,7 @@ class AsyncClient(_Base):
         if self._spool is not None:
             self._spool.close()
 
-    async def __aiter__(self) -> AsyncIterator[AsyncHeldPull]:
+    async def __aiter__(self) -> AsyncIterator[AsyncClientPull]:
         """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
         while (pull := await self.ask(wait=True)) is not None:
             yield pull

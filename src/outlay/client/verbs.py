@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import convert
 
-from outlay.campaign.records import Entry, PullStatus, Receipt, Status
+from outlay.campaign.pull import AnyPull, number_of, settled
+from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
 from outlay.campaign.settings import Amount
-from outlay.campaign.verbs.hand import AnyPull, number_of
 from outlay.client import answers
 from outlay.client.requests import Caller, Request, Requests, money
 from outlay.errors import NotNow
@@ -47,7 +48,7 @@ def ask(
             if not wait or (end is not None and time.monotonic() >= end):
                 raise
             continue
-        return None if said["ended"] else client.held(answers.pull(said["pulls"][0]))
+        return None if said["ended"] else client.held(convert(said["pulls"][0], Pull))
 
 
 def ask_many(
@@ -64,33 +65,39 @@ def ask_many(
     body |= {} if ttl is None else {"ttl": ttl}
     body |= {} if metadata is None else {"metadata": dict(metadata)}
     said = yield Request("POST", client.path("ask"), body)
-    return [client.held(answers.pull(each)) for each in said["pulls"]]
+    return [client.held(convert(each, Pull)) for each in said["pulls"]]
 
 
 def tell(client: Caller, pull: AnyPull, cost: Amount, reward: float) -> Requests[Receipt]:
     """Record what a pull cost and earned; as `Campaign.tell`."""
     said = yield Request("POST", client.path("tell"), outcome("tell", pull, cost, reward))
-    return answers.receipt(said)
+    settled(pull)
+    return convert(said, Receipt)
 
 
 def tell_many(client: Caller, outcomes: Iterable[tuple[AnyPull, Amount, float]]) -> Requests[list[Receipt]]:
     """Record many outcomes, each (pull, cost, reward); as `Campaign.tell_many`."""
+    outcomes = list(outcomes)
     tells = [outcome("tell_many", *each) for each in outcomes]
     said = (yield Request("POST", client.path("tell"), tells)) if tells else {"results": []}
     for each in said["results"]:
         if "problem" in each:
             raise answers.error(each["problem"], client.campaign)
-    return [answers.receipt(each["receipt"]) for each in said["results"]]
+    for pull, _, _ in outcomes:
+        settled(pull)
+    return [convert(each["receipt"], Receipt) for each in said["results"]]
 
 
-def void(client: Caller, pull: AnyPull, reason: str = "") -> Requests[None]:
-    """Say that a pull was never made; as `Campaign.void`."""
-    yield Request("POST", client.path("pulls", number_of("void", pull), "void"), {"reason": reason})
+def cancel(client: Caller, pull: AnyPull, reason: str = "") -> Requests[None]:
+    """Say that a pull was never made; as `Campaign.cancel`."""
+    yield Request("POST", client.path("pulls", number_of("cancel", pull), "cancel"), {"reason": reason})
+    settled(pull)
 
 
 def charge(client: Caller, pull: AnyPull) -> Requests[None]:
     """Give a pull up, and charge what was set aside for it; as `Campaign.charge`."""
     yield Request("POST", client.path("pulls", number_of("charge", pull), "charge"))
+    settled(pull)
 
 
 def extend(client: Caller, pull: AnyPull, ttl: float) -> Requests[None]:
@@ -105,7 +112,7 @@ def amend(
     body = {"cost": money(cost), "reward": None if reward is None else float(reward), "reason": reason}
     path = client.path("pulls", number_of("amend", pull), "amend")
     said = yield Request("POST", path, body)
-    return answers.receipt(said)
+    return convert(said, Receipt)
 
 
 def status(client: Caller) -> Requests[Status]:
@@ -117,24 +124,24 @@ def status(client: Caller) -> Requests[Status]:
         arms += page["items"]
         if page["next"] is None:
             break
-    return answers.status(said, arms)
+    return convert(said | {"arms": arms}, Status)
 
 
 def pulls(
     client: Caller,
-    standing: str | None = None,
+    status: str | None = None,
     tag: str | None = None,
     key: str | None = None,
     after: int = 0,
     limit: int | None = None,
 ) -> Requests[list[PullStatus]]:
     """The pulls that fit, in the order in which they were asked for; as `Campaign.pulls`, in a list."""
-    wanted = {name: value for name, value in (("standing", standing), ("tag", tag), ("key", key)) if value is not None}
+    wanted = {name: value for name, value in (("status", status), ("tag", tag), ("key", key)) if value is not None}
     found: list[PullStatus] = []
     while limit is None or len(found) < limit:
         some = PAGE if limit is None else min(PAGE, limit - len(found))
         page = yield Request("GET", client.path("pulls"), query={**wanted, "after": after, "limit": some})
-        found += [answers.pull_status(each) for each in page["items"]]
+        found += convert(page["items"], list[PullStatus])
         if page["next"] is None:
             break
         after = page["next"]
@@ -147,7 +154,7 @@ def history(client: Caller, after: int = 0, limit: int = PAGE) -> Requests[list[
     while len(found) < limit:
         query = {"after": found[-1].seq if found else after, "limit": min(PAGE, limit - len(found))}
         lines = (yield Request("GET", client.path("events"), query=query)).splitlines()
-        found += [answers.entry(msgspec.json.decode(line)) for line in lines]
+        found += [msgspec.json.decode(line, type=Entry) for line in lines]
         if len(lines) < query["limit"]:
             break
     return found
@@ -163,8 +170,8 @@ def set_requests(client: Caller, requests: int) -> Requests[None]:
     yield Request("POST", client.path("requests"), {"requests": requests})
 
 
-def expect(client: Caller, requests: int) -> Requests[None]:
-    """Say how many requests are still to come; as `Campaign.expect`."""
+def expect_requests(client: Caller, requests: int) -> Requests[None]:
+    """Say how many requests are still to come; as `Campaign.expect_requests`."""
     yield Request("POST", client.path("expect"), {"requests": requests})
 
 
@@ -228,7 +235,7 @@ def create(client: Caller, /, arms: Any, budget: Amount, policy: Any = None, **t
         "/v1/campaigns",
         {"name": client.campaign, "arms": given, "budget": money(budget), "policy": policy, **terms},
     )
-    return answers.status(said, said["arms"])
+    return convert(said, Status)
 
 
 def outcome(owner: str, pull: AnyPull, cost: Amount, reward: float) -> dict[str, Any]:

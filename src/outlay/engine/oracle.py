@@ -19,7 +19,7 @@ from outlay.engine.limits import UNLIMITED, Limits
 from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.task import Task
-from outlay.extras import require
+from outlay.errors import require
 from outlay.policies import Fixed
 from outlay.results.result import Floats
 

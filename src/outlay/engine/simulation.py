@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.remembered import absent_laws
@@ -20,11 +20,9 @@ from outlay.engine.progress import progress as progress_bar
 from outlay.engine.room import room_for
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import require
+from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record
-from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
-from outlay.policies.trial import checked_policy
+from outlay.policies.protocol import Policy, check_policy, wants_budget, wants_requests, with_limits
 from outlay.results.result import Result
 from outlay.text import listed
 
@@ -141,13 +139,13 @@ def simulate(
 
 def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report | None) -> None:
     """Compile first what is missing, on all cores, and say so: the first time takes seconds."""
-    from outlay.engine.compiler.together import compile_together, cores_for, missing_of
+    from outlay.engine.jit.compile import compile_all, cores_for, missing_of
 
     if missing := missing_of(tasks):
         shown = None if callable(progress) else progress
         words = f"compiling {listed([each.label for each in missing])}, once"
         with progress_bar(len(missing), shown, words, delay=0.0) as report:
-            compile_together(missing, cores_for(workers), report)
+            compile_all(missing, cores_for(workers), report)
 
 
 def _check_present(problem: Problem) -> None:
@@ -198,10 +196,10 @@ def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
     for label, policy in cast("dict[object, object]", labelled).items():
         if not isinstance(label, str) or not label.strip():
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
-        checked_policy("simulate", f"policy {label!r}", policy, arms)
+        check_policy("simulate", f"policy {label!r}", policy, arms)
     return labelled
 
 
 def _label(policy: object) -> str:
-    """A policy is labelled by its class; so is a class, of which `checked_policy` says that it is none."""
+    """A policy is labelled by its class; so is a class, of which `check_policy` says that it is none."""
     return policy.__name__ if isinstance(policy, type) else type(policy).__name__

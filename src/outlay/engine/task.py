@@ -9,11 +9,10 @@ import numpy as np
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
-from outlay.compiler.records import shape
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run.loop import Passages
 from outlay.errors import OutlayError
-from outlay.policies.protocol import Memory, Policy, checked_memory, memory_of
+from outlay.policies.protocol import Memory, Policy, check_memory, memory_of
 
 Remembered = TypeVar("Remembered")
 
@@ -65,12 +64,14 @@ class Task:
 
     def memory(self) -> Callable[[], Memory]:
         """What makes a run's memory, always of the same types; the first one is checked here."""
-        first = checked_memory(self.label, self.policy, len(self.problem))
+        first = check_memory(self.label, self.policy, len(self.problem))
         return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
 
 
 def same_types(memory: Remembered, expected: object) -> Remembered:
     """The memory, if compiled code may have it: it trusts the types it was compiled for and checks nothing."""
+    from outlay.engine.jit.numba_types import shape
+
     if shape(memory) != shape(expected):
         raise OutlayError(f"a {type(expected).__name__} must have the same types of fields every time it is made")
     return memory

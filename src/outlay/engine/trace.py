@@ -12,7 +12,7 @@ from outlay.engine.limits import Mode
 from outlay.engine.run.hard import NONE_FITS, dearest_of_all, decide_within
 from outlay.engine.run.loop import Room, Scratch, forget
 from outlay.errors import BadParameter
-from outlay.policies.protocol import Policy, checked_memory, with_limits
+from outlay.policies.protocol import Policy, check_memory, with_limits
 
 
 class Step(NamedTuple):
@@ -46,7 +46,7 @@ def trace(
     [0, 1, 0]
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
-    policy, memory = with_limits(policy, budget, requests), checked_memory("trace", policy, len(problem))
+    policy, memory = with_limits(policy, budget, requests), check_memory("trace", policy, len(problem))
     pulls, scratch = np.zeros(len(problem), np.int64), Scratch.start(len(problem))
     forget(scratch)
     room = Room.start(len(problem))
@@ -54,7 +54,7 @@ def trace(
     spent, n = 0.0, 0
     while spent <= budget and (requests is None or n < requests):
         if memory.full():
-            memory = memory.grown()
+            memory = memory.enlarged()
         arm = decide_within(
             policy, memory, pulls, spent, 0.0, n, scratch, room, dearest_of_all(room), budget, rng
         )  # fmt: skip

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.errors import BadParameter
-from outlay.extras import needed
+from outlay.errors import BadParameter, needed
+from outlay.parameters import equal
 from outlay.results import regret
 from outlay.results.endings import beside
 from outlay.results.regret import RegretKind
-from outlay.values import equal
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -249,8 +248,8 @@ def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iter
     comes back by name, with its moments, and cannot be drawn from; the policy, and one that this version of outlay
     cannot make again, comes back as its repr string.
     """
-    from outlay.own.references import handed
     from outlay.results import storage
+    from outlay.usercode import handed
 
     return storage.read(path, handed("load", "laws", laws), handed("load", "policies", policies))
 

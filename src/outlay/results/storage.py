@@ -20,11 +20,11 @@ import numpy as np
 
 from outlay import policies
 from outlay.arms import Problem
+from outlay.checks import check_writable, checked_path, reading, writing
 from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError
-from outlay.files import check_writable, checked_path, reading, writing
-from outlay.own.references import Handed, reference_of
 from outlay.policies.protocol import Policy, as_data
 from outlay.results.result import Result
+from outlay.usercode import Handed, reference_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

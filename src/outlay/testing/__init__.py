@@ -10,7 +10,7 @@ pytest finds the methods. Each fails with an AssertionError that says what was b
 
 from typing import TYPE_CHECKING
 
-from outlay.lazily import lazily
+from outlay import lazily
 
 if TYPE_CHECKING:
     from outlay.testing.laws import LawContract

@@ -23,12 +23,10 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from outlay.arms import AnyLaw, HasTails, LawMoments, Tails, support_of
 from outlay.arms.law import check_law
 from outlay.checks import Vector
-from outlay.compiler.dispatch import classes_of
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.reasons import reason_of
-from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, learn
-from outlay.values import equal, hashable
+from outlay.engine.jit.compile import classes_of, reason_of
+from outlay.engine.jit.numba_types import OPTIONS, coerced, register
+from outlay.parameters import equal, hashable
 
 _FEW, _SOME, _MANY = 3_000, 100_000, 2_000_000  # draws: interpreted, and compiled
 _ERRORS = 5.0  # standard errors, which chance exceeds once in 1.7 million numbers; a law has five
@@ -153,7 +151,7 @@ def draws(law: AnyLaw, rng: np.random.Generator, count: int) -> Vector:
 def _filler(classes: tuple[type, ...]) -> Callable[[AnyLaw, np.random.Generator, Vector], None]:
     """A compiled loop for laws of these classes; numba would take two classes of one name for the same."""
     for function in Reach(*classes).functions:
-        learn(function)
+        register(function)
 
     def fill(law: AnyLaw, rng: np.random.Generator, pairs: Vector) -> None:
         for row in range(len(pairs)):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Terms
 from outlay.campaign.ledger.state import State
-from outlay.campaign.records import Pull, Reply, Wanted, status_of
+from outlay.campaign.records import Pull, PullFilter, Reply, status_of
 from outlay.campaign.stores.base import Clock, Store, run
 
 _SECOND = 1_000_000  # microseconds
@@ -83,17 +83,17 @@ class StoreContract:
         store.transact([c.Ask("one", tags=("t",)), c.Ask(tags=("t", "u")), c.Ask(), c.Ask(metadata={"n": 1})])
         store.transact([c.Tell(2, 5, 1.0), c.Void(3)])
         for wanted, numbers in (
-            (Wanted(), [2, 3, 4, 5]),
-            (Wanted(standing="pending"), [4, 5]),
-            (Wanted(standing="told", key="one"), [2]),
-            (Wanted(tag="t"), [2, 3]),
-            (Wanted(tag="t", limit=1), [2]),
-            (Wanted(after=3, limit=1), [4]),
-            (Wanted(key="two"), []),
+            (PullFilter(), [2, 3, 4, 5]),
+            (PullFilter(status="open"), [4, 5]),
+            (PullFilter(status="told", key="one"), [2]),
+            (PullFilter(tag="t"), [2, 3]),
+            (PullFilter(tag="t", limit=1), [2]),
+            (PullFilter(after=3, limit=1), [4]),
+            (PullFilter(key="two"), []),
         ):
             _same(f"what is found of {wanted}", [decision.number for decision, _ in store.find(wanted)], numbers)
-        ((decision, asked),) = store.find(Wanted(after=4))
-        _same("what was noted", (decision.standing, asked.metadata), ("pending", {"n": 1}))
+        ((decision, asked),) = store.find(PullFilter(after=4))
+        _same("what was noted", (decision.standing, asked.metadata), ("open", {"n": 1}))
         store.close()
 
     def test_threads_get_different_pulls_and_no_number_is_left_out(self) -> None:
@@ -110,7 +110,7 @@ class StoreContract:
             thread.start()
         for thread in threads:
             thread.join()
-        numbers = [reply.decision for reply in replies if isinstance(reply, Pull)]
+        numbers = [reply.id for reply in replies if isinstance(reply, Pull)]
         _same("the number of pulls", len(numbers), 2 * _THREADS * _ASKS)
         _same("the number of decisions", len(set(numbers)), (_THREADS + 1) * _ASKS)
         _same("the numbers of the events", [r.seq for r in store.records()], list(range(1, len(set(numbers)) + 2)))

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from outlay.arms import AnyLaw, Bernoulli, Beta, Constant, Discrete, Empirical, Uniform
 from outlay.arms.beta_table import beta_quantile
 from outlay.checks import Vector, real, vector
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import needed
+from outlay.errors import BadParameter, NotCovered, needed
 
 _TINY = 1e-300
 _FAR = 1e6  # of −Z/z, beyond which terms of first order would hide the others

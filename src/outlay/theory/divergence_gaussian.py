@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 
 from outlay.arms import Exponential, Gamma, Gaussian, Linear, Lognormal, Pareto, StudentT
 from outlay.checks import Vector, real, vector
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import needed
+from outlay.errors import BadParameter, NotCovered, needed
 from outlay.theory.divergence_bounded import binary_kl, log_remainder
 
 _ROUNDING = 1e-12  # relative difference of two products that are equal

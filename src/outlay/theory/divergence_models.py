@@ -17,8 +17,7 @@ from outlay.arms.coupled import is_gaussian
 from outlay.arms.law import check_law
 from outlay.arms.remembered import Remembered
 from outlay.checks import real
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import needed
+from outlay.errors import BadParameter, NotCovered, needed
 from outlay.theory.divergence_bounded import independent, on_its_box, on_its_outcomes
 from outlay.theory.divergence_gamma import cherian, downton
 from outlay.theory.divergence_gaussian import (

@@ -30,8 +30,7 @@ import numpy as np
 from outlay.arms import AnyLaw, Problem
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import needed
+from outlay.errors import BadParameter, NotCovered, needed
 from outlay.theory import divergence, models
 from outlay.theory.arm_rates import rates, suboptimal
 from outlay.theory.fluid_optimum import Price, gaps_at, per_request, right_prices

@@ -38,8 +38,7 @@ from outlay.arms import (
 from outlay.arms.law import check_law
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
-from outlay.errors import BadParameter, NotCovered
-from outlay.extras import needed
+from outlay.errors import BadParameter, NotCovered, needed
 from outlay.theory.arm_rates import cost_side, cost_table, rates
 
 MOST_STATES = 1_000_000  # of a lattice that is solved

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import outlay
 from outlay import arms, policies
 from outlay.beliefs import Belief, Moments
-from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu.backend import imported
 from outlay.engine.gpu.philox import Philox
+from outlay.engine.jit.numba_types import Laws
 from outlay.engine.run import hard, loop
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
@@ -210,7 +210,7 @@ def played_on_cpu(task: Task) -> Passages:
         ends: Any = (standing.room, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
         advance: Any = hard.advance_hard if task.hard else loop.advance
         while standing.marks[loop.PASSED] < len(task.budgets):
-            memory = memory.grown() if memory.full() else memory  # type: ignore[attr-defined]
+            memory = memory.enlarged() if memory.full() else memory  # type: ignore[attr-defined]
             advance(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
     return task.passages
 

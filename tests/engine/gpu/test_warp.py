@@ -10,8 +10,8 @@ import pytest
 
 import outlay
 from outlay import arms
-from outlay.engine.compiler.world import Laws
 from outlay.engine.gpu import backend
+from outlay.engine.jit.numba_types import Laws
 from outlay.engine.run import hard
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task

@@ -13,7 +13,7 @@ from numba.core import event
 
 import outlay
 from outlay import arms, policies
-from outlay.compiler import dispatch
+from outlay.engine.jit import compile as dispatch
 from tests.engine.traps.cells import favourite
 
 MODULE = """

@@ -9,8 +9,8 @@ import pytest
 import outlay
 from outlay import policies
 from outlay.arms import catalogue
-from outlay.engine.compiler import together
-from outlay.engine.compiler.together import Missing, compile_together, missing_of
+from outlay.engine.jit import compile as together
+from outlay.engine.jit.compile import Missing, compile_all, missing_of
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
 from tests.engine.traps.cells import PROBLEM
@@ -18,11 +18,9 @@ from tests.engine.traps.cells import PROBLEM
 OBEDIENT = """
 import pickle, sys
 from pathlib import Path
-while True:
-    policy, arms, hard = pickle.load(sys.stdin.buffer)
-    with Path({log!r}).open("a") as log:
-        log.write(f"{{policy!r}}\\n")
-    print("done", flush=True)
+policy, arms, hard = pickle.load(sys.stdin.buffer)
+with Path({log!r}).open("a") as log:
+    log.write(f"{{policy!r}}\\n")
 """
 
 
@@ -48,7 +46,7 @@ def test_everything_is_compiled_once_here_or_elsewhere(
 ) -> None:
     log, told = tmp_path / "log", list[float]()
     monkeypatch.setattr(together, "_CHILD", OBEDIENT.format(log=str(log)))
-    compile_together(missing(9, here=2), 3, told.append)
+    compile_all(missing(9, here=2), 3, told.append)
     elsewhere = log.read_text().splitlines() if log.exists() else []
     there = [line[line.index("=") + 1 : -1] for line in elsewhere]
     assert sorted(compiled + there) == [str(i) for i in range(9)]
@@ -56,10 +54,10 @@ def test_everything_is_compiled_once_here_or_elsewhere(
     assert told == [float(n + 1) for n in range(9)]
 
 
-@pytest.mark.parametrize("child", ["import sys; sys.exit(1)", "print('refused')", "syntax error("])
+@pytest.mark.parametrize("child", ["import sys; sys.exit(1)", "raise ValueError", "syntax error("])
 def test_what_fails_elsewhere_is_done_here(compiled: list[str], monkeypatch: pytest.MonkeyPatch, child: str) -> None:
     monkeypatch.setattr(together, "_CHILD", child)
-    compile_together(missing(5), 2, lambda _: None)
+    compile_all(missing(5), 2, lambda _: None)
     assert sorted(compiled) == [str(i) for i in range(5)]
 
 
@@ -70,7 +68,7 @@ def test_nobody_goes_on_after_ctrl_c(compiled: list[str], monkeypatch: pytest.Mo
     monkeypatch.setattr(Missing, "compile", interrupted)
     monkeypatch.setattr(together, "_CHILD", "import time; time.sleep(600)")
     with pytest.raises(KeyboardInterrupt):
-        compile_together(missing(5), 3, lambda _: None)
+        compile_all(missing(5), 3, lambda _: None)
 
 
 def test_each_shape_is_missing_once() -> None:
@@ -94,12 +92,13 @@ COLD = """
 import outlay
 from outlay import policies
 from outlay.arms import catalogue
-from outlay.engine.compiler import together
-taken = together._Work.hand_over
-def watched(self):
-    taken(self)
-    print("elsewhere", len(self.failed))
-together._Work.hand_over = watched
+from outlay.engine.jit import compile as together
+sent = together.Missing.compile_elsewhere
+def watched(self, started):
+    well = sent(self, started)
+    print("elsewhere", well)
+    return well
+together.Missing.compile_elsewhere = watched
 result = outlay.simulate(catalogue.load("G"), [policies.RoundRobin(), policies.Fixed(1)], [50.0], runs=3)
 print(result.pulls.tolist())
 """
@@ -111,4 +110,4 @@ def test_a_first_run(fresh_python: Callable[..., Any], tmp_path: Any) -> None:
     cold = fresh_python(COLD, OUTLAY_COMPILE_AHEAD="", OUTLAY_CACHE_DIR=str(tmp_path / "empty")).stdout.splitlines()
     players: list[Any] = [policies.RoundRobin(), policies.Fixed(1)]
     here = outlay.simulate(catalogue.load("G"), players, [50.0], runs=3)
-    assert cold == ["elsewhere 0", str(here.pulls.tolist())]
+    assert cold == ["elsewhere True", str(here.pulls.tolist())]

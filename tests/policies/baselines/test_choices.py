@@ -12,11 +12,10 @@ from scipy import stats
 from tests.policies.baselines import slow
 from tests.policies.baselines.examples import CHOOSING, some
 
-import outlay.engine.compiler.vocabulary  # noqa: F401 (teaches numba the loop and all that it calls)
+import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay.beliefs import Belief, Moments
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, learn
+from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.formulas.choices.choose import best_by_score, log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
@@ -35,7 +34,7 @@ def play(policy: Any, memory: Any, rng: Any, table: NDArray[np.float64], chosen:
 
 def compiled_play(policy: Any) -> Callable[..., None]:
     for function in Reach(type(policy), type(memory_of(policy, 1)), log_of).functions:
-        learn(function)
+        register(function)
     fast: Callable[..., None] = numba.njit(**OPTIONS)(play)
     return fast
 
@@ -142,7 +141,7 @@ def test_bts_loses_no_sample_that_waits() -> None:
     policy, rng = b.BTS(), np.random.default_rng(0)
     memory = policy.memory(2)
     for k in range(100):
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
         memory.observe(k % 2, 0.3, 0.9)
     policy.choose(memory, Now(100, log_of(100), 30.0), rng)
     one, other = memory.belief(0), memory.belief(1)

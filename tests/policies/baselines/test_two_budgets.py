@@ -12,10 +12,9 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import some
 from tests.policies.baselines.test_choices import blank, play, tables
 
-from outlay.beliefs import Opened, Points
+from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.compiler.fingerprint import Reach
-from outlay.compiler.records import coerced
-from outlay.compiler.vocabulary import OPTIONS, learn
+from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.formulas.choices.choose import log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
@@ -30,8 +29,8 @@ EVERY: list[Any] = [
 
 @pytest.mark.parametrize("policy", some(EVERY), ids=repr)
 def test_compiled_runs_equal_interpreted_ones(policy: Any) -> None:
-    for function in Reach(type(policy), Points, Opened, log_of).functions:
-        learn(function)
+    for function in Reach(type(policy), HullMoments, SequentialMoments, log_of).functions:
+        register(function)
     fast: Any = numba.njit(**OPTIONS)(play)
     for seed, table in enumerate(tables(0)):
         chosen = np.zeros((2, len(table)), np.int64)

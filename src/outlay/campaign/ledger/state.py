@@ -11,15 +11,9 @@ from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.events import ArmTerms, Opened
 from outlay.campaign.ledger.money import Unit
 
-Standing = Literal["pending", "told", "expired", "voided"]
-Said = Literal["open", "told", "expired", "void"]  # the same, to users
+PullPhase = Literal["open", "told", "expired", "cancelled"]
 Ending = Literal["exhausted", "closed"]
 FEW = 64  # deadlines out of date that may wait to be dropped
-
-
-def said(standing: Standing) -> Said:
-    """How a decision stands, in the words of `Pull.standing`."""
-    return "open" if standing == "pending" else "void" if standing == "voided" else standing
 
 
 class Decision(msgspec.Struct):
@@ -33,7 +27,7 @@ class Decision(msgspec.Struct):
     ttl: int | None = None
     expires: int | None = None
     propensity: float | None = None
-    standing: Standing = "pending"
+    standing: PullPhase = "open"
     cost: int | None = None  # as it counts now: told, charged or amended
     reward: float | None = None
     told_cost: int | None = None  # as it was told first

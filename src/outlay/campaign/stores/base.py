@@ -15,7 +15,7 @@ from outlay.campaign.ledger.rulings.asks import next_window
 from outlay.campaign.ledger.rulings.decide import is_due, step
 from outlay.campaign.ledger.state import State
 from outlay.campaign.reasons import weighed_of
-from outlay.campaign.records import Found, Reply, Status, Wanted, pull_of, receipt_of
+from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
 from outlay.errors import BadParameter, PullOver
 from outlay.policies.protocol import Policy
 
@@ -63,7 +63,7 @@ class Store(Protocol):
     def records(self, after: int = 0) -> Iterator[Record]:
         """The events after the first `after`, in order."""
 
-    def find(self, wanted: Wanted) -> Iterator[Found]:
+    def find(self, wanted: PullFilter) -> Iterator[Found]:
         """The decisions that are wanted, each with the event that made it, in order."""
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ def run(
         try:
             state, more, reply = step(state, command, now, policy)
         except PullOver as over:
-            over.pull = pull_of(state, over.decision) if state else None
+            over.pull = pull_of(state, over.id) if state else None
             replies.append(over)
         except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
             if _mark(state) != before:

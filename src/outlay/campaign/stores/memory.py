@@ -13,7 +13,7 @@ from outlay.campaign.ledger.events import Asked, Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.ledger.windows import renewal
-from outlay.campaign.records import Found, Reply, Status, Wanted, status_of
+from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores.base import FORKED, Clock, Done, Listener, announce, plain, run
 from outlay.errors import StoreBusy, StoreError
 from outlay.policies.protocol import Policy
@@ -97,7 +97,7 @@ class MemoryLedger:
         self._check_process()
         yield from self._records[after:]
 
-    def find(self, wanted: Wanted) -> Iterator[Found]:
+    def find(self, wanted: PullFilter) -> Iterator[Found]:
         """The decisions that are wanted, as they stand now."""
         self._check_process()
         with self._lock:
@@ -113,7 +113,7 @@ class MemoryLedger:
         if os.getpid() != self._process:
             raise StoreError(FORKED)
 
-    def _fitting(self, wanted: Wanted, decisions: list[Decision]) -> Iterator[Found]:
+    def _fitting(self, wanted: PullFilter, decisions: list[Decision]) -> Iterator[Found]:
         for decision in decisions:
             asked = self._records[decision.number - 1].event
             if isinstance(asked, Asked) and wanted.fits(decision, asked):

@@ -22,7 +22,7 @@ from outlay.campaign.ledger.agreement import all_spellings, check_time
 from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
 from outlay.campaign.ledger.events import Added, Asked, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State
-from outlay.campaign.records import Found, Wanted
+from outlay.campaign.records import Found, PullFilter
 from outlay.campaign.stores import schema
 from outlay.campaign.stores.engines import where
 from outlay.errors import BadParameter, NoCampaign, StoreError
@@ -412,7 +412,7 @@ def load_pulls_for(connection: Connection, number: int, state: State, commands: 
                 state.hold(decision)
 
 
-def find(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tuple[list[Found], int | None]:
+def find(connection: Connection, campaign: int, wanted: PullFilter, most: int) -> tuple[list[Found], int | None]:
     """The first wanted decisions among `most` that the database offers, and the number after which to go on, if any.
 
     Tags are only in the events: the database leaves out those that have none, and we look at the others.
@@ -423,8 +423,8 @@ def find(connection: Connection, campaign: int, wanted: Wanted, most: int) -> tu
         .join(event, sa.and_(event.c.campaign == decision.c.campaign, event.c.seq == decision.c.number))
         .where(decision.c.campaign == campaign, decision.c.number > wanted.after)
     )
-    if wanted.standing is not None:
-        query = query.where(decision.c.standing == wanted.standing)
+    if wanted.status is not None:
+        query = query.where(decision.c.standing == wanted.status)
     if wanted.key is not None:
         query = query.where(decision.c.key.in_(all_spellings(wanted.key)))
     if wanted.tag is not None:

@@ -28,7 +28,7 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import step
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import as_of
-from outlay.campaign.records import Found, Reply, Status, Wanted, status_of
+from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores import queries, sqlite
 from outlay.campaign.stores.base import Clock, Done, Listener, announce, plain, run
 from outlay.campaign.stores.engines import (
@@ -116,7 +116,7 @@ class SqlLedger:
                 return
             after = chunk[-1].seq
 
-    def find(self, wanted: Wanted) -> Iterator[Found]:
+    def find(self, wanted: PullFilter) -> Iterator[Found]:
         """The decisions that are wanted, a page at a time."""
         engine, left, after = self._database.engine, wanted.limit, wanted.after
         while left != 0:

@@ -69,7 +69,7 @@ class WriteRequest(Generic[C]):
         """The pulls that only the caller could have known of: one with a key can be asked for again, by anybody."""
         answers = zip(self.commands, self.replies, strict=False)
         return [
-            reply.decision
+            reply.id
             for command, reply in answers
             if isinstance(command, Ask) and command.key is None and isinstance(reply, Pull)
         ]

@@ -7,11 +7,12 @@ from typing import Any, cast
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.agreement import MOST_AT_ONCE
 from outlay.campaign.notes import metadata_of, tags_of
-from outlay.campaign.records import Answer, Pull, Receipt, Reply, Wanted
+from outlay.campaign.pull import AnyPull, OpenPull, forgotten, settled
+from outlay.campaign.records import Answer, Pull, PullFilter, Receipt, Reply
 from outlay.campaign.samples import triples
 from outlay.campaign.settings import Amount
 from outlay.campaign.terms import label, micros
-from outlay.campaign.verbs.hand import AnyPull, OpenPull, Settling, forgotten, settled
+from outlay.campaign.verbs.hand import Settling
 from outlay.campaign.verbs.news import News
 from outlay.campaign.verbs.steps import Steps, Until, later, once, seconds_of, verb
 from outlay.campaign.verbs.waiting import Line, Pauses
@@ -51,15 +52,15 @@ class Asking(Settling):
             metadata: a small JSON object that is kept with it.
 
         Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment; StoreBusy, if the store did
-        not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is voided, unless it has a key, by which
-        it can be asked for again.
+        not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is cancelled, unless it has a key, by
+        which it can be asked for again.
         """
         command = _ask(key, ttl, tags_of("ask", tags), metadata_of("ask", metadata))
         seconds = seconds_of("ask", timeout)
         if not isinstance(wait, bool):
             raise BadParameter("ask", "wait", "True or False", wait)
         pull: Pull | None = yield from self._waiting(command, seconds) if wait else once(command, seconds)
-        return None if pull is None else OpenPull.of(pull, self)
+        return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     @verb
     def ask_many(
@@ -82,7 +83,7 @@ class Asking(Settling):
         one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
         keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
-        pulls = [OpenPull.of(reply, self) for reply in replies if isinstance(reply, Pull)]
+        pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]
         for reply in replies:
             if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
                 raise reply
@@ -94,7 +95,7 @@ class Asking(Settling):
 
         All are checked before any is told: for one that cannot be a tell, such as a cost that is no number,
         BadParameter is raised, and none is told. Where the ledger refuses some (told before with another outcome, or no
-        decision of this campaign), the others are told, and the first refusal is raised. To tell all of them again is
+        pull of this campaign), the others are told, and the first refusal is raised. To tell all of them again is
         harmless.
         """
         return cast("list[Receipt]", answers([*(yield from self._tell_each("tell_many", outcomes))]))
@@ -133,15 +134,15 @@ class Asking(Settling):
         except (NotNow, StoreBusy):
             forgotten(self._state.name, self._open_ones(given))
             pull = yield from self._waiting(c.Ask(), None)
-        return None if pull is None else OpenPull.of(pull, self)
+        return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     _anext = later(_next)
 
     def _open_ones(self, given: list[OpenPull]) -> list[OpenPull]:
         """Those that nobody has settled, here or elsewhere."""
         mine = [pull for pull in given if not pull._settled]
-        under_way = {found.number for found, _ in self._ledger.find(Wanted("pending"))} if mine else set()
-        return [pull for pull in mine if pull.decision in under_way]
+        under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
+        return [pull for pull in mine if pull.id in under_way]
 
     def _tell_each(
         self, owner: str, outcomes: Iterable[tuple[AnyPull, Amount, float]]

@@ -1,12 +1,13 @@
 """How a campaign is read: what it is, how it stands, its events, its pulls, and hooks on what happens."""
 
 from collections.abc import Callable, Iterator
+from typing import cast, get_args
 
 from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.state import Said, State
+from outlay.campaign.ledger.state import PullPhase, State
 from outlay.campaign.notes import tag_of
 from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
-from outlay.campaign.records import IN_THE_LEDGER, Entry, PullStatus, Rows, Status, Wanted, entries, pull_status
+from outlay.campaign.records import Entry, PullFilter, PullStatus, Rows, Status, entries, pull_status
 from outlay.campaign.stores.base import Store
 from outlay.campaign.terms import label
 from outlay.campaign.verbs.hooks import Hook, Hooks
@@ -40,7 +41,7 @@ class Reading:
 
     def pulls(
         self,
-        standing: Said | None = None,
+        status: PullPhase | None = None,
         tag: str | None = None,
         key: str | None = None,
         after: int = 0,
@@ -49,20 +50,20 @@ class Reading:
         """The pulls in the order in which they were asked for, those that fit; `.frame()` makes them a DataFrame.
 
         Args:
-            standing: only those that are "open", "told", "void" or "expired".
+            status: only those that are "open", "told", "cancelled" or "expired".
             tag: only those that were asked for with this tag.
             key: only the one that was asked for with this key, or those of the `ask_many` with this key.
-            after: only those after the decision of this number.
+            after: only those after the pull of this number.
             limit: at most so many.
 
         >>> from outlay import Campaign
         >>> campaign = Campaign(["a"], 5)
         >>> pull = campaign.ask(tags=["nightly"], metadata={"user": 17})
-        >>> [(each.arm, each.standing, each.metadata) for each in campaign.pulls(tag="nightly")]
+        >>> [(each.arm, each.status, each.metadata) for each in campaign.pulls(tag="nightly")]
         [('a', 'open', {'user': 17})]
         """
-        wanted = Wanted(
-            None if standing is None else IN_THE_LEDGER[word("pulls", "standing", standing, tuple(IN_THE_LEDGER))],
+        wanted = PullFilter(
+            None if status is None else cast("PullPhase", word("pulls", "status", status, get_args(PullPhase))),
             None if tag is None else tag_of("pulls", tag),
             None if key is None else label("pulls", "key", key),
             whole("pulls", "after", after, at_least=0, at_most=2**63 - 1),

@@ -19,6 +19,8 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, get_args
 
+from msgspec import Struct
+
 from outlay.campaign import log
 from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.state import State
@@ -29,7 +31,7 @@ from outlay.errors import StoreBusy
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R", bound=tuple[Any, ...])
+R = TypeVar("R", bound=Struct)
 LONGEST_WAIT = 1e6  # seconds
 
 

@@ -7,7 +7,7 @@ import click
 from outlay.cli.campaign.keeping import backup, export, import_, verify
 from outlay.cli.campaign.managing import archive, arm, budget, close, expect, pause, requests, restore, resume, warm
 from outlay.cli.campaign.reading import history, list_, pulls, status
-from outlay.cli.campaign.settling import amend, charge, extend, void
+from outlay.cli.campaign.settling import amend, cancel, charge, extend
 from outlay.cli.campaign.shared import example
 from outlay.cli.campaign.spending import ask, new, tell
 from outlay.cli.campaign.watch import watch
@@ -49,7 +49,7 @@ LOOP = example(
     "    esac",
     """    arm=$(jq -r .arm <<< "$pull")""",
     "    …use it, and note its cost and reward…",
-    """    outlay campaign tell "$(jq .decision <<< "$pull")" --cost "$cost" --reward "$reward\"""",
+    """    outlay campaign tell "$(jq .pull <<< "$pull")" --cost "$cost" --reward "$reward\"""",
     "done",
 )
 
@@ -63,7 +63,7 @@ def campaign() -> None:
     """
 
 
-for verb in (new, ask, tell, status, watch, pulls, history, list_, void, charge, extend, amend):
+for verb in (new, ask, tell, status, watch, pulls, history, list_, cancel, charge, extend, amend):
     campaign.add_command(verb)
 for verb in (budget, requests, expect, arm, warm, pause, resume, close, archive, restore):
     campaign.add_command(verb)

@@ -36,7 +36,7 @@ def requests(store: str, name: str, number: int) -> None:
 @click.argument("number", metavar="NUMBER", type=int)
 def expect(store: str, name: str, number: int) -> None:
     """Say how many requests are still to come: the policy paces itself by that, and nothing is refused for it."""
-    do(store, name, lambda campaign: campaign.expect(number))
+    do(store, name, lambda campaign: campaign.expect_requests(number))
 
 
 @click.group()

@@ -117,7 +117,7 @@ def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:
     headings = ("under way", "arm", "set aside", "since", "expires", "tags")
     rows = [
         (
-            str(pull.decision),
+            str(pull.id),
             pull.arm,
             f"{pull.reserved:,.6g}",
             _time(pull.asked),
@@ -133,20 +133,20 @@ def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:
 
 
 def _events(entries: Sequence[Entry]) -> Table:
-    headings = ("event", "at", "kind", "decision", "arm", "cost", "reward")
+    headings = ("event", "at", "kind", "pull", "arm", "cost", "reward")
     rows = [
         (
             str(entry.seq),
             _time(entry.at),
             entry.kind,
-            "" if entry.decision is None else str(entry.decision),
+            "" if entry.pull is None else str(entry.pull),
             entry.arm or "",
             *("" if amount is None else f"{amount:,.6g}" for amount in (entry.cost, entry.reward)),
         )
         for entry in entries[::-1]
     ]
-    texts = ("event", "at", "kind", "decision", "arm")
-    return Table(headings, rows, drop_first=("decision", "at"), texts=texts, one_line=True)
+    texts = ("event", "at", "kind", "pull", "arm")
+    return Table(headings, rows, drop_first=("pull", "at"), texts=texts, one_line=True)
 
 
 def _time(at: datetime | None) -> str:

@@ -46,12 +46,12 @@ def status(store: str, name: str, as_json: bool) -> None:
     "--format", "kind", type=click.Choice(["json", "csv"]), default="json", show_default=True, help="How to print them."
 )
 def history(store: str, name: str, after: int, kind: str) -> None:
-    """Print the events in order, one per line: seq, at, kind, decision, arm, cost, reward, more."""
+    """Print the events in order, one per line: seq, at, kind, pull, arm, cost, reward, more."""
     from outlay.campaign import Entry
 
     table = csv.writer(sys.stdout, lineterminator="\n")
     if kind == "csv":
-        table.writerow(Entry._fields)
+        table.writerow(Entry.__struct_fields__)
     with opened(store, name) as campaign:
         for entry in campaign.history(after):
             if kind == "csv":
@@ -61,14 +61,12 @@ def history(store: str, name: str, after: int, kind: str) -> None:
                 show(entry)
 
 
-@click.command(
-    epilog=example("outlay campaign pulls --standing open", "outlay campaign pulls --tag nightly | jq .decision")
-)
+@click.command(epilog=example("outlay campaign pulls --status open", "outlay campaign pulls --tag nightly | jq .pull"))
 @on_campaign
-@click.option("--standing", type=click.Choice(["open", "told", "void", "expired"]), help="Only those that stand so.")
+@click.option("--status", type=click.Choice(["open", "told", "cancelled", "expired"]), help="Only those that stand so.")
 @click.option("--tag", help="Only those that were asked for with this tag.")
 @click.option("--key", help="Only those that were asked for with this key.")
-@click.option("--after", type=int, default=0, help="Only those after the decision of this number.")
+@click.option("--after", type=int, default=0, help="Only those after the pull of this number.")
 @click.option("--limit", type=int, help="At most so many.")
 def pulls(store: str, name: str, **wanted: Any) -> None:
     """Print the pulls in order, one per line: how each stands, what it counts for, its key, tags and metadata."""

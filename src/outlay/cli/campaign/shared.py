@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+import msgspec
 
 from outlay.cli.shared import listing
 
@@ -98,7 +99,9 @@ def show(value: object) -> None:
 
 def plain(value: object) -> Any:
     """What JSON can say: records as objects, times as ISO 8601, exact money as text."""
-    if hasattr(value, "_asdict"):
+    if isinstance(value, msgspec.Struct):
+        value = {field.encode_name: getattr(value, field.name) for field in msgspec.structs.fields(value)}
+    elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}

@@ -145,7 +145,7 @@ def ask(
 ) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"decision", "arm", "reserved", "expires", "propensity", "standing", "fallback"}. At the end it prints
+    Prints {"pull", "arm", "reserved", "expires", "propensity", "status", "fallback"}. At the end it prints
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     from outlay.errors import NotNow
@@ -170,26 +170,26 @@ def ask(
     cls=Numbered,
     epilog=example(
         "outlay campaign tell 17 --cost 0.0042 --reward 1",
-        """echo '{"decision": 17, "cost": 0.0042, "reward": 1}' | outlay campaign tell -""",
+        """echo '{"pull": 17, "cost": 0.0042, "reward": 1}' | outlay campaign tell -""",
     ),
 )
 @on_campaign
-@click.argument("decision")
+@click.argument("pull")
 @click.option("--cost", type=amount, help="What the pull cost.")
 @click.option("--reward", type=float, help="What it earned; 0 for a pull that failed.")
 @click.pass_context
-def tell(ctx: click.Context, store: str, name: str, decision: str, cost: Decimal | None, reward: float | None) -> None:
-    """Record what the pull DECISION cost and earned; if DECISION is -, lines of JSON on stdin name the pulls.
+def tell(ctx: click.Context, store: str, name: str, pull: str, cost: Decimal | None, reward: float | None) -> None:
+    """Record what PULL cost and earned; if PULL is -, lines of JSON on stdin name the pulls.
 
-    Prints {"decision", "arm", "cost", "reward", "duplicate", "late", "overrun", "rounded", "head"}. Repeating a tell
+    Prints {"pull", "arm", "cost", "reward", "duplicate", "late", "overrun", "rounded", "head"}. Repeating a tell
     changes nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2
     if a line was malformed.
     """
-    if (decision == "-") != (cost is None and reward is None) or (cost is None) != (reward is None):
-        raise click.UsageError("give DECISION with --cost and --reward, or - and lines of JSON on stdin")
+    if (pull == "-") != (cost is None and reward is None) or (cost is None) != (reward is None):
+        raise click.UsageError("give PULL with --cost and --reward, or - and lines of JSON on stdin")
     with opened(store, name) as campaign:
         if cost is not None and reward is not None:
-            show(campaign.tell(_number(decision), cost, reward))
+            show(campaign.tell(_number(pull), cost, reward))
         else:
             ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
 
@@ -203,9 +203,9 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
         if not line.strip():
             continue
         try:
-            said = object_of(line, "decision", "cost", "reward")
+            said = object_of(line, "pull", "cost", "reward")
             reward = float(said["reward"]) if isinstance(said["reward"], Decimal) else said["reward"]
-            show(campaign.tell(said["decision"], said["cost"], reward))
+            show(campaign.tell(said["pull"], said["cost"], reward))
         except (OutlayError, ValueError) as error:
             complain(f"line {number}: {error}")
             bad = isinstance(error, BadParameter) or not isinstance(error, OutlayError)
@@ -220,11 +220,11 @@ def _metadata(text: str) -> object:
         raise click.UsageError(f"--metadata must be a JSON object; got {text!r}") from None
 
 
-def _number(decision: str) -> int:
+def _number(pull: str) -> int:
     try:
-        return int(decision)
+        return int(pull)
     except ValueError:
-        raise click.UsageError(f"DECISION must be a number, or - for lines on stdin; got {decision!r}") from None
+        raise click.UsageError(f"PULL must be a number, or - for lines on stdin; got {pull!r}") from None
 
 
 def _arm(text: str) -> tuple[str, Decimal | None]:

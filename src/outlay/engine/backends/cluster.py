@@ -18,9 +18,9 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.engine.backends import threads
-from outlay.engine.compiler.program import program_of
+from outlay.engine.jit.compile import program_of
 from outlay.engine.limits import Counts
 from outlay.engine.progress import Report
 from outlay.engine.run.loop import Floats, Passages

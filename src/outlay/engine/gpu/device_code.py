@@ -1,4 +1,4 @@
-"""What the compiler for GPUs is told, and what it makes: the counterpart of `vocabulary` and `dispatch`.
+"""What the compiler for GPUs is told, and what it makes: the counterpart of `engine/jit`.
 
 The same methods of the same classes are compiled, by the same trick. Each compilation is for copies of the classes and
 of the functions they reach, which nothing has compiled before: what runs is never older than what is written.
@@ -18,25 +18,21 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.compiler.dispatch import CannotCompile, StandIns, classes_of
 from outlay.compiler.fingerprint import PROTOCOL, Reach
-from outlay.compiler.reasons import reason_of
-from outlay.compiler.untyped import Emitter, Found, NumbaType
-from outlay.engine.compiler.vocabulary import row_source
-from outlay.engine.compiler.world import law_at
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
+from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
+from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, method_finder, row_source
 from outlay.engine.run import among, loop
 from outlay.parameters import is_record
 
 Kernel = Any  # what numba.cuda makes
-Function = Callable[..., Any]
 REGISTERS = 128  # of a thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)
 OPTIONS = {"forceinline": True}  # local arrays become registers only in one function
 
 _lock = threading.RLock()
 _kernels: dict[tuple[Any, ...], tuple[Kernel, Reach]] = {}
-_learnt: set[Function] = set()
+_registered: set[Function] = set()
 
 
 def kernel_for(arguments: tuple[object, ...], hard: bool) -> Kernel:
@@ -46,12 +42,12 @@ def kernel_for(arguments: tuple[object, ...], hard: bool) -> Kernel:
     """
     with _lock:
         try:
-            reach = Reach(*(cls for thing in arguments[:3] for cls in classes_of(thing)))
+            reach = reach_of(arguments[:3])
             key = (signature(arguments, lambda cls: cls), reach.digest, hard)
             if key not in _kernels:
-                copies = StandIns(reach)
+                copies = ClassCopies(reach)
                 for function in copies.functions:
-                    learn(function)
+                    register(function)
                 play = kernel.play_hard if hard else kernel.play
                 _kernels[key] = _compile(play, signature(arguments, copies.of)), reach
         except CannotCompile:
@@ -98,19 +94,11 @@ types_of = {
 }
 
 
-def learn(function: Function) -> None:
+def register(function: Function) -> None:
     """Let device code call a plain Python function."""
-    if function not in _learnt:
-        _learnt.add(function)
+    if function not in _registered:
+        _registered.add(function)
         register_jitable(**OPTIONS)(function)
-
-
-def _learn_method(name: str, arguments: str) -> None:
-    """Let `x.name(…)` on a tuple be the method of its class; numba reads the signature of what finds the method."""
-    space: dict[str, Any] = {}
-    source = f"def {name}(self, {arguments}): return getattr(getattr(self, 'instance_class', None), {name!r}, None)"
-    exec(source, space)  # noqa: S102
-    overload_method(types.BaseTuple, name, strict=False, jit_options=OPTIONS)(space[name])
 
 
 class _Fields(AttributeTemplate):  # type: ignore[misc]
@@ -179,10 +167,14 @@ def _turn(half_turns: float) -> tuple[float, float]:
 
 registry.register_attr(_Fields)
 registry.register_attr(_UniFields)
-for _name, _arity in PROTOCOL.items():
-    _learn_method(_name, ", ".join("abcd"[:_arity]))
-for _name in VERBS:
-    _learn_method(_name, ", ".join(map(str, [*inspect.signature(getattr(Philox, _name)).parameters.values()][1:])))
+for _name, _arguments in (
+    *((name, ", ".join("abcd"[:arity])) for name, arity in PROTOCOL.items()),
+    *(
+        (name, ", ".join(map(str, [*inspect.signature(getattr(Philox, name)).parameters.values()][1:])))
+        for name in VERBS
+    ),
+):
+    overload_method(types.BaseTuple, _name, strict=False, jit_options=OPTIONS)(method_finder(_name, _arguments))
 for _function, _found in (
     (kernel.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
     (loop.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
@@ -194,9 +186,9 @@ for _function, _found in (
     (turn, lambda _: _turn),
 ):
     overload(_function, strict=False, jit_options=OPTIONS)(_found)
-    _learnt.add(_function)
+    _registered.add(_function)
 for _function in Reach(
     kernel.play, kernel.play_hard, *(both for each in kernel.NAMING.values() for both in each),
     *among.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
 ).functions:  # fmt: skip
-    learn(_function)
+    register(_function)

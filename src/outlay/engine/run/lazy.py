@@ -20,13 +20,13 @@ Everything here runs in the interpreter and compiled.
 """
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outlay.formulas.choices.choose import Counts, log_of, number, precedes
-from outlay.policies.protocol import Memory, Scored
+from outlay.policies.protocol import Memory, Phased
 
 FAR = 2**60  # no run makes as many pulls
 MARGIN = 1e-9
@@ -38,13 +38,6 @@ TRIES = 2  # bounds that are tried for an arm whose score is known
 LEADER, UNTIL, PHASE_END = 0, 1, 2
 # Entries of Race.levels: ln n of the last contest, the largest bound of the others then.
 LOG, RIVAL = 0, 1
-
-
-class Phased(Scored, Protocol):
-    """A policy with a score that may be looked at lazily."""
-
-    def phase(self, log_n: float, /) -> int:
-        """A whole number; while it is the same, the score of an arm that is not pulled never falls as log_n grows."""
 
 
 class Race(NamedTuple):

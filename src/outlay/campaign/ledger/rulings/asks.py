@@ -1,6 +1,6 @@
 """What an ask comes to: the pull of its key, a new one, not now, or the end."""
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.agreement import plain_key
@@ -15,7 +15,7 @@ from outlay.campaign.ledger.rulings.admission import (
     reservation_outside,
 )
 from outlay.campaign.ledger.rulings.refusals import in_seconds
-from outlay.campaign.ledger.state import State, said
+from outlay.campaign.ledger.state import State
 from outlay.errors import CampaignConflict, NothingTold, NotNow, PullOver
 
 A_WHILE = 1.0  # seconds after which to ask again, at most
@@ -29,9 +29,9 @@ def ask(state: State, command: c.Ask, now: int, by: Namer | None) -> Ruling:
         decision = state.decisions[state.keys[command.key]]
         if decision.ttl != command.ttl:
             ttls = f"ttl {in_seconds(decision.ttl)}, not {in_seconds(command.ttl)}"
-            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of decision {decision.number}, with {ttls}")
-        if decision.standing != "pending":  # nothing is set aside for it: whoever pulled again would pay twice
-            raise PullOver(plain_key(command.key), decision.number, said(decision.standing))
+            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of pull {decision.number}, with {ttls}")
+        if decision.standing != "open":  # nothing is set aside for it: whoever pulled again would pay twice
+            raise PullOver(plain_key(command.key), decision.number, decision.standing)
         return [], decision.number
     if state.archived or state.ended == "closed":
         return [], None

@@ -132,23 +132,23 @@ def _tell(state: State, command: c.Tell) -> Ruling:
     decision = found(state, command.decision)
     name = state.arms[decision.arm].name
     if command.arm not in (None, name):
-        raise CampaignConflict(f"decision {decision.number} is a pull of {name!r}, not of {command.arm!r}")
+        raise CampaignConflict(f"pull {decision.number} is one of {name!r}, not of {command.arm!r}")
     outcome = command.cost, command.reward
     if decision.standing == "told":
         if outcome not in ((decision.told_cost, decision.told_reward), (decision.cost, decision.reward)):
             said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
-            raise CampaignConflict(f"decision {decision.number} was told with {said}, which stands; amend corrects it")
+            raise CampaignConflict(f"pull {decision.number} was told with {said}, which stands; amend corrects it")
         return [], True
     check_cost(state, "tell", decision, command.cost)
     check_reward("tell", command.reward)
     earlier, outside = state.is_earlier(decision), decision.fallback
     event = e.Told(
         *(command.decision, decision.arm, command.cost, command.reward),
-        late=decision.standing != "pending",
+        late=decision.standing != "open",
         overrun=_overruns(state, decision, command.cost) or _beyond(state, decision),
         instead=_counted(decision),
         rounded=command.rounded,
-        unvoided=decision.standing == "voided",
+        unvoided=decision.standing == "cancelled",
         earlier=earlier,
         outside=outside,
     )
@@ -158,9 +158,9 @@ def _tell(state: State, command: c.Tell) -> Ruling:
 
 def _void(state: State, command: c.Void) -> Ruling:
     decision = found(state, command.decision)
-    if decision.standing == "voided":
+    if decision.standing == "cancelled":
         return [], None
-    check_pending(decision, "be voided")
+    check_pending(decision, "be cancelled")
     return [e.Voided(command.decision, command.reason)], None
 
 
@@ -181,7 +181,7 @@ def _extend(state: State, command: c.Extend, now: int) -> Ruling:
 def _amend(state: State, command: c.Amend) -> Ruling:
     decision = found(state, command.decision)
     if decision.standing != "told":
-        raise CampaignConflict(f"decision {decision.number} is {decision.standing}, not told: tell it first")
+        raise CampaignConflict(f"pull {decision.number} is {decision.standing}, not told: tell it first")
     instead = _counted(decision)
     assert instead is not None  # noqa: S101 (it was told)
     cost = instead.cost if command.cost is None else command.cost
@@ -250,7 +250,7 @@ def _overruns(state: State, decision: Decision, cost: int) -> bool:
     """
     capped = state.terms.mode == "hard" and not decision.fallback
     promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or capped
-    return promised and cost > (0 if decision.standing == "voided" else decision.reserved)
+    return promised and cost > (0 if decision.standing == "cancelled" else decision.reserved)
 
 
 def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> bool:
@@ -264,7 +264,7 @@ def _beyond(state: State, decision: Decision) -> bool:
 
     Of an earlier window nobody knows any more how many were left of it: there, any may.
     """
-    if decision.standing != "voided" or state.requests is None:
+    if decision.standing != "cancelled" or state.requests is None:
         return False
     return state.is_earlier(decision) or state.used_now >= state.requests
 

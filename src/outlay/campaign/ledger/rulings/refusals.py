@@ -2,24 +2,24 @@
 
 from outlay.campaign.ledger.agreement import MOST_REWARD
 from outlay.campaign.ledger.state import Decision, State
-from outlay.errors import BadParameter, CampaignConflict, UnknownDecision
+from outlay.errors import BadParameter, CampaignConflict, UnknownPull
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
 MOST_NAMED = 20  # arms in a message
 
 
 def found(state: State, number: int) -> Decision:
-    """The decision of this number, or UnknownDecision."""
+    """The decision of this number, or UnknownPull."""
     decision = state.decisions.get(number)
     if decision is None:
-        raise UnknownDecision(state.name, number)
+        raise UnknownPull(state.name, number)
     return decision
 
 
 def check_pending(decision: Decision, verb: str) -> None:
     """Refuse what can only be done to a pull under way."""
-    if decision.standing != "pending":
-        raise CampaignConflict(f"decision {decision.number} is {decision.standing} and cannot {verb}")
+    if decision.standing != "open":
+        raise CampaignConflict(f"pull {decision.number} is {decision.standing} and cannot {verb}")
 
 
 def check_cost(state: State, owner: str, decision: Decision, cost: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from outlay._version import __version__
+from outlay import __version__
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.agreement import check_event, check_time

@@ -5,9 +5,9 @@ import { card, cut, make, table } from "./parts.js";
 import { pathOf } from "./service.js";
 
 const MOST = 8; // pulls that are listed
-const COUNTS = [["late", "Told late"], ["overrun", "Overruns"], ["expired", "Expired"], ["voided", "Void"], ["amended", "Amended"]];
+const COUNTS = [["late", "Told late"], ["overrun", "Overruns"], ["expired", "Expired"], ["voided", "Cancelled"], ["amended", "Amended"]];
 
-/** How many pulls were late, over what was set aside, expired, void or amended. */
+/** How many pulls were late, over what was set aside, expired, cancelled or amended. */
 export function unusual({ counts }) {
   return make("ul", { class: "counts", "aria-label": "Out of the ordinary" },
     ...COUNTS.map(([key, word]) => make("li", { class: counts[key] ? "some" : null }, `${word} `, make("strong", {}, short(counts[key])))));
