@@ -20,16 +20,16 @@ import msgspec
 
 from outlay import __version__
 from outlay.campaign.calendar import MICROS
-from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, label
 from outlay.campaign.ledger.chain import NOTHING, link
 from outlay.campaign.ledger.events import Opened, Record, from_json, to_json
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import as_of
 from outlay.campaign.records import Status, status_of
+from outlay.campaign.settings import PolicyGiven, chosen
 from outlay.campaign.stores import queries
 from outlay.campaign.stores.engines import connect, is_sqlite, reading, translated_errors, where
-from outlay.campaign.terms import PolicyGiven, chosen, label
 from outlay.campaign.verification import Verdict, verify
 from outlay.checks import check_writable, checked_path, writing
 from outlay.checks import reading as reading_file

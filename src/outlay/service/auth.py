@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
+from outlay.campaign.ledger.agreement import label
 from outlay.campaign.stores.engines import connect, read_snapshot, translated_errors
-from outlay.campaign.terms import label
 from outlay.checks import word
 from outlay.errors import BadParameter, NoCampaign, OutlayError, StoreError
 from outlay.service.problems import Refused

@@ -6,6 +6,7 @@ of a campaign is a cache: each transaction starts by folding in the events that 
 where one fails, what was known is dropped and read again.
 """
 
+import logging
 import os
 import threading
 import time
@@ -19,7 +20,6 @@ from pathlib import Path
 
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign import log
 from outlay.campaign.calendar import MICROS
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.commands import Ask, Command, Open, Void
@@ -45,6 +45,7 @@ from outlay.campaign.stores.engines import (
 )
 from outlay.campaign.stores.queries import LockedCampaign, LockRequest, StatementBatch, Written, statement_batch
 from outlay.campaign.stores.writer import Writer, WriteRequest
+from outlay.campaign.waiting import log
 from outlay.errors import NoCampaign, OutlayError, StoreError
 from outlay.policies.protocol import Policy
 
@@ -416,7 +417,8 @@ class CachedLedger:
         if self.shared and not found.records:
             found = found._replace(records=list(queries.events(connection, self.number, self.seq)))
         if self.state is not None and (another or not found.continues(self.state.seq, self.state.head)):
-            log.set_back(self.name, self.state.seq, found.seq)
+            what = "was set back: its ledger had %d events that are not all there any more, and now has %d"
+            log(logging.ERROR, self.name, f"{what}; it is read anew", self.state.seq, found.seq)
             self.forget()
         if self.state is None:
             self._load_snapshot(connection)
