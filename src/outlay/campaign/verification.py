@@ -19,8 +19,8 @@ from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_j
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.settings import PolicyGiven, check_same_policy, chosen
-from outlay.campaign.stores.db.reading import reading
-from outlay.campaign.stores.db.stored import CHUNK, Line, Row, Stored
+from outlay.campaign.stores.engines import reading
+from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
@@ -64,7 +64,9 @@ def verify(
     name = label("verify", "name", name)
     with reading(store, "verify") as connection:
         given = None if policy is None else chosen(policy)
-        check = _Check(Stored(connection, name), given, None if expected_head is None else _checked_head(expected_head))
+        check = _Check(
+            StoredCampaign(connection, name), given, None if expected_head is None else _checked_head(expected_head)
+        )
         check.walk()
         return check.verdict()
 
@@ -72,7 +74,7 @@ def verify(
 class _Check:
     """One walk along a ledger."""
 
-    def __init__(self, stored: Stored, policy: Policy | None, expected_head: str | None) -> None:
+    def __init__(self, stored: StoredCampaign, policy: Policy | None, expected_head: str | None) -> None:
         self._expected = expected_head  # None once it was met
         self._stored, self._name, self._policy = stored, str(stored.row["name"]), policy
         self._state: State | None = None
@@ -124,7 +126,7 @@ class _Check:
         """Take in some events, and compare the decisions that they settled."""
         records = list(self._read(chunk))
         if self._state is not None:
-            self._stored.recall(self._state, records)
+            self._stored.load_pulls(self._state, records)
         for record in records:
             if not self._step(record):
                 self._whole = False

@@ -1,7 +1,10 @@
-"""The tables of a ledger. `event` is the truth, append-only; the others are derived from it in the same transaction.
+"""The tables of a ledger, how they are made, and how older ones are brought up to date.
 
-Money is in whole units, times are microseconds since 1970 (UTC). A change here needs a migration beside it.
+`event` is the truth, append-only; the others are derived from it in the same transaction. Money is in whole units,
+times are microseconds since 1970 (UTC). A change here needs a migration beside it.
 """
+
+from pathlib import Path
 
 from sqlalchemy import (
     BigInteger,
@@ -16,7 +19,11 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    insert,
 )  # fmt: skip
+from sqlalchemy.engine import Connection
+
+REVISION = "0001"  # of the tables this version reads and writes
 
 metadata = MetaData()
 _Big = BigInteger().with_variant(Integer(), "sqlite")
@@ -122,3 +129,29 @@ snapshot = Table(
     Column("seq", _Big, primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
+
+# As Alembic makes it, which finds here where to go on.
+_version = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
+
+
+def make(connection: Connection) -> None:
+    """Make the tables in a database that has none of them; to load Alembic and walk all migrations takes longer."""
+    metadata.create_all(connection, checkfirst=False)
+    _version.create(connection)
+    connection.execute(insert(_version), {"version_num": REVISION})
+
+
+def migrate(connection: Connection) -> None:
+    """Bring older tables to this version."""
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+    from alembic.script import ScriptDirectory
+
+    folder = str(Path(__file__).parent / "migrations")
+    context = MigrationContext.configure(connection)
+    script = ScriptDirectory(folder, version_locations=[folder])
+    newest_first = script.iterate_revisions("head", context.get_current_revision() or "base")
+    with Operations.context(context):
+        for revision in reversed(list(newest_first)):
+            revision.module.upgrade()
+    context.stamp(script, "head")
