@@ -13,7 +13,7 @@ import pytest
 
 from outlay import AsyncClient, Campaign, Client
 from outlay.campaign import verify
-from outlay.campaign.settings import Amount
+from outlay.campaign.ledger.events import Amount
 from outlay.client import clients, patience
 from outlay.client.spool import Spool
 from outlay.errors import (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from outlay.beliefs import Belief
 from outlay.errors import BadFile
-from outlay.formulas.fieller_limit import fieller_interval
+from outlay.formulas.confidence import fieller_interval
 from outlay.logs import Stretch
 
 Floats = NDArray[np.float64]

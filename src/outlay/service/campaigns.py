@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign import Campaign, campaigns
+from outlay.campaign.ledger.agreement import label
 from outlay.campaign.records import Status
-from outlay.campaign.terms import label
 from outlay.errors import BadParameter, NoCampaign
 from outlay.service import ServiceSettings
 from outlay.service.views import WatchedCampaign

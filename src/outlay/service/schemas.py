@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, astuple
 
+from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, Summary
-from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
 
 Money = Decimal  # from a JSON number or a string
 Name = Annotated[str, Meta(min_length=1, max_length=200)]

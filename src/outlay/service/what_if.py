@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.arms import Empirical, Problem
+from outlay.campaign.ledger.events import Mode
 from outlay.campaign.records import Status
-from outlay.campaign.settings import Mode
 from outlay.errors import OutlayError
 from outlay.policies import BY_NAME, Fixed
 from outlay.policies.protocol import Policy, as_data
