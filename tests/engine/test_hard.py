@@ -8,7 +8,7 @@ import pytest
 import outlay
 from outlay import Campaign, Problem, arms, policies
 from outlay.arms import Empirical
-from outlay.campaign.ledger.learner import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, EventRandom
 from outlay.engine.limits import Limits
 from outlay.engine.run import hard, loop
 from outlay.engine.trace import trace
@@ -31,7 +31,7 @@ def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     requests = requests_for(policy)
     policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.Standing.start(ARMS)
     if isinstance(memory, SequentialMemory):
-        memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
+        memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
     run.room.dearest[:] = dearest
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
