@@ -14,11 +14,10 @@ from outlay.beliefs import Lead
 from outlay.engine import simulate
 from outlay.engine.run.loop import Scratch, forget
 from outlay.errors import BadParameter, InterpretedWarning
-from outlay.formulas import lazy_leader as asking
-from outlay.formulas import lazy_leader as certificate
+from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
 from outlay.formulas.lazy_leader import box_around
-from outlay.formulas.lazy_score import MARGIN, lazy_best
+from outlay.formulas.lazy_score import MARGIN, lazy_best_by_score
 from outlay.policies.protocol import MemoryTuple, Policy, PolicyKind, check_policy, memory_of, policy_kind
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
@@ -98,7 +97,7 @@ class PolicyContract:
 
     def _is_bounded(self, low: Lead, high: Lead, lead: Lead, excess: Callable[[Lead, Lead], float]) -> None:
         bound, value = excess(low, high), excess(lead, lead)
-        if not bound <= value + asking.MARGIN:
+        if not bound <= value + lazy_leader.MARGIN:
             between = f"{lead!r}, which is between {low!r} and {high!r}"
             raise AssertionError(f"the excess of {self.policy!r} is {value!r}, below {bound!r}, for {between}")
 
@@ -114,13 +113,13 @@ class PolicyContract:
             for n in range(400):
                 if self._kind.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)
-                    lazy = certificate.lazy_among(self.policy, memory, pulls, scratch.known)
+                    lazy = lazy_leader.lazy_best_of_opened(self.policy, memory, pulls, scratch.known)
                 elif self._has_excess():
                     arm = best_by_excess(self.policy, memory, pulls)
-                    lazy = certificate.lazy_against(self.policy, memory, pulls, scratch.known)
+                    lazy = lazy_leader.lazy_best_by_excess(self.policy, memory, pulls, scratch.known)
                 else:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
-                    lazy = lazy_best(self.policy, memory, pulls, n, scratch.race)
+                    lazy = lazy_best_by_score(self.policy, memory, pulls, n, scratch.race)
                 if arm != lazy:
                     raise AssertionError(
                         f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
