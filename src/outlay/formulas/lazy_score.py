@@ -37,9 +37,9 @@ SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is 
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
 TRIES = 2  # bounds that are tried for an arm whose score is known
 
-# Entries of Race.marks: the leader, the first pull that needs a rescoring, the first pull of the next phase.
+# Entries of ScoreBounds.marks: the leader, the first pull that needs a rescoring, the first pull of the next phase.
 LEADER, UNTIL, PHASE_END = 0, 1, 2
-# Entries of Race.levels: ln n of the last rescoring, the largest bound of the others then.
+# Entries of ScoreBounds.levels: ln n of the last rescoring, the largest bound of the others then.
 LOG, RIVAL = 0, 1
 
 
