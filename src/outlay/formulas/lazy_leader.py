@@ -44,11 +44,11 @@ FADING = 0.9  # of the doubt about an arm that is due, at each comparison
 HOPELESS = 100.0  # the most that doubt can be
 OPENING_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
 NOBODY = -1
-# Entries of Certificate.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
+# Entries of LeaderBounds.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
 # pulled, the box in which it is certain that none is to be opened, and the only arm that has cost nothing in all or −1.
 LEADER, LAST, UNPULLED, FRESH_BOX, FREE = range(5)
-# Entries of Certificate.levels: the leader's rate, the largest that another's may be, and the total spend between which
-# no arm need be opened.
+# Entries of LeaderBounds.levels: the leader's rate, the largest that another's may be, and the total spend between
+# which no arm need be opened.
 RATE, RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(4)
 
 
