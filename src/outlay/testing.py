@@ -284,10 +284,10 @@ class PolicyContract:
             for n in range(400):
                 if self._kind.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)
-                    lazy = lazy_leader.lazy_among(self.policy, memory, pulls, scratch.known)
+                    lazy = lazy_leader.lazy_best_of_opened(self.policy, memory, pulls, scratch.known)
                 elif self._has_excess():
                     arm = best_by_excess(self.policy, memory, pulls)
-                    lazy = lazy_leader.lazy_against(self.policy, memory, pulls, scratch.known)
+                    lazy = lazy_leader.lazy_best_by_excess(self.policy, memory, pulls, scratch.known)
                 else:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
                     lazy = lazy_best_by_score(self.policy, memory, pulls, n, scratch.race)
