@@ -19,7 +19,7 @@ from outlay.report.numbers.heat import heat_map
 from outlay.report.numbers.intervals import intervals
 from outlay.report.numbers.paths import path
 from outlay.report.numbers.shares import grouping, shares
-from outlay.results.result import Result
+from outlay.results import Result
 
 pytestmark = pytest.mark.interpreted
 

@@ -20,7 +20,7 @@ from outlay.report.numbers.shares import grouping, shares
 from outlay.report.page import arm_rows, page_text, settings
 from outlay.report.regret import regret_numbers
 from outlay.report.reproduce import python_call
-from outlay.results.endings import axis_of, last_of
+from outlay.results import axis_of, last_of
 
 pytestmark = pytest.mark.interpreted
 

@@ -20,12 +20,12 @@ from outlay.advice.serving import Serving, rehearsed, serve
 from outlay.advice.shown import Advice
 from outlay.advice.telling.code import campaign_code, serving_code
 from outlay.checks import real, whole
-from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter, require
 from outlay.logs import LogColumns, MoreColumns, Source, name_of, stretches
 from outlay.policies import Ration
 from outlay.policies.protocol import Policy
-from outlay.results.result import Floats
+from outlay.progress import progress
+from outlay.results import Floats
 from outlay.text import counted, number, shortened
 
 

@@ -19,9 +19,9 @@ from outlay.advice.evidence.hull import (
     standing,
 )
 from outlay.advice.rehearsal import FEWEST_RUNS, MOST_PULLS, MOST_RUNS, WORK, problem_of
-from outlay.engine import simulate
+from outlay.engine.simulate import simulate
 from outlay.policies.protocol import Policy
-from outlay.results.result import Floats
+from outlay.results import Floats
 
 _CURVE = 60  # budgets per request that the figure shows
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outlay.checks import checked_path
-from outlay.engine import simulate
+from outlay.engine.simulate import simulate
 from outlay.experiments.play import check_memory, jobs, missing
 from outlay.experiments.report.outputs import check_outputs
 from outlay.experiments.setup.file import Experiment

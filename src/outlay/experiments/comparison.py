@@ -5,13 +5,13 @@ from pathlib import Path
 
 from outlay.arms import catalogue
 from outlay.checks import check_writable, made, writing
-from outlay.engine import simulate
 from outlay.engine.limits import Mode
+from outlay.engine.simulate import simulate
 from outlay.errors import BadParameter, require
 from outlay.knowledge import named_policies, usual_policies
 from outlay.report.contents import report_files
 from outlay.report.write import write_report
-from outlay.results.result import Result
+from outlay.results import Result
 
 
 def compare(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outlay.checks import checked_path, made
-from outlay.engine import simulate
-from outlay.engine.room import check_room
+from outlay.engine.simulate import simulate
+from outlay.engine.task import check_room
 from outlay.errors import BadParameter, OutlayError, require
 from outlay.experiments import store
 from outlay.experiments.progress import Job, Progress
@@ -18,7 +18,7 @@ from outlay.experiments.report.standings import Standing, standing
 from outlay.experiments.report.summary import Row, rows_of
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.plan import Cell, Point, points_of
-from outlay.results.result import Result
+from outlay.results import Result
 
 Say = Callable[[str], None]
 

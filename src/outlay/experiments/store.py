@@ -9,7 +9,7 @@ from outlay.checks import writing
 from outlay.errors import BadFile
 from outlay.experiments.setup.plan import Cell, Point
 from outlay.own.code import own_classes
-from outlay.results.result import Result, load
+from outlay.results import Result, load
 
 FOLDER = "cells"
 

@@ -43,6 +43,14 @@ class Scored(Protocol):
 
 
 @runtime_checkable
+class Phased(Scored, Protocol):
+    """A policy with a score that may be looked at lazily."""
+
+    def phase(self, log_n: float, /) -> int:
+        """A whole number; while it is the same, the score of an arm that is not pulled never falls as log_n grows."""
+
+
+@runtime_checkable
 class Sampled(Protocol):
     """Each arm has a score with chance in it; the arm with the largest is pulled."""
 

@@ -11,7 +11,7 @@ from outlay.report.figures.regret import draw
 from outlay.report.figures.style import Width, sheet_of
 from outlay.report.numbers.curves import Chart, Floor, regret_chart
 from outlay.report.numbers.shares import LEAST_SEEN, shares
-from outlay.results.result import Result
+from outlay.results import Result
 from outlay.text import percent
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, as_data
 from outlay.report.numbers.curves import Floats
-from outlay.results.result import Result
+from outlay.results import Result
 from outlay.text import amount, listed, percent
 
 _ERRORS = 1.96  # standard errors from which on a difference is told from 0, at 95 %

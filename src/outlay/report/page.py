@@ -18,7 +18,7 @@ from outlay.report.findings import finding, sentences
 from outlay.report.regret import RegretTable, bound_sentence, checked_title, regret_numbers
 from outlay.report.rendering import rendered
 from outlay.report.reproduce import python_call, shell_call
-from outlay.results.result import Result, checked
+from outlay.results import Result, checked
 from outlay.text import capital, counted
 
 _QUESTION = "Which policy spends the budget best?"

@@ -13,7 +13,7 @@ from outlay.knowledge import named_policies
 from outlay.own.code import own_classes
 from outlay.own.references import reference_of, short
 from outlay.parameters import Parameters
-from outlay.results.result import Floats, Result
+from outlay.results import Floats, Result
 
 # A problem whose text is longer (an empirical law lists every sample) is better kept in a file.
 _LONGEST_PROBLEM = 4000

@@ -6,7 +6,7 @@ from pathlib import Path
 from outlay.checks import checked_path, made, writing
 from outlay.errors import needed
 from outlay.report.contents import FIGURES, TABLES, report_files
-from outlay.results.result import Result, checked
+from outlay.results import Result, checked
 
 
 @needed("report.write_report")

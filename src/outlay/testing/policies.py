@@ -11,13 +11,13 @@ import numpy as np
 
 from outlay.arms import Gaussian, Problem
 from outlay.beliefs import Lead
-from outlay.engine import simulate
-from outlay.engine.run.lazy import MARGIN, lazy_best
-from outlay.engine.run.loop import Scratch, forget
+from outlay.engine.loop import ChoiceCache, forget
+from outlay.engine.simulate import simulate
 from outlay.errors import BadParameter, InterpretedWarning
 from outlay.formulas.choices import asking, certificate
 from outlay.formulas.choices.boxes import box_around
 from outlay.formulas.choices.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
+from outlay.formulas.lazy_score import MARGIN, lazy_best
 from outlay.policies.protocol import MemoryTuple, Policy, Way, memory_of, way_of
 from outlay.policies.trial import checked_policy
 
@@ -108,19 +108,19 @@ class PolicyContract:
             return
         for seed in range(len(_SCALES)):
             rng = np.random.default_rng(seed)
-            memory, pulls, scratch = self._memory(), np.zeros(self.arms, np.int64), Scratch.start(self.arms)
-            forget(scratch)
+            memory, pulls, cache = self._memory(), np.zeros(self.arms, np.int64), ChoiceCache.start(self.arms)
+            forget(cache)
             means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed]
             for n in range(400):
                 if self._way.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)
-                    lazy = certificate.lazy_among(self.policy, memory, pulls, scratch.known)
+                    lazy = certificate.lazy_among(self.policy, memory, pulls, cache.known)
                 elif self._has_excess():
                     arm = best_by_excess(self.policy, memory, pulls)
-                    lazy = certificate.lazy_against(self.policy, memory, pulls, scratch.known)
+                    lazy = certificate.lazy_against(self.policy, memory, pulls, cache.known)
                 else:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
-                    lazy = lazy_best(self.policy, memory, pulls, n, scratch.race)
+                    lazy = lazy_best(self.policy, memory, pulls, n, cache.scores)
                 if arm != lazy:
                     raise AssertionError(
                         f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
@@ -129,7 +129,7 @@ class PolicyContract:
                 pulls[arm] += 1
                 if memory.full():
                     memory = memory.grown()
-                    forget(scratch)
+                    forget(cache)
 
     def test_it_compiles_and_repeats_itself(self) -> None:
         """`simulate` compiles the policy, without a warning, and plays the same on one thread and on two."""

@@ -19,11 +19,12 @@ from numba.cuda.extending import intrinsic, overload, overload_method, register_
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.compiler.fingerprint import PROTOCOL, Reach
+from outlay.engine import hard_budget as among
+from outlay.engine import loop
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
 from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, method_finder, row_source
-from outlay.engine.run import among, loop
 from outlay.parameters import is_record
 
 Kernel = Any  # what numba.cuda makes

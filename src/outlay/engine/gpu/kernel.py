@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, price_of
 from outlay.engine.gpu.philox import BLOCK, KEEPS_NORMAL, KEY, NORMAL, RUN, Philox
+from outlay.engine.hard_budget import advance_hard
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run.hard import advance_hard
-from outlay.engine.run.lazy import MARGIN as SCORE_MARGIN
-from outlay.engine.run.lazy import Phased
-from outlay.engine.run.loop import (
+from outlay.engine.loop import (  # fmt: skip
     DECIDE,
     EARNED,
     EARNED_LOW,
@@ -32,12 +30,12 @@ from outlay.engine.run.loop import (
     SPENT,
     SPENT_LOW,
     STRAY,
+    Affordable,
     Arms,
+    Crossings,
     Drawing,
     Floats,
-    Passages,
-    Room,
-)  # fmt: skip
+)
 from outlay.formulas.choices.asking import MARGIN as EXCESS_MARGIN
 from outlay.formulas.choices.certificate import spent as after_spending
 from outlay.formulas.choices.choose import (
@@ -50,6 +48,7 @@ from outlay.formulas.choices.choose import (
     precedes,
     without_price,
 )
+from outlay.formulas.lazy_score import MARGIN as SCORE_MARGIN
 from outlay.policies.protocol import (
     Belief,
     Compared,
@@ -57,6 +56,7 @@ from outlay.policies.protocol import (
     MemoryTuple,
     Opening,
     Opens,
+    Phased,
     Policy,
     WayName,
     way_of,
@@ -92,7 +92,7 @@ class RunStates(NamedTuple):
     normals: NDArray[np.float64]  # [2, run]
     bounds: NDArray[np.float64]  # [arm, run], as in `Proof`
     ends: NDArray[np.int64]  # [arm, run], likewise
-    room: Room  # for hard mode: of each run, but for what pulls can cost
+    affordable: Affordable  # for hard mode: of each run, but for what pulls can cost
 
 
 class Proof(NamedTuple):
@@ -105,7 +105,7 @@ class Proof(NamedTuple):
 
 
 def play(
-    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, passages: Passages, limits: Limits,
+    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls."""
@@ -140,9 +140,9 @@ def play(
                 if spent > budget or n >= request:
                     while passed <= last and (spent > budgets[passed] or n >= requests[passed]):
                         for k in range(len(pulls)):
-                            passages.pulls[run, passed, k] = pulls[k]
-                        passages.cost[run, passed] = spent
-                        passages.reward[run, passed] = earned
+                            crossings.pulls[run, passed, k] = pulls[k]
+                        crossings.cost[run, passed] = spent
+                        crossings.reward[run, passed] = earned
                         passed += 1
                     budget, request = budgets[min(passed, last)], requests[min(passed, last)]
                 going = passed <= last and n < stop and not memory.full()
@@ -157,7 +157,7 @@ def play(
 
 
 def play_hard(
-    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, passages: Passages, limits: Limits,
+    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """The same where no run may pass the budget, of which there is one: by the CPU's own loop."""
@@ -166,12 +166,16 @@ def play_hard(
     levels, box = cuda.local.array(5, float64), cuda.local.array((2, SIDES), float64)
     proof: Any = Proof(levels, box, states.bounds[:, run], states.ends[:, run])
     open_run(rng, proof, states, run, key, first)
-    memory, totals, marks, room = of_run(memories, run), states.totals[:, run], states.marks[:, run], states.room
+    memory, totals, marks, affordable = (
+        of_run(memories, run),
+        states.totals[:, run],
+        states.marks[:, run],
+        states.affordable,
+    )
     if marks[PASSED] == 0:
         advance_hard(
-            rng, world, policy, memory, states.pulls[:, run], totals, marks, proof,
-            Room(room.dearest, room.totals[:, :, run], room.arms[:, run], room.pulls[:, run]), budget, requests,
-            passages.pulls[run], passages.cost[run], passages.reward[run], min(marks[PULLS] + limit, cap),
+            rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, budget, requests,
+            crossings.pulls[run], crossings.cost[run], crossings.reward[run], min(marks[PULLS] + limit, cap),
         )  # fmt: skip
     close_run(rng, states, run, limits, tally, memory.full() or marks[PULLS] >= cap)
 
@@ -236,7 +240,7 @@ def forget(proof: Proof) -> None:
 def decide_rising(
     policy: Phased, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """The arm with the largest score, for a policy with `phase` (see `run.lazy`): few are scored, as on the CPU.
+    """The arm with the largest score, for a policy with `phase` (see `lazy_score`): few are scored, as on the CPU.
 
     The arm that was named last is scored at first, then always the one with the largest bound, until no bound reaches
     the best score. While somebody's score is ∞, as in the beginning, all are.

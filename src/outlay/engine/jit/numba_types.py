@@ -29,8 +29,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from outlay.arms.law import AnyLaw
 from outlay.compiler.fingerprint import PROTOCOL, Reach
-from outlay.engine.run import among, hard, loop
-from outlay.engine.run.loop import Drawing
+from outlay.engine import hard_budget as among
+from outlay.engine import hard_budget as hard
+from outlay.engine import loop
+from outlay.engine.loop import Drawing
 from outlay.parameters import is_record
 
 NumbaType = Any  # one of numba.types: what an argument is, while code is compiled

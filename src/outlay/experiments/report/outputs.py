@@ -14,8 +14,7 @@ from outlay.own.code import own_classes
 from outlay.report.contents import report_files
 from outlay.report.regret import headed, table
 from outlay.report.write import write_report
-from outlay.results.endings import beside
-from outlay.results.result import Result, load
+from outlay.results import Result, beside, load
 from outlay.tables import Table
 
 _SWEEP = ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")

@@ -11,7 +11,7 @@ from outlay.experiments.report.summary import loss
 from outlay.experiments.setup.plan import Point, shown, title_of
 from outlay.experiments.setup.sweep import Values
 from outlay.report.findings import Finding, finding
-from outlay.results.result import Result
+from outlay.results import Result
 from outlay.text import counted, listed
 
 

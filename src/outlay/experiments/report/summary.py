@@ -7,8 +7,7 @@ from typing import NamedTuple
 from outlay.experiments.setup.plan import shown
 from outlay.experiments.setup.sweep import Value, Values
 from outlay.report.numbers.curves import floor_for
-from outlay.results.endings import ended
-from outlay.results.result import Result
+from outlay.results import Result, ended
 from outlay.tables import Table
 from outlay.text import amount
 

@@ -10,8 +10,8 @@ import tomli_w
 from outlay.arms import Problem, catalogue
 from outlay.arms.catalogue import find
 from outlay.checks import checked_path, line, reading, whole, word
-from outlay.engine.backends import BACKENDS, Backend
 from outlay.engine.limits import MODES, Mode, checked_limits
+from outlay.engine.task import BACKENDS, Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.log import problem_of
 from outlay.experiments.setup.players import Player, Table, player

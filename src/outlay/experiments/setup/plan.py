@@ -17,8 +17,8 @@ import numpy as np
 
 from outlay import __version__
 from outlay.arms import Problem
-from outlay.engine.backends import Backend
 from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
+from outlay.engine.task import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.setup.file import Experiment
 from outlay.experiments.setup.sweep import Setup, Values, moved

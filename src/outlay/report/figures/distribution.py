@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from outlay.report.figures.colours import looks
 from outlay.report.figures.style import INK, SOFT, Width, blank, frame, legend, set_scale, sheet_of, stacked
 from outlay.report.numbers.distribution import distribution
-from outlay.results.regret import RegretKind
-from outlay.results.result import Result, checked
+from outlay.results import RegretKind, Result, checked
 from outlay.text import counted
 
 

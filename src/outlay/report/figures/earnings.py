@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from outlay.report.figures.shares import arm_colours
 from outlay.report.figures.style import INK, Width, blank, frame, legend, set_scale, sheet_of, stacked
 from outlay.report.numbers.earnings import earnings
-from outlay.results.result import Result, checked
+from outlay.results import Result, checked
 
 
 def reward_figure(result: Result, *, width: Width = "page", title: bool = True) -> Figure:

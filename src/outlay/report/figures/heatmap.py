@@ -7,8 +7,7 @@ from matplotlib.patches import Rectangle
 
 from outlay.report.figures.style import INK, PALETTE, Width, blank, frame, sheet_of, stacked
 from outlay.report.numbers.heat import Measure, heat_map
-from outlay.results.regret import RegretKind
-from outlay.results.result import Result
+from outlay.results import RegretKind, Result
 
 _DARKEST = 0.65  # what ink is still read on
 

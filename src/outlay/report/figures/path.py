@@ -7,7 +7,7 @@ from outlay.report.figures.colours import looks
 from outlay.report.figures.shares import arm_colours
 from outlay.report.figures.style import INK, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.report.numbers.paths import path
-from outlay.results.result import Result, checked
+from outlay.results import Result, checked
 from outlay.text import shortened
 
 

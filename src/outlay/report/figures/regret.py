@@ -22,8 +22,7 @@ from outlay.report.figures.style import (
 from outlay.report.numbers.bounds import Constants
 from outlay.report.numbers.bounds_chart import bounds_chart
 from outlay.report.numbers.curves import SCALES, Centre, Chart, Curve, Line, Scale, regret_chart
-from outlay.results.regret import RegretKind
-from outlay.results.result import Result, checked
+from outlay.results import RegretKind, Result, checked
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0), (8.0, 2.0, 2.0, 2.0))  # of the lower bounds: sharp, printed, worst case
 _FEW = 8  # budgets, up to which each has its mark

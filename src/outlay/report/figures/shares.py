@@ -9,7 +9,7 @@ from matplotlib.ticker import PercentFormatter
 
 from outlay.report.figures.style import ARMS, REST, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.report.numbers.shares import Grouping, shares
-from outlay.results.result import Result, checked
+from outlay.results import Result, checked
 from outlay.text import cut
 
 

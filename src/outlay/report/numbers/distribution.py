@@ -5,9 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.report.numbers.curves import Axis, Curve, Floats, regret_axis
-from outlay.results.endings import last_of
-from outlay.results.regret import RegretKind
-from outlay.results.result import Result
+from outlay.results import RegretKind, Result, last_of
 from outlay.text import shortened, tick
 
 MOST_DOTS = 300  # of a policy; of more runs, as many that are evenly spaced in rank, the first and the last among them

@@ -6,8 +6,7 @@ import numpy as np
 
 from outlay.report.numbers.curves import Floats
 from outlay.report.numbers.shares import Grouping, grouping
-from outlay.results.endings import last_of
-from outlay.results.result import Result
+from outlay.results import Result, last_of
 from outlay.text import shortened, tick
 
 

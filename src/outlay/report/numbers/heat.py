@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from outlay.checks import word
 from outlay.errors import BadParameter
 from outlay.report.numbers.curves import Floats
-from outlay.results.regret import RegretKind
-from outlay.results.result import Result, checked
+from outlay.results import RegretKind, Result, checked
 from outlay.text import percent, shortened
 
 Measure = Literal["lost", "ratio"]

@@ -9,7 +9,7 @@ from outlay.arms import Problem
 from outlay.arms.problem import checked_problem
 from outlay.beliefs import Moments
 from outlay.checks import real, whole
-from outlay.engine.trace import trace
+from outlay.engine.oracle import trace
 from outlay.errors import BadParameter
 from outlay.formulas.fieller_limit import fieller_interval
 from outlay.policies.protocol import Policy

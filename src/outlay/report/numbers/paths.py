@@ -8,7 +8,7 @@ from outlay.checks import whole, word
 from outlay.errors import BadParameter
 from outlay.report.numbers.curves import Floats
 from outlay.report.numbers.shares import Grouping, grouping
-from outlay.results.result import Result
+from outlay.results import Result
 
 
 class Path(NamedTuple):

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.report.numbers.curves import Floats
-from outlay.results.endings import axis_of
-from outlay.results.result import Result
+from outlay.results import Result, axis_of
 from outlay.text import shortened
 
 MOST_ARMS = 6  # shown by name

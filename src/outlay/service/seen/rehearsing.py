@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from outlay.arms import Empirical, Problem
 from outlay.campaign.settings import Mode
-from outlay.engine import simulate
+from outlay.engine.simulate import simulate
 from outlay.errors import OutlayError
 from outlay.policies import BY_NAME
 from outlay.policies.protocol import Policy
