@@ -18,8 +18,7 @@ from outlay.engine import threads
 from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.policies.protocol import wants_budget
-from outlay.report.figures import svg_text
-from outlay.report.figures.style import FAINT, INK, PALETTE
+from outlay.report.style import FAINT, INK, PALETTE, svg_text
 
 NAMES = ("Thrifty", "Frugal", "UCBB1")
 ARMS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)

@@ -234,7 +234,7 @@ def choices(console: Console, counts: tuple[int, ...] = (3, 100, 1000)) -> None:
 
 def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], list[float]]:
     """Microseconds of each choice of a run, Frugal with three samples of each arm, and of some full comparisons."""
-    rng, opening = np.random.default_rng(0), hasattr(policy, "fresh")
+    rng, opening = np.random.default_rng(0), hasattr(policy, "excess_of_new_arm")
     means = rng.uniform(0.5, 1.5, (arms, 2))
     learner, waiting = Learner(policy, arms, 20.0 * arms + 3000.0), deque[int]()
     times: tuple[list[float], list[float]] = [], []

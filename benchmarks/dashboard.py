@@ -17,12 +17,10 @@ from pathlib import Path
 
 from outlay import Campaign
 from outlay.errors import NoCampaign
-from outlay.service.desk import Desk
-from outlay.service.seen.view import seen
-from outlay.service.seen.watched import BRIEFLY, Watched
-from outlay.service.settings import Settings
-from outlay.service.wire.answers import encode
-from outlay.service.wire.views import CampaignView, ViewWanted
+from outlay.service import ServiceSettings
+from outlay.service.campaigns import OpenCampaigns
+from outlay.service.schemas import DashboardView, ViewQuery, encode
+from outlay.service.views import BRIEFLY, WatchedCampaign, seen
 
 NAME = "large"
 AT_ONCE = 2000  # pulls under way while it is filled
@@ -41,7 +39,7 @@ def fill(store: str, arms: int, events: int) -> None:
 
 async def look(store: str) -> None:
     """Look as the dashboard does, and print what it took."""
-    desk = Desk(Settings(store=store))
+    desk = OpenCampaigns(ServiceSettings(store=store))
     began = time.perf_counter()
     watched = await desk.watched(NAME)
     view, took = await timed(watched)
@@ -67,11 +65,11 @@ async def look(store: str) -> None:
     await desk.close()
 
 
-async def timed(watched: Watched) -> tuple[CampaignView, tuple[float, float]]:
+async def timed(watched: WatchedCampaign) -> tuple[DashboardView, tuple[float, float]]:
     """A view that is made anew, how many seconds that took, and how many of a processor."""
     await asyncio.sleep(BRIEFLY)
     start, used = time.perf_counter(), time.process_time()
-    view = await seen(watched, ViewWanted())
+    view = await seen(watched, ViewQuery())
     return view, (time.perf_counter() - start, time.process_time() - used)
 
 

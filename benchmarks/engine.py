@@ -34,7 +34,7 @@ from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.formulas.choices.choose import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin, Thrifty
-from outlay.policies.protocol import way_of
+from outlay.policies.protocol import policy_kind
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5
@@ -101,7 +101,7 @@ def policies_for(problem: Problem) -> dict[str, Any]:
 def full_scan(policy: Any) -> Any:
     """The same policy without its licence to be lazy: every arm is scored or compared before every pull."""
     cls = type(policy)
-    if way_of(cls).kind == "excess":
+    if policy_kind(cls).method == "excess":
         return Compared(policy)
     return tuple.__new__(type(cls.__name__, (cls,), {"__slots__": (), "phase": None}), policy)
 

@@ -99,10 +99,10 @@ def found(name: str, *modules: str) -> Any:
 
 def http_tell(store: str) -> Iterator[Callable[[], Any]]:
     """A tell to the service in this process."""
-    from outlay.service import Settings, application
+    from outlay.service import ServiceSettings, application
 
-    client = found("TestClient", "litestar.testing", "starlette.testclient")
-    with client(application(Settings(store=store)), base_url="http://localhost:8700") as service:
+    client = found("TestClient", "starlette.testclient")
+    with client(application(ServiceSettings(store=store)), base_url="http://localhost:8700") as service:
         asked = service.post("/v1/campaigns/walk/ask", json={"n": 3}).raise_for_status().json()["pulls"]
         tells = [{"pull": one["pull"], "cost": 1, "reward": 0.5} for one in asked]
         for tell in tells[:2]:

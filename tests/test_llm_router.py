@@ -107,7 +107,7 @@ def test_the_bill_stays_within_the_cap_and_nothing_is_left_open(
             assert (status.in_flight, status.reserved) == (0, 0.0)
             assert list(campaign.pulls(status="open")) == []
             assert provider.bill <= status.exact.spent <= Decimal(repr(CAP))
-            assert len(campaign._line) == 0
+            assert len(campaign._queue) == 0
 
     asyncio.run(main())
     if not stopped and not cancelled:

@@ -11,7 +11,7 @@ from benchmarks.leaderboard.play import Played
 from benchmarks.leaderboard.problems import AnyEntry, Entry
 from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Floats
-from outlay.report.numbers.curves import floor_of
+from outlay.report.curves import floor_of
 
 LONG = 3.0  # a run is long if its regret exceeds the policy's own median this many times over
 

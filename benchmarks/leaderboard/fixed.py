@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.formulas.choices.choose import Now
 from outlay.parameters import Array, Parameters, array, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
@@ -30,11 +30,11 @@ class BestFixed(Parameters):
     known_budget: float = derived(budget_or_infinity)
     known_requests: float = derived(requests_or_infinity)
 
-    def memory(self, arms: int) -> Points:
+    def memory(self, arms: int) -> HullMoments:
         """What it would not need."""
-        return Points.empty(arms)
+        return HullMoments.empty(arms)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (it is told all)
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (it is told all)
         """Return that arm."""
         best, most = 0, -math.inf
         for arm in range(len(memory.pulls)):

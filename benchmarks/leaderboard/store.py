@@ -45,7 +45,7 @@ class Kept(NamedTuple):
 def key_of(problem: Problem, policy: Any, setting: Setting, *more: Any) -> str:
     """A name for all that a result depends on: values, and the code of the loop, the policy and the laws."""
     memory = memory_of(policy, len(problem))
-    code = (loop.play, compose(problem.arms), regret.pseudo_regret, getattr(type(memory), "grown", None))
+    code = (loop.play, compose(problem.arms), regret.pseudo_regret, getattr(type(memory), "enlarged", None))
     said = repr(policy)  # what it was given need not be among its numbers: whether it is told the budget, for one
     values = (problem.mean_costs, problem.gaps, tuple(setting), said, __version__, np.__version__, numba.__version__)
     reach = Reach(*code, policy, memory, problem.arms, *values, *more)

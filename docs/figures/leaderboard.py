@@ -9,8 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from outlay.report.figures import svg_text
-from outlay.report.figures.style import FAINT, INK, PALETTE, SOFT, blank, frame, sheet_of
+from outlay.report.style import FAINT, INK, PALETTE, SOFT, blank, frame, sheet_of, svg_text
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "leaderboard.md"

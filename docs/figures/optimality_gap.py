@@ -7,8 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from outlay.arms import Discrete, Problem
-from outlay.report.figures import svg_text
-from outlay.report.figures.style import FAINT, INK, PALETTE
+from outlay.report.style import FAINT, INK, PALETTE, svg_text
 from outlay.theory.optimum import DynamicOptimum, gap_constant, optimal_policy, optimality
 
 THREE_SIZES = Problem(

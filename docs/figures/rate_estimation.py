@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from outlay.report.figures import svg_text
-from outlay.report.figures.rate_box import rate_box_figure
+from outlay.report.figures import rate_box_figure
+from outlay.report.style import svg_text
 from outlay.theory.arm_rates import rate_box
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from outlay.arms import Bernoulli, Problem
-from outlay.report.figures import svg_text
-from outlay.report.figures.style import FAINT, INK, PALETTE
+from outlay.report.style import FAINT, INK, PALETTE, svg_text
 from outlay.theory import fluid
 
 MODELS = Problem(

@@ -11,12 +11,11 @@ from outlay.arms import Problem, support_of
 from outlay.arms.coupled import is_gaussian
 from outlay.checks import Vector
 from outlay.errors import BadCode, BadParameter, NotCovered, OutlayError
-from outlay.own.places import what_failed
-from outlay.own.references import YOURS, found, is_reference
 from outlay.parameters import signature_of
 from outlay.policies.baselines import LPUCB, LPGreedy, LPThompson
 from outlay.text import key_of, one_of
 from outlay.theory import rates
+from outlay.usercode import YOURS, found, is_reference, what_failed
 
 BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attributes
 Known = dict[str, Any]  # arguments of a policy's constructor, by name

@@ -34,11 +34,11 @@ from outlay import policies
 from outlay.arms import Problem
 from outlay.checks import check_writable, checked_path, reading, writing
 from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError, needed
-from outlay.own.references import Handed, reference_of
 from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data
 from outlay.tables import Table
 from outlay.text import aligned, counted, sparkline
+from outlay.usercode import Handed, reference_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -283,7 +283,7 @@ def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iter
     comes back by name, with its moments, and cannot be drawn from; the policy, and one that this version of outlay
     cannot make again, comes back as its repr string.
     """
-    from outlay.own.references import handed
+    from outlay.usercode import handed
 
     return read(path, handed("load", "laws", laws), handed("load", "policies", policies))
 

@@ -33,7 +33,7 @@ def literal_medians(samples: Samples, groups: int, min_cost: float) -> tuple[flo
 def stored(samples: Samples, blocks: Blocks, arm: int = 0) -> Blocks:
     for cost, reward in samples:
         if blocks.full():
-            blocks = blocks.grown()
+            blocks = blocks.enlarged()
         blocks.observe(arm, cost, reward)
     return blocks
 
@@ -68,7 +68,7 @@ def test_arms_in_turn_growth_and_moving_stretches() -> None:
         cost, reward = 1e3 + rng.normal(), rng.standard_t(2.5)
         samples[arm].append((cost, reward))
         if blocks.full():
-            blocks, grown = blocks.grown(), grown + 1
+            blocks, grown = blocks.enlarged(), grown + 1
         blocks.observe(arm, cost, reward)
     assert grown >= 2
     assert blocks.belief(3).pulls == 0
@@ -87,7 +87,7 @@ def test_remembered_medians_are_never_stale() -> None:
     for _ in range(1500):
         samples.append((float(rng.exponential()), float(rng.normal())))
         if blocks.full():
-            blocks = blocks.grown()
+            blocks = blocks.enlarged()
         blocks.observe(1, *samples[-1])
         groups, min_cost = int(rng.integers(1, 6)), float(rng.choice([0.5, 1.0]))
         fresh = copied(blocks)
@@ -119,10 +119,10 @@ def test_full_means_the_next_page_is_missing() -> None:
     blocks.observe(2, 1.0, 1.0)
     assert blocks.full()
     before = copied(blocks)
-    larger = blocks.grown()
+    larger = blocks.enlarged()
     assert not larger.full()
     assert larger.belief(2).pulls == blocks.belief(2).pulls
-    with pytest.raises(IndexError, match=r"full: go on with memory\.grown\(\)"):
+    with pytest.raises(IndexError, match=r"full: go on with memory\.enlarged\(\)"):
         blocks.observe(0, 1.0, 1.0)
     larger.observe(0, 5.0, 5.0)
     assert same(blocks, before)
@@ -145,7 +145,7 @@ def test_at_most_20_bytes_a_pull_and_the_table_never_runs_out() -> None:
     for arm in rng.choice(arms, size=12_000, p=share).tolist():
         pulls += (left := 100)
         while left := fast(blocks, arm, left):
-            blocks = blocks.grown()
+            blocks = blocks.enlarged()
             if pulls > 700_000:
                 constants = arms * (1024 + 5 * 8 + 9 * 8 + 16) + 2 * 300 * 8
                 assert sum(array.nbytes for array in blocks) <= 20 * pulls + constants
@@ -198,7 +198,7 @@ def test_compiled_and_interpreted_agree_bit_for_bit() -> None:
     values = [0.0, 5e-324, 1e300, -1e-300, *rng.normal(1.0, 1.0, size=20).tolist()]
     for _ in range(3000):
         if one.full():
-            one, other = one.grown(), other.grown()
+            one, other = one.enlarged(), other.enlarged()
         arm, cost, reward = int(rng.integers(2)), values[rng.integers(24)], values[rng.integers(24)]
         if arm == 1:
             cost, reward = rng.normal(1.0, 1.0), rng.normal(1.0, 1.0)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 
-from outlay.beliefs import Opened, Sample
+from outlay.beliefs import Sample, SequentialMoments
 
 Samples = list[list[Sample]]  # of each arm
 
 
-def assert_recomputed(memory: Opened, samples: Samples) -> None:
+def assert_recomputed(memory: SequentialMoments, samples: Samples) -> None:
     """Against the samples themselves; and the order has every arm, the open ones first."""
     arms, opened = len(samples), [arm for arm in range(len(samples)) if samples[arm]]
     assert memory.opened() == len(opened)
@@ -51,7 +51,7 @@ def drawn(rng: np.random.Generator) -> Sample:
 def test_everything_that_can_happen_against_the_samples(seed: int) -> None:
     """Samples one by one, many alike, corrections, and new arms, in any order."""
     rng = np.random.default_rng(seed)
-    memory, samples = Opened.empty(1 + 4 * seed), [[] for _ in range(1 + 4 * seed)]  # type: tuple[Opened, Samples]
+    memory, samples = SequentialMoments.empty(1 + 4 * seed), [[] for _ in range(1 + 4 * seed)]  # type: tuple[SequentialMoments, Samples]
     if seed % 2:
         memory.shuffle(rng)
     for n in range(300):
@@ -61,7 +61,7 @@ def test_everything_that_can_happen_against_the_samples(seed: int) -> None:
             samples[arm].append(new)
         elif kind < 0.75:
             count = int(rng.integers(1, 9))
-            memory.imagine(arm, count, *new)
+            memory.add_expected(arm, count, *new)
             samples[arm] += [new] * count
         elif kind < 0.9 and samples[arm]:
             place = int(rng.integers(len(samples[arm])))
@@ -76,12 +76,12 @@ def test_everything_that_can_happen_against_the_samples(seed: int) -> None:
     assert memory.full() is False
 
 
-def widened(memory: Opened, rng: np.random.Generator) -> Opened:
+def widened(memory: SequentialMoments, rng: np.random.Generator) -> SequentialMoments:
     """The new arm is last, and then anywhere among those that are not open; the others keep their order."""
     before = memory.order.tolist()
-    wider = memory.widened()
+    wider = memory.with_new_arm()
     assert wider.order.tolist() == [*before, len(before)]
-    wider.deal_in(rng)
+    wider.insert_at_random(rng)
     after = wider.order.tolist()
     assert after.index(len(before)) >= memory.opened()
     assert [arm for arm in after if arm < len(before)] == before == memory.order.tolist()
@@ -89,10 +89,10 @@ def widened(memory: Opened, rng: np.random.Generator) -> Opened:
 
 
 def test_extremes_are_those_of_samples_and_corrections_and_of_the_first_that_is_imagined() -> None:
-    memory = Opened.empty(3)
-    memory.imagine(2, 4, 2.0, 5.0)
+    memory = SequentialMoments.empty(3)
+    memory.add_expected(2, 4, 2.0, 5.0)
     assert memory.extremes.tolist() == [5.0, 2.0, 2.0]
-    memory.imagine(0, 2, 9.0, 9.0)
+    memory.add_expected(0, 2, 9.0, 9.0)
     assert memory.extremes.tolist() == [5.0, 2.0, 2.0]
     memory.observe(1, -1.0, 3.0)
     assert memory.extremes.tolist() == [5.0, -1.0, 2.0]
@@ -101,7 +101,7 @@ def test_extremes_are_those_of_samples_and_corrections_and_of_the_first_that_is_
 
 
 def test_the_usual_price_where_costs_come_to_nothing() -> None:
-    memory = Opened.empty(3)
+    memory = SequentialMoments.empty(3)
     memory.observe(0, 0.0, 1.0)
     assert memory.lead(0).usual_price == 1e-300
     memory.observe(1, -4.0, 3.0)
@@ -110,7 +110,7 @@ def test_the_usual_price_where_costs_come_to_nothing() -> None:
 
 
 def test_an_order_is_drawn_once() -> None:
-    memory, rng = Opened.empty(50), np.random.default_rng(1)
+    memory, rng = SequentialMoments.empty(50), np.random.default_rng(1)
     memory.shuffle(rng)
     order, state = memory.order.tolist(), copy.deepcopy(rng.bit_generator.state)
     assert order != sorted(order)
@@ -126,16 +126,16 @@ def test_all_orders_are_equally_likely() -> None:
     dealt = np.zeros(5, np.int64)
     rng = np.random.default_rng(2)
     for _ in range(4800):
-        memory = Opened.empty(4)
+        memory = SequentialMoments.empty(4)
         memory.shuffle(rng)
         orders[tuple(memory.order)] = orders.get(tuple(memory.order), 0) + 1
-        memory = Opened.empty(4)
+        memory = SequentialMoments.empty(4)
         memory.observe(2, 1.0, 1.0)
         memory.shuffle(rng)
         assert memory.order[0] == 2
         late[tuple(memory.order)] = late.get(tuple(memory.order), 0) + 1
-        memory = memory.widened()
-        memory.deal_in(rng)
+        memory = memory.with_new_arm()
+        memory.insert_at_random(rng)
         dealt[memory.place[4]] += 1
     assert dealt[0] == 0
     # The 99.99 % quantiles of χ² with 23, 5 and 3 degrees of freedom.
@@ -147,9 +147,9 @@ def test_all_orders_are_equally_likely() -> None:
 
 def test_compiled_and_interpreted_agree_bit_for_bit() -> None:
     rng = np.random.default_rng(1)
-    one, other = Opened.empty(6), Opened.empty(6)
-    shuffle, observe, lead = (compiled(getattr(Opened, name)) for name in ("shuffle", "observe", "lead"))
-    opened, unopened, belief = (compiled(getattr(Opened, name)) for name in ("opened", "unopened", "belief"))
+    one, other = SequentialMoments.empty(6), SequentialMoments.empty(6)
+    shuffle, observe, lead = (compiled(getattr(SequentialMoments, name)) for name in ("shuffle", "observe", "lead"))
+    opened, unopened, belief = (compiled(getattr(SequentialMoments, name)) for name in ("opened", "unopened", "belief"))
     one.shuffle(np.random.default_rng(3))
     shuffle(other, np.random.default_rng(3))
     values = [0.0, -0.0, 1e-150, 1e100, -1e100, 1.0, *rng.normal(size=8).tolist()]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from outlay.beliefs import Points, Sample
+from outlay.beliefs import HullMoments, Sample
 from outlay.beliefs.points import points_among
 
 
@@ -14,19 +14,19 @@ def test_points_against_the_samples(told: bool) -> None:
     """Samples one by one, many alike, corrections, and a new arm."""
     rng = np.random.default_rng(3)
     costs = [2.0, 0.5, 1.0]
-    memory = Points.empty(3, costs if told else ())
+    memory = HullMoments.empty(3, costs if told else ())
     memory.shuffle(rng)
     assert not told or memory.arms.order.tolist() == [1, 2, 0]
     samples: list[list[Sample]] = [[], [], []]
     for n in range(200):
         arm, new = int(rng.integers(len(samples))), (rng.uniform(0.5, 3.0), rng.normal())
         if n == 100:
-            memory, costs, samples = memory.widened(), [*costs, math.nan], [*samples, []]
+            memory, costs, samples = memory.with_new_arm(), [*costs, math.nan], [*samples, []]
         elif n % 3 == 0 and samples[arm]:
             memory.revise(arm, 0, samples[arm][0], new)
             samples[arm][0] = new
         elif n % 3 == 1:
-            memory.imagine(arm, 3, *new)
+            memory.add_expected(arm, 3, *new)
             samples[arm] += [new] * 3
         else:
             memory.observe(arm, *new)
@@ -44,9 +44,9 @@ def test_points_against_the_samples(told: bool) -> None:
 def test_some_points_are_those_of_a_memory_that_has_no_others() -> None:
     """But for all pulls together and the extremes, which are those of every arm; the order is kept."""
     rng, costs = np.random.default_rng(5), [math.nan, 0.7, math.nan, 1.5, math.nan]
-    memory, some = Points.empty(5, costs, 20), np.array([0, 1, 4])
+    memory, some = HullMoments.empty(5, costs, 20), np.array([0, 1, 4])
     memory.arms.order[:], memory.arms.place[:] = [3, 4, 1, 0, 2], [3, 2, 4, 0, 1]
-    alone = Points.empty(3, [costs[k] for k in some], 20)
+    alone = HullMoments.empty(3, [costs[k] for k in some], 20)
     for n in range(60):
         arm, cost, reward = int(rng.integers(4)), float(rng.integers(2)) if n else 1.0, rng.normal()
         memory.observe(arm, cost, reward)

@@ -22,7 +22,7 @@ def test_samples_survive_moving_and_growing(arms: int) -> None:
     often = rng.dirichlet(np.full(arms, 0.3))
     for n in range(5000):
         if memory.full():
-            memory, grew = memory.grown(), grew + 1
+            memory, grew = memory.enlarged(), grew + 1
         arm, pair = int(rng.choice(arms, p=often)), rng.normal(size=2).tolist()
         expected[arm].append(pair)
         (observe if n % 2 else Samples.observe)(memory, arm, *pair)
@@ -35,7 +35,7 @@ def test_room_stays_in_proportion() -> None:
     memory = Samples.empty(1)
     for pulls in range(1, 20_000):
         if memory.full():
-            memory = memory.grown()
+            memory = memory.enlarged()
         memory.observe(0, 1.0, 2.0)
         assert pulls < 1000 or 16 * len(memory.pool) <= 41 * pulls
 
@@ -44,9 +44,9 @@ def test_a_full_memory_refuses() -> None:
     memory = Samples.empty(1)
     while not memory.full():
         memory.observe(0, 1.0, 2.0)
-    with pytest.raises(IndexError, match=r"go on with memory\.grown\(\)"):
+    with pytest.raises(IndexError, match=r"go on with memory\.enlarged\(\)"):
         memory.observe(0, 1.0, 2.0)
-    grown = memory.grown()
+    grown = memory.enlarged()
     assert not grown.full()
     assert stored(grown, 0) == stored(memory, 0)
 
@@ -54,7 +54,7 @@ def test_a_full_memory_refuses() -> None:
 def test_growing_keeps_what_is_remembered() -> None:
     memory = Samples.empty(2)
     memory.arms[1, SIZE], memory.arms[1, LEVEL], memory.remembered[1] = 7, 3, 0.25
-    grown = memory.grown()
+    grown = memory.enlarged()
     assert grown.arms[1, [SIZE, LEVEL]].tolist() == [7, 3]
     assert grown.remembered.tolist() == [0.0, 0.25]
     grown.remembered[1] = 1.0

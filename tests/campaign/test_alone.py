@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/a.db"
 
 
-class Watched:
+class WatchedCampaign:
     """The writer of a campaign: who serves is noted, and can be held up."""
 
     def __init__(self, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def in_thread(name: str, work: Any, *args: Any) -> threading.Thread:
 
 def test_who_is_alone_is_served_in_his_own_thread(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Campaign(**TERMS, store=store) as campaign:
-        watched = Watched(campaign, monkeypatch)
+        watched = WatchedCampaign(campaign, monkeypatch)
         watched.rest()
 
         def work() -> None:
@@ -70,7 +70,7 @@ def test_who_is_alone_is_served_in_his_own_thread(store: str, monkeypatch: pytes
 def test_ctrl_c_never_comes_in_between(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The main thread, which hears it, has others write for it; so has a caller who waits only so long."""
     with Campaign(**TERMS, store=store) as campaign:
-        watched = Watched(campaign, monkeypatch)
+        watched = WatchedCampaign(campaign, monkeypatch)
         watched.rest()
         campaign.ask()
         watched.rest()
@@ -81,7 +81,7 @@ def test_ctrl_c_never_comes_in_between(store: str, monkeypatch: pytest.MonkeyPat
 
 def test_others_who_come_meanwhile_are_the_next_batch(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Campaign(**TERMS, store=store) as campaign:
-        watched = Watched(campaign, monkeypatch)
+        watched = WatchedCampaign(campaign, monkeypatch)
         watched.rest()
         watched.go_on.clear()
         first = in_thread("first", campaign.ask)
@@ -103,7 +103,7 @@ def test_others_who_come_meanwhile_are_the_next_batch(store: str, monkeypatch: p
 def test_a_campaign_is_let_go_meanwhile(store: str, monkeypatch: pytest.MonkeyPatch, dropped: bool) -> None:
     with Campaign(**TERMS, store=store) as campaign:
         other = [Campaign(**(TERMS | {"name": "other"}), store=store)]
-        watched = Watched(campaign, monkeypatch)
+        watched = WatchedCampaign(campaign, monkeypatch)
         watched.rest()
         watched.go_on.clear()
         first = in_thread("first", campaign.ask)
@@ -134,7 +134,7 @@ def in_thread_of_its_own(work: Any) -> Any:
 
 def test_what_raises_is_heard_and_the_next_is_served(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Campaign(**TERMS, store=store) as campaign:
-        watched = Watched(campaign, monkeypatch)
+        watched = WatchedCampaign(campaign, monkeypatch)
         watched.rest()
         shared: Any = campaign._ledger._store  # type: ignore[attr-defined]
         with monkeypatch.context() as patch:

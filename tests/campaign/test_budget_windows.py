@@ -11,13 +11,13 @@ from outlay import Campaign
 from outlay.campaign import campaigns, export_ledger, import_ledger, verify
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.events import Settings
 from outlay.campaign.monitor import Watch
 from outlay.campaign.records import Pull, PullFilter, Receipt
-from outlay.campaign.settings import Settings
+from outlay.campaign.settings import Limits, agreed, chosen
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.protocol import Store
 from outlay.campaign.stores.sql import SqlLedger
-from outlay.campaign.terms import Limits, agreed, chosen
 from outlay.errors import NotNow
 from tests.campaign.checker import checked
 

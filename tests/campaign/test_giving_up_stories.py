@@ -96,7 +96,7 @@ def loop_closed(ledger: SqlLedger, store: str, commands: Commands) -> None:
 
 NOT_DONE = [future_cancelled, timed_out, task_cancelled]
 DONE = [task_cancelled_too_late, loop_closed]
-WAYS: list[Any] = [None] * 5 + NOT_DONE + DONE * 2 + ["fork", "three"]
+POLICY_KINDS: list[Any] = [None] * 5 + NOT_DONE + DONE * 2 + ["fork", "three"]
 
 
 def check_fork(ledgers: Sequence[MemoryLedger | SqlLedger]) -> None:
@@ -172,7 +172,7 @@ def story_test(test: Callable[..., None], *arguments: st.SearchStrategy[Any], ex
     often(tried)()
 
 
-WHICH = st.lists(st.sampled_from(WAYS), min_size=80, max_size=80)
+WHICH = st.lists(st.sampled_from(POLICY_KINDS), min_size=80, max_size=80)
 
 
 @pytest.mark.parametrize("examples", [8, pytest.param(600, marks=pytest.mark.soak)])

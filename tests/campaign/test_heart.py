@@ -26,7 +26,7 @@ from outlay.errors import (
     StoreError,
     UnknownPull,
 )
-from outlay.policies.protocol import Bares
+from outlay.policies.protocol import has
 from tests.campaign import slow
 from tests.campaign.slow_sums import dearest
 from tests.campaign.stories import (
@@ -268,7 +268,9 @@ def everything(state: State) -> dict[str, Any]:
     """All that a state holds; what its learner holds as bytes, but for answers that are kept and change no choice."""
     held, learner = vars(state).copy(), vars(state.learner).copy()
     memory, _ = learner["memory"], learner.pop("_shortcut")
-    learner["memory"] = [field.tobytes() for field in (memory.bare() if isinstance(memory, Bares) else memory)]
+    learner["memory"] = [
+        field.tobytes() for field in (memory.without_cache() if has(memory, "without_cache") else memory)
+    ]
     learner |= {name: learner[name].tobytes() for name in ("pulls", "totals")}
     return held | {"learner": learner}
 

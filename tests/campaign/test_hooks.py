@@ -10,7 +10,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import Entry
-from outlay.campaign.verbs import hooks
+from outlay.campaign import waiting as hooks
 from outlay.errors import BadParameter, CampaignConflict, NotNow
 
 

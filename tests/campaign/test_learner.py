@@ -8,18 +8,18 @@ import pytest
 from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.beliefs import Blocks, Moments, Pooled, Samples, block_medians, block_rate
+from outlay.beliefs import Blocks, Moments, PooledMoments, Samples, block_medians, block_rate
 from outlay.beliefs.samples import START
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.errors import BadParameter
 from outlay.formulas.choices.choose import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import baselines as b
-from outlay.policies.protocol import kind_of, memory_of, with_limits
+from outlay.policies.protocol import memory_of, method_of, with_limits
 
 MAKERS: dict[str, Any] = {
     "moments": Moments.empty,
-    "pooled": lambda arms: Pooled.empty(arms, keep=20),
+    "pooled": lambda arms: PooledMoments.empty(arms, keep=20),
     "blocks": lambda arms: Blocks.empty(arms, groups=64),
     "samples": Samples.empty,
     "coins": b.BTS().memory,
@@ -39,7 +39,7 @@ Pairs = list[list[tuple[float, float]]]
 
 def observed(memory: Any, arm: int, pair: Any) -> Any:
     memory.observe(arm, *pair)
-    return memory.grown() if memory.full() else memory
+    return memory.enlarged() if memory.full() else memory
 
 
 def known(memory: Any, arm: int) -> Any:
@@ -51,7 +51,7 @@ def known(memory: Any, arm: int) -> Any:
     if isinstance(memory, Blocks):
         groups = [groups for groups in (1, 2, 3, 7, 50, 64) if groups <= belief.pulls]
         return [belief.pulls, *((block_medians(belief, m, 1e-12), block_rate(belief, m, 1)) for m in groups)]
-    if isinstance(memory, Pooled):
+    if isinstance(memory, PooledMoments):
         kept = memory.pairs[arm, : min(belief.pulls, memory.pairs.shape[1])].tolist()
         lead = memory.lead(arm) if memory.stats[-1, 0] else ()
         return [*belief[:-1], kept, *lead]
@@ -89,7 +89,7 @@ def test_revising_is_learning_the_right_samples_from_the_start(name: str, seed: 
     for arm in range(arms):
         for pair in pairs[arm]:
             fresh = observed(fresh, arm, pair)
-    if isinstance(memory, Pooled):
+    if isinstance(memory, PooledMoments):
         low, high = memory.extremes[1:3]
         assert low <= fresh.extremes[1] <= fresh.extremes[2] <= high  # they remember what was corrected
         fresh.extremes[:] = memory.extremes
@@ -102,7 +102,7 @@ def test_a_first_and_only_sample_can_be_revised(name: str) -> None:
     memory.observe(1, 1000.0, 0.0)
     memory.revise(1, 0, (1000.0, 0.0), (2.0, 5.0))
     fresh.observe(1, 2.0, 5.0)
-    if isinstance(memory, Pooled):
+    if isinstance(memory, PooledMoments):
         assert memory.extremes.tolist() == [5.0, 2.0, 1000.0]
         fresh.extremes[:] = memory.extremes
     assert numbers_of(memory, 2) == pytest.approx(numbers_of(fresh, 2))
@@ -120,11 +120,11 @@ def test_an_arm_that_is_added_was_there_all_along(name: str) -> None:
         for sample in samples:
             fresh = observed(fresh, *sample)
         assert numbers_of(memory, arms).tolist() == numbers_of(fresh, arms).tolist()
-        wider = memory.widened()
+        wider = memory.with_new_arm()
         assert wider.belief(arms).pulls == 0
         observed(wider, arms, (0.0, 9.0))
         assert numbers_of(memory, arms).tolist() == numbers_of(fresh, arms).tolist()  # the old one is left alone
-        memory = memory.widened()
+        memory = memory.with_new_arm()
 
 
 @pytest.mark.parametrize("name", ["moments", "pooled"])
@@ -137,7 +137,7 @@ def test_to_imagine_many_is_to_observe_each(name: str, pulls: int) -> None:
         other.observe(0, *pair)
     mean = pairs.mean(axis=0).tolist() if pulls else (0.9, 1.1)
     for arm, count in ((0, 7), (1, 3), (0, 1)):
-        one.imagine(arm, count, *mean)
+        one.add_expected(arm, count, *mean)
         for _ in range(count):
             other.observe(arm, *mean)
     np.testing.assert_allclose(numbers_of(one, 2), numbers_of(other, 2), rtol=1e-12, atol=1e-15)
@@ -161,9 +161,9 @@ def taught(policy: Any, samples: int, arms: int = ARMS) -> tuple[Learner, Any, N
 def full_scan(policy: Any, memory: Any, pulls: NDArray[np.int64], spent: float) -> int:
     """The arm that a policy names, every arm looked at."""
     n = int(pulls.sum())
-    if kind_of(policy) == "excess":
+    if method_of(policy) == "excess":
         return best_by_excess(policy, memory, pulls)
-    if kind_of(policy) == "choose":
+    if method_of(policy) == "choose":
         return int(policy.choose(memory, Now(n, log_of(n), spent), None))
     scores = [number(policy.score(memory.belief(arm), log_of(n))) for arm in range(len(pulls))]
     return max(range(len(pulls)), key=lambda arm: (scores[arm], -pulls[arm], -arm))
@@ -201,9 +201,9 @@ def test_only_open_arms_are_named(policy: Any, samples: int) -> None:
         for open_arms in ([0], [4], [1, 3], [0, 2, 4], [0, 1, 2, 3]):
             arm = learner.choose(open_arms, in_flight, 3.0, Stream(0, 7))
             assert arm in open_arms
-            if free in open_arms and kind_of(policy) in ("score", "choose"):
+            if free in open_arms and method_of(policy) in ("score", "choose"):
                 assert arm == free
-            if kind_of(policy) == "excess" and samples and not in_flight:
+            if method_of(policy) == "excess" and samples and not in_flight:
                 leader, _ = leader_of(memory, pulls)
                 assert arm == free or not {free, leader} <= set(open_arms)
     assert learner.pulls.tolist() == pulls.tolist()

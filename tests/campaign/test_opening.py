@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from outlay import Campaign, policies
-from outlay.beliefs import Belief, Lead, Opened
+from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.choosing.learner import Learner
@@ -153,17 +153,17 @@ def test_an_arm_that_is_closed_from_the_start_might_as_well_not_be_there(policy:
 
 
 def test_what_is_usual_is_so_among_the_arms_that_may_be_named() -> None:
-    memory = Opened.empty(5)
+    memory = SequentialMoments.empty(5)
     memory.shuffle(np.random.default_rng(1))
     for arm, cost, reward in ((0, 1.0, 4.0), (2, 3.0, 1.0), (2, 5.0, 3.0), (3, 2.0, 8.0)):
         memory.observe(arm, cost, reward)
-    some = memory.narrowed(np.array([1, 2, 3, 4]))
+    some = memory.subset(np.array([1, 2, 3, 4]))
     lead = some.lead(2)  # arm 3
     assert (some.opened(), lead.opened, lead.usual_price, lead.usual_rate) == (2, 2.0, 3.0, 10.0 / 6.0)
     assert (lead.rate, lead.spent, lead.reward_max) == (4.0, 11.0, 8.0)
     rest = [arm - 1 for arm in memory.order.tolist()[3:]]  # the closed arm is open and comes before them
     assert [*some.order.tolist()[2:], some.unopened()] == [*rest, rest[0]]
-    assert memory.narrowed(np.array([0, 2])).unopened() == 2
+    assert memory.subset(np.array([0, 2])).unopened() == 2
 
 
 def test_closed_arms_are_passed_over_in_the_order() -> None:
@@ -241,7 +241,7 @@ def test_first_samples_come_in_any_order() -> None:
 class Bare(NamedTuple):
     """A memory that cannot leave arms out."""
 
-    inner: Opened
+    inner: SequentialMoments
 
     def observe(self, arm: int, cost: float, reward: float) -> None: ...
     def belief(self, arm: int) -> Belief:
@@ -266,9 +266,9 @@ class BareThrifty(policies.Thrifty):
     __slots__ = ()
 
     def memory(self, arms: int) -> Any:
-        return Bare(Opened.empty(arms))
+        return Bare(SequentialMoments.empty(arms))
 
 
 def test_a_memory_that_cannot_leave_arms_out_is_refused_at_once() -> None:
-    with pytest.raises(BadParameter, match="one whose memory has a method narrowed"):
+    with pytest.raises(BadParameter, match="one whose memory has a method subset"):
         Campaign(NAMES, 10.0, BareThrifty())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.formulas.choices.choose import Now, log_of
@@ -39,7 +39,7 @@ def test_pulls_under_way_count_as_made() -> None:
     for n in range(60, 160):
         arm = learner.choose([0, 1, 2], under_way, spent, stream, n)
         under_way[arm] = under_way.get(arm, 0) + 1
-    assert isinstance(learner.memory, Points)
+    assert isinstance(learner.memory, HullMoments)
     assert all(np.array_equal(one, other) for one, other in zip(before, learner.memory[2:0:-1], strict=True))
     assert under_way.get(0, 0) > 20
     assert under_way.get(1, 0) > 20

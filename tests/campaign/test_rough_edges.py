@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from outlay import Campaign, policies
 from outlay.campaign import backup, campaigns, export_ledger, import_ledger, verify
-from outlay.campaign.verbs import asking
+from outlay.campaign import campaign as asking
 from outlay.errors import BadParameter, CampaignConflict, NothingTold, StoreError
 
 
@@ -225,7 +225,7 @@ def test_who_waits_hears_of_the_end(store: str | None) -> None:
     threads = [threading.Thread(target=wait) for _ in range(3)]
     for thread in threads:
         thread.start()
-    while len(campaign._line) < 3:
+    while len(campaign._queue) < 3:
         threading.Event().wait(0.001)
     campaign.disconnect()
     for thread in threads:
@@ -265,7 +265,7 @@ def test_asyncio_names_forgotten_tells_too(monkeypatch: pytest.MonkeyPatch) -> N
         asyncio.run(work())
 
 
-def test_making_tables_is_no_news(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_making_tables_is_no_notifier(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/a.db").disconnect()
     assert {record.name for record in caplog.records} == {"outlay.campaign"}

@@ -8,12 +8,11 @@ from msgspec.structs import replace
 
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Terms
+from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Settings, Terms
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.records import Pull, Receipt, entries, status_of
-from outlay.campaign.settings import Settings
+from outlay.campaign.settings import Limits, agreed
 from outlay.campaign.stores.batch import run
-from outlay.campaign.terms import Limits, agreed
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver
 from outlay.policies import RoundRobin
 from outlay.policies.protocol import as_data

@@ -6,9 +6,8 @@ from typing import get_args, get_type_hints
 import click
 
 from outlay import Campaign
-from outlay.campaign.ledger.events import Terms
+from outlay.campaign.ledger.events import DEFAULT, Mode, Settings, Terms
 from outlay.campaign.records import Status
-from outlay.campaign.settings import DEFAULT, Mode, Settings
 from outlay.cli.campaign.spending import new
 
 

@@ -28,7 +28,7 @@ def by_comparing_all(learner: Learner, open_arms: list[int], under_way: dict[int
     if hasattr(learner.policy, "score"):
         scored = Among(memory, open_arms)
         return open_arms[best_by_score(learner.policy, scored, pulls[open_arms], log_of(int(pulls.sum())))]
-    opening = hasattr(learner.policy, "fresh")
+    opening = hasattr(learner.policy, "excess_of_new_arm")
     view: Any = memory
     if len(open_arms) < len(pulls):
         view = (AmongOpened if opening else Among)(memory, open_arms)

@@ -12,14 +12,21 @@ from numpy.typing import NDArray
 
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
-from outlay.beliefs.points import Points
+from outlay.beliefs.points import HullMoments
 from outlay.campaign.ledger.choosing.stream import ORDER, Stream
 from outlay.engine import loop
 from outlay.engine.limits import Limits
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
-from outlay.policies.protocol import Opening, Opens, memory_of, wants_budget, wants_requests, with_limits
-from outlay.policies.trial import checked_policy
+from outlay.policies.protocol import (
+    Opening,
+    SequentialMemory,
+    check_policy,
+    memory_of,
+    wants_budget,
+    wants_requests,
+    with_limits,
+)
 from tests.policies.baselines import examples
 from tests.policies.test_parameters import EXAMPLES
 
@@ -58,7 +65,7 @@ CANDIDATES = [
 def fits(policy: Any) -> bool:
     """Whether it was made for as many arms."""
     try:
-        checked_policy("simulate", "policy", policy, ARMS)
+        check_policy("simulate", "policy", policy, ARMS)
     except BadParameter:
         return False
     return True
@@ -120,7 +127,7 @@ def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
     requests = requests_for(policy)
     policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
-    if isinstance(memory, Opens):
+    if isinstance(memory, SequentialMemory):
         memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
@@ -130,7 +137,7 @@ def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
             *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
 
 
 def played(policy: Any, tape: Tape, budget: float, order: Any = None) -> None:
@@ -146,7 +153,7 @@ def played(policy: Any, tape: Tape, budget: float, order: Any = None) -> None:
 
 def opened_of(memory: Any) -> Any:
     """What a memory knows of the arms that are open, and of the order of the others."""
-    return memory.arms if isinstance(memory, Points) else memory
+    return memory.arms if isinstance(memory, HullMoments) else memory
 
 
 def tape_of(kind: str, budget: float) -> Tape:

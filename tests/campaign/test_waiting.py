@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from outlay import Campaign
+from outlay.campaign import waiting
 from outlay.campaign.ledger.commands import Ask
-from outlay.campaign.verbs import waiting
 from outlay.errors import NotNow
 
 
@@ -37,10 +37,10 @@ def counted(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def in_line(campaign: Campaign, wanted: int) -> None:
+def in_queue(campaign: Campaign, wanted: int) -> None:
     """Wait until so many stand in line."""
     done = threading.Event()
-    while len(campaign._line) < wanted:
+    while len(campaign._queue) < wanted:
         done.wait(0.001)
 
 
@@ -57,12 +57,12 @@ def test_whoever_waits_is_woken(tmp_path: Path, kept: bool, settle: str) -> None
         assert first is not None
         thread = threading.Thread(target=lambda: got.append(campaign.ask(wait=True)))
         thread.start()
-        in_line(campaign, 1)
+        in_queue(campaign, 1)
         first.tell(1, 1) if settle == "tell" else first.cancel() if settle == "void" else first.charge()
         thread.join()
         assert got[0] is not None
         assert got[0].id > first.id
-        assert len(campaign._line) == len(campaign._news.settled) == 0
+        assert len(campaign._queue) == len(campaign._notifier.settled) == 0
 
 
 @pytest.mark.usefixtures("never_polls")
@@ -82,7 +82,7 @@ def test_fifty_who_wait_ask_about_once_each_and_in_turn(monkeypatch: pytest.Monk
     for number in range(50):
         threads.append(threading.Thread(target=work, args=(number,)))
         threads[-1].start()
-        in_line(campaign, number + 1)
+        in_queue(campaign, number + 1)
     first.tell(1, 1)
     for thread in threads:
         thread.join()
@@ -92,7 +92,7 @@ def test_fifty_who_wait_ask_about_once_each_and_in_turn(monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("never_polls")
-def test_threads_and_tasks_stand_in_one_line() -> None:
+def test_threads_and_tasks_stand_in_one_queue() -> None:
     campaign, order = one_at_a_time(), []
     first = campaign.ask()
     assert first is not None
@@ -118,7 +118,7 @@ def test_threads_and_tasks_stand_in_one_line() -> None:
                 threads[-1].start()
             else:
                 tasks.append(asyncio.create_task(task()))
-            while len(campaign._line) <= number:
+            while len(campaign._queue) <= number:
                 await asyncio.sleep(0.001)
         await first.atell(1, 1)
         await asyncio.gather(*tasks)
@@ -141,7 +141,7 @@ def test_other_changes_wake_as_well(change: str) -> None:
         campaign.pause()
     thread = threading.Thread(target=lambda: got.append(campaign.ask(wait=True)))
     thread.start()
-    in_line(campaign, 1)
+    in_queue(campaign, 1)
     arguments = {"set_budget": (9,), "enable_arm": ("a",)}.get(change, ())
     getattr(campaign, change)(*arguments)
     thread.join()
@@ -157,7 +157,7 @@ def test_two_that_opened_the_same_store_wake_each_other(tmp_path: Path, monkeypa
         monkeypatch.setattr("outlay.campaign.ledger.rulings.asks.A_WHILE", 1e6)
         thread = threading.Thread(target=lambda: got.append(other.ask(wait=True)))
         thread.start()
-        in_line(other, 1)
+        in_queue(other, 1)
         one.tell(first, 1, 1)
         thread.join()
     assert got[0] is not None
@@ -167,12 +167,12 @@ def test_what_other_processes_settle_is_seen(tmp_path: Path) -> None:
     """Here: a campaign opened at another spelling of the address, which shares no news."""
     (tmp_path / "x").mkdir()
     with one_at_a_time(f"sqlite:///{tmp_path}/a.db") as one, Campaign.open(f"sqlite:///{tmp_path}/x/../a.db") as other:
-        assert one._news is not other._news
+        assert one._notifier is not other._notifier
         first, got = one.ask(), []
         assert first is not None
         thread = threading.Thread(target=lambda: got.append(other.ask(wait=True)))
         thread.start()
-        in_line(other, 1)
+        in_queue(other, 1)
         one.tell(first, 1, 1)
         thread.join()
     assert got[0] is not None
@@ -193,12 +193,12 @@ def test_patience_ends(behind: bool) -> None:
     thread = threading.Thread(target=lambda: got.append(campaign.ask(wait=True)))
     if behind:
         thread.start()
-        in_line(campaign, 1)
+        in_queue(campaign, 1)
     with pytest.raises(NotNow, match="others wait for a pull" if behind else "max_in_flight is 1"):
         campaign.ask(wait=True, timeout=0.02)
     with pytest.raises(NotNow):
         asyncio.run(campaign.aask(wait=True, timeout=0.02))
-    assert len(campaign._line) == behind
+    assert len(campaign._queue) == behind
     if behind:
         campaign.close()
         thread.join()
@@ -215,19 +215,19 @@ def test_a_cancelled_waiter_makes_room_for_the_next(first: bool) -> None:
         tasks = []
         for number in range(3):
             tasks.append(asyncio.create_task(campaign.aask(wait=True)))
-            while len(campaign._line) <= number:
+            while len(campaign._queue) <= number:
                 await asyncio.sleep(0.001)
         gone = tasks.pop(0 if first else 1)
         gone.cancel()
         with pytest.raises(asyncio.CancelledError):
             await gone
-        assert len(campaign._line) == 2
+        assert len(campaign._queue) == 2
         await held.atell(1, 1)
         for task in tasks:
             pull = await task
             assert pull is not None
             await pull.atell(1, 1)
-        assert len(campaign._line) == len(campaign._news.settled) == campaign.status().in_flight == 0
+        assert len(campaign._queue) == len(campaign._notifier.settled) == campaign.status().in_flight == 0
 
     asyncio.run(main())
 
@@ -238,7 +238,7 @@ def test_a_key_whose_pull_is_there_waits_for_nobody() -> None:
     assert mine is not None
     thread = threading.Thread(target=lambda: campaign.ask(wait=True))
     thread.start()
-    in_line(campaign, 1)
+    in_queue(campaign, 1)
     assert campaign.ask(key="mine", wait=True, timeout=5) == mine  # the other waits for just this pull
     mine.tell(1, 1)
     thread.join()

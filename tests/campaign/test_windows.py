@@ -11,9 +11,9 @@ from outlay import Campaign
 from outlay.campaign.calendar import MICROS, NOT_EVERYWHERE, bounds
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import windows
+from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.rulings.decide import step
-from outlay.campaign.settings import Settings
-from outlay.campaign.terms import Limits, agreed, chosen
+from outlay.campaign.settings import Limits, agreed, chosen
 from outlay.errors import BadParameter
 
 HOUR = 3600 * MICROS

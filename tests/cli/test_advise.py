@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from rich.console import Console
 
 from outlay.advice import advise, rehearsal
 from outlay.advice.telling.charts import MOST_DOTS, rate_dots
 from outlay.advice.telling.figures import dots_figure
 from outlay.advice.telling.page import page_text
-from outlay.advice.telling.tables import ARMS, advice_tables, arm_notes, arm_rows
+from outlay.advice.telling.tables import ARMS, arm_notes, arm_rows
 from outlay.cli import commands
 from outlay.text import measured, number, span
 
@@ -226,34 +225,6 @@ def test_an_open_interval(ask):
     assert "any rate" not in arm_notes(plain)["interval"]
     assert "arrow" not in rate_dots(plain).axis
     assert [span(*ends) for ends in ((0.5, math.inf), (-math.inf, 2.0))] == ["above 0.5", "below 2"]
-
-
-@pytest.mark.parametrize("width", [160, 80, 50])
-def test_narrow_terminals(ask, played, width):
-    """Names, rates and verdicts are always there; what is left out for want of room is named."""
-    found = advise("log.csv", 1e4)
-    console = Console(width=width)
-    with console.capture() as capture:
-        console.print(advice_tables(found, width))
-    text = capture.get()
-    assert max(map(len, text.splitlines())) <= width
-    assert "…" not in text
-    for word in (
-        "large",
-        "small",
-        NASTY[:12],
-        f"{found.best.rate:.4}",
-        "best so far",
-        "ruled out",
-        "RoundRobin",
-        "90.0 ± 1.0",
-    ):
-        assert word in text
-    head, said = text.partition("───")[0].split(), " ".join(text.split())
-    assert ("corr." in head) == (width == 160)
-    assert ("no room for corr." in said) == (width < 160)
-    for column, note in (("corr.", "corr.: of"), ("tail", "tail: index")):
-        assert (note in said) == (column in head), "notes are on columns that are there"
 
 
 def test_numbers_in_words():

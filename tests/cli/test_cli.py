@@ -21,7 +21,7 @@ from outlay.arms import (
     catalogue,
 )
 from outlay.cli import commands
-from outlay.experiments import comparison
+from outlay.experiments import play as comparison
 
 QUICK = ["--budget", "300", "--runs", "4", "--workers", "1"]
 
@@ -43,7 +43,7 @@ def stand_in(monkeypatch):
         return [folder / "report.html"]
 
     monkeypatch.setattr(comparison, "simulate", simulate)
-    monkeypatch.setattr(comparison, "write_report", write_report)
+    monkeypatch.setattr("outlay.report.page.write_report", write_report)
 
 
 @pytest.fixture

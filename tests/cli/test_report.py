@@ -29,7 +29,7 @@ def test_report_prints_and_writes(ask, monkeypatch):
         given.append((result, title))
         return [folder / "report.html"]
 
-    monkeypatch.setattr("outlay.report.write.write_report", write)
+    monkeypatch.setattr("outlay.report.page.write_report", write)
     problem, shape = catalogue.load("G"), (1, 3, 2)
     pulls, ones = np.full((*shape, 3), 5, np.int64), np.ones(shape)
     outlay.Result(

@@ -6,7 +6,6 @@ import pytest
 from click.testing import CliRunner
 
 from outlay.cli import commands
-from outlay.experiments import comparison
 
 QUICK = ("compare", "--policy", "RoundRobin", "--budget", "20", "--runs", "2", "--save")
 
@@ -14,7 +13,7 @@ QUICK = ("compare", "--policy", "RoundRobin", "--budget", "20", "--runs", "2", "
 @pytest.mark.interpreted
 def test_a_result_is_saved_as_csv(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparison, "write_report", lambda result, out: [out / "report.html"])
+    monkeypatch.setattr("outlay.report.page.write_report", lambda result, out: [out / "report.html"])
     done = CliRunner().invoke(commands, [*QUICK, "x.csv"])
     assert done.exit_code == 0, done.output
     first, *rows = Path("x.csv").read_text().splitlines()

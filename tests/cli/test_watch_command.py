@@ -15,15 +15,15 @@ from tests.cli.campaign_runs import Run, refused
 from outlay import Campaign
 
 
-def test_status_is_a_table_on_a_terminal(outlay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_is_a_table_on_a_terminal(outlay: Run, tmp_path: Path) -> None:
     assert outlay("new", "--arm", "a", "--budget", "5").exit_code == 0
     for arguments in (["status"], ["status", "--json"]):
         assert json.loads(outlay(*arguments).stdout)["budget"] == 5.0
-    monkeypatch.setattr(sys.modules["outlay.cli.campaign.reading"], "on_terminal", lambda: True)
-    assert json.loads(outlay("status", "--json").stdout)["budget"] == 5.0
-    table = outlay("status")
-    assert table.exit_code == 0
-    assert table.stdout.startswith("default  open\nspent 0 of 5 (0.0%)   set aside 0   left 5\n")
+    for arguments, beginning in ((["status"], "default  open"), (["status", "--json"], '{"name": "default"')):
+        process, ours = in_terminal(tmp_path, *arguments)
+        assert read_until(ours, None).startswith(beginning)
+        assert process.wait(60) == 0
+        os.close(ours)
 
 
 def test_one_frame_for_a_pipe(outlay: Run) -> None:
@@ -39,14 +39,8 @@ def test_one_frame_for_a_pipe(outlay: Run) -> None:
 @pytest.mark.parametrize("pauses", [0, 2])
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path, pauses: int) -> None:
     """In a terminal: frames one after another, what is spent meanwhile is shown, and the last frame stays."""
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign({"a": 1}, 50, store=store) as campaign:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()", "campaign", "watch"]
-        process = subprocess.Popen(
-            [*command, "--store", store, "--every", "0.1"], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
-        )
-        os.close(theirs)
+    with Campaign({"a": 1}, 50, store=f"sqlite:///{tmp_path}/outlay.db") as campaign:
+        process, ours = in_terminal(tmp_path, "watch", "--every", "0.1")
         seen = read_until(ours, "spent 0 of 50")
         for n in range(pauses):
             pull = campaign.ask()
@@ -60,6 +54,16 @@ def test_ctrl_c_ends_it_cleanly(tmp_path: Path, pauses: int) -> None:
     assert "Traceback" not in seen + rest
     assert "\x1b[?1049l" in rest  # the screen is as it was
     assert f"spent {pauses} of 50" in rest.partition("\x1b[?1049l")[2]
+
+
+def in_terminal(folder: Path, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
+    """`outlay campaign` in a terminal of its own, and our end of that."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-W", "error", "-c", "from outlay.cli import main; main()", "campaign", *arguments]
+    env = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
+    process = subprocess.Popen(command, cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    return process, ours
 
 
 def read_until(terminal: int, text: str | None) -> str:

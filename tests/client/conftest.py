@@ -1,5 +1,5 @@
 """Clients are tested against the service, on the same stores."""
 
-from tests.service.conftest import begun, book, store
+from tests.service.conftest import begun, key_store, store
 
-__all__ = ["begun", "book", "store"]
+__all__ = ["begun", "key_store", "store"]

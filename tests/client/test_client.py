@@ -13,7 +13,7 @@ import pytest
 
 from outlay import AsyncClient, Campaign, Client
 from outlay.campaign import verify
-from outlay.campaign.settings import Amount
+from outlay.campaign.ledger.events import Amount
 from outlay.client import clients, patience
 from outlay.client.spool import Spool
 from outlay.errors import (
@@ -26,7 +26,7 @@ from outlay.errors import (
     ServiceError,
     Unreachable,
 )
-from outlay.service.keys.book import KeyBook
+from outlay.service.auth import KeyStore
 from tests.service.conftest import POLICY, running
 
 
@@ -109,8 +109,8 @@ def test_the_same_for_asyncio(address: str, store: str) -> None:
     assert verify(store, "spring").ok
 
 
-def test_keys_and_bad_addresses(store: str, book: KeyBook, monkeypatch: pytest.MonkeyPatch) -> None:
-    token, _ = book.new("reader", ["read"])
+def test_keys_and_bad_addresses(store: str, key_store: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, _ = key_store.new("reader", ["read"])
     with running(store) as address:
         with Client(address, "spring") as client, pytest.raises(ServiceError, match="no_key"):
             client.status()

@@ -40,7 +40,7 @@ def _until(
         cost, reward = problem.arms[arm].draw(rng)
         memory.observe(arm, cost, reward)
         if memory.full():
-            memory = memory.grown()
+            memory = memory.enlarged()
         pulls[arm] += 1
         costs.append(cost)
         rewards.append(reward)

@@ -57,7 +57,7 @@ class Stretching(NamedTuple):
     def full(self) -> bool:
         return bool(self.count[0] == len(self.samples))
 
-    def grown(self) -> "Stretching":
+    def enlarged(self) -> "Stretching":
         return Stretching(np.concatenate([self.samples, np.zeros(7)]), self.count.copy())
 
 
@@ -78,8 +78,8 @@ BY_MEMORY: dict[str, tuple[Any, float]] = {
     "Moments": (baselines.Greedy(), 60.0),
     "Blocks": (policies.UCBM1(**KNOWN), 450.0),  # it grows
     "Samples": (policies.CatoniRate(), 60.0),
-    "Pooled": (policies.KLRate(evidence="sample", reward_bound=1.0), 60.0),
-    "Opened": (policies.Thrifty(budget=60.0), 60.0),
+    "PooledMoments": (policies.KLRate(evidence="sample", reward_bound=1.0), 60.0),
+    "SequentialMoments": (policies.Thrifty(budget=60.0), 60.0),
     "Coins": (baselines.BTS(cost_bound=1.5, reward_bound=1.0), 60.0),
     "Truncated": (baselines.RobustUCBTruncated(cost_moment=2.0, reward_moment=2.0), 60.0),
     "Stretching": (BySize(), 40.0),
@@ -111,7 +111,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr("outlay.engine.jit.compile.compiled", refuse)
 
 
-EVERY_DAY = ("Opened",)  # each is a compilation; what is copied is tested below, for all of them
+EVERY_DAY = ("SequentialMoments",)  # each is a compilation; what is copied is tested below, for all of them
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ EVERY_DAY = ("Opened",)  # each is a compilation; what is copied is tested below
 )
 def test_every_memory_is_as_good_as_new_in_every_run(name: str, interpreted: Callable[[], None]) -> None:
     policy, budget = BY_MEMORY[name]
-    problem = PAIRS if name == "Opened" else DICE
+    problem = PAIRS if name == "SequentialMoments" else DICE
     assert type(memory_of(policy, 2)).__name__ == name
     seeds = {3: 0, 2**32 + 5: 0, 2**64 + 9: 7, 2**128 + 1: 2**32 - 5}  # and the first run's number
     fast = [played(policy, budget, 5, seed, first, problem=problem) for seed, first in seeds.items()]

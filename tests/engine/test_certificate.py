@@ -53,7 +53,9 @@ def of_opened(policy: Any, memory: Any, pulls: Any, box: Any, n: int, rng: Any) 
 
 
 overload(full_and_lazy, strict=False, jit_options=WITHIN)(
-    lambda policy, memory, pulls, box, n, rng: of_opened if hasattr(policy.instance_class, "fresh") else of_all
+    lambda policy, memory, pulls, box, n, rng: (
+        of_opened if hasattr(policy.instance_class, "excess_of_new_arm") else of_all
+    )
 )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from outlay import Problem, arms, policies, simulate
-from outlay.beliefs import Belief, Lead, Opened, Pooled
+from outlay.beliefs import Belief, Lead, PooledMoments, SequentialMoments
 from outlay.errors import BadParameter
-from outlay.policies.protocol import Opening, Opens, way_of
+from outlay.policies.protocol import Opening, SequentialMemory, policy_kind
 from outlay.testing import PolicyContract
 
 
@@ -240,12 +240,12 @@ class InTurn(NamedTuple):
     patience: float = 4.0
 
     def memory(self, arms: int) -> Any:
-        return Opened.empty(arms)
+        return SequentialMoments.empty(arms)
 
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         return float(belief.pulls) - math.log1p(high.spend / low.usual_price)
 
-    def fresh(self, low: Lead, high: Lead) -> float:
+    def excess_of_new_arm(self, low: Lead, high: Lead) -> float:
         return low.opened - high.spent / (self.patience * low.usual_price)
 
 
@@ -253,7 +253,7 @@ class TestInTurn(CompiledInSoak):
     policy = InTurn()
 
 
-class Sealed(Opened):
+class Sealed(SequentialMoments):
     """A memory that cannot say which arm to open next."""
 
     __slots__ = ()
@@ -266,20 +266,20 @@ class Forgetful(InTurn):
     __slots__ = ()
 
     def memory(self, arms: int) -> Any:
-        return Sealed(*Opened.empty(arms)) if self.patience > 1.0 else Pooled.empty(arms)
+        return Sealed(*SequentialMoments.empty(arms)) if self.patience > 1.0 else PooledMoments.empty(arms)
 
 
 def test_who_opens_arms_needs_a_memory_for_it() -> None:
     problem = Problem([arms.Constant(1.0, 0.5 + 0.1 * k) for k in range(5)])
     assert isinstance(InTurn(), Opening)
     assert not isinstance(policies.Frugal(), Opening)
-    assert way_of(InTurn).name == way_of(policies.Wary).name == "opening"
-    assert isinstance(Opened.empty(2), Opens)
-    assert not isinstance(Pooled.empty(2), Opens)
+    assert policy_kind(InTurn).name == policy_kind(policies.Wary).name == "opening"
+    assert isinstance(SequentialMoments.empty(2), SequentialMemory)
+    assert not isinstance(PooledMoments.empty(2), SequentialMemory)
     for patience, lacking in ((4.0, "unopened"), (0.5, "opened")):
         with pytest.raises(BadParameter) as caught:
             simulate(problem, Forgetful(patience), budgets=[9.0], runs=1)
-        allowed = f"one with a method {lacking}, such as Opened, for a policy with fresh"
+        allowed = f"one with a method {lacking}, such as SequentialMoments, for a policy with excess_of_new_arm"
         assert str(caught.value).startswith(f"memory of Forgetful must be {allowed}; got ")
 
 

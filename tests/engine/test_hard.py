@@ -14,7 +14,7 @@ from outlay.engine import loop
 from outlay.engine.limits import Limits
 from outlay.engine.oracle import trace
 from outlay.errors import BadParameter
-from outlay.policies.protocol import Opens, memory_of, wants_requests, with_limits
+from outlay.policies.protocol import SequentialMemory, memory_of, wants_requests, with_limits
 from tests.campaign.test_simulator import ARMS, DETERMINISTIC, NoChance, Tape, outcomes, tape_of
 
 STAIRS = Problem([arms.Constant(3.0, 1.0), arms.Constant(5.0, 2.0)])
@@ -31,7 +31,7 @@ def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until no arm fits."""
     requests = requests_for(policy)
     policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
-    if isinstance(memory, Opens):
+    if isinstance(memory, SequentialMemory):
         memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
     run.affordable.dearest[:] = dearest
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
@@ -42,7 +42,7 @@ def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
             limits.budgets[0], int(limits.requests[0]), *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
     assert run.totals[loop.SPENT] <= budget
 
 

@@ -146,7 +146,7 @@ def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Gener
         n, end, rest = 0, int(spread(rng, 30, 3000)) + 20 * arms * (make is ucb_m1), int(spread(rng, 20, 1e5))
         while 0 <= n < end:
             n = play(rng, world, policy, memory, pulls, race, n, end, rest)
-            memory = memory.grown() if memory.full() else memory
+            memory = memory.enlarged() if memory.full() else memory
         assert n == end, f"run {seed}: {policy}, another choice at pull {-1 - n}"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from outlay import Result, __version__
 from outlay.experiments import play
-from outlay.experiments.report import outputs
+from outlay.experiments import report as outputs
 from outlay.report import table
 
 SWEPT = """
@@ -89,10 +89,10 @@ def reports(monkeypatch):
 def undrawn(monkeypatch):
     """In place of a sweep's figure: its numbers as text, where the test is about playing; drawing takes seconds."""
     monkeypatch.setattr(
-        "outlay.experiments.report.figure.sweep_figure", lambda chart, width="page", title=True: (chart, width)
+        "outlay.experiments.report.sweep_figure", lambda chart, width="page", title=True: (chart, width)
     )
-    monkeypatch.setattr("outlay.report.figures.svg_text", lambda figure: f"<svg {figure[0].title}/>")
-    monkeypatch.setattr("outlay.report.figures.save_figure", lambda figure, path: path.write_text(repr(figure)))
+    monkeypatch.setattr("outlay.report.page.svg_text", lambda figure: f"<svg {figure[0].title}/>")
+    monkeypatch.setattr("outlay.report.style.save_figure", lambda figure, path: path.write_text(repr(figure)))
 
 
 @pytest.fixture

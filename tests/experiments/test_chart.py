@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from outlay.experiments.report.chart import sweep_chart
-from outlay.experiments.report.figure import sweep_figure
-from outlay.experiments.report.summary import Row, as_csv, cells_of, headings_of
-from outlay.experiments.setup.sweep import Sweep
+from outlay.experiments.file import Sweep
+from outlay.experiments.report import Row, as_csv, sweep_chart, sweep_figure
 
 
 def row(values: dict[str, Any], policy: str, mean: float, floor: float = math.nan) -> Row:
@@ -37,20 +35,6 @@ def test_the_first_sweep_goes_along_the_axis_in_rising_order():
     floor = chart.panels[1].floor
     assert floor is not None
     assert floor.values.tolist() == pytest.approx([math.nan, 5.0, 50.0], nan_ok=True)
-
-
-def test_words_stand_side_by_side():
-    rows = [row({"form": form}, "one", mean) for form, mean in (("student", 3.0), ("a$b$", 1.0))]
-    chart = sweep_chart([FORM], rows, runs=1)
-    assert (chart.ticks, chart.words) == ([0.0, 1.0], ["student", "a$b$"])
-    assert chart.title == "Regret at budget 1,000, 1 run"
-    [panel] = chart.panels
-    assert (panel.title, panel.floor) == ("", None)
-    assert panel.curves[0].budgets.tolist() == [0.0, 1.0]
-    assert panel.curves[0].mean.tolist() == [3.0, 1.0]
-    both = rows + [row({"form": form}, "two", 1.0) for form in FORM.values]
-    assert sweep_chart([FORM], both, runs=1).panels[0].curves[1].budgets.tolist() == pytest.approx([0.04, 1.04])
-    assert (chart.across.scale, chart.axis.scale) == ("linear", "linear")
 
 
 def test_a_floor_far_above_everything_is_left_out():
@@ -90,17 +74,6 @@ def test_drawing(width):
     [alone] = sweep_figure(sweep_chart([FORM], rows, runs=20), width).axes
     assert [tick.get_text() for tick in alone.get_xticklabels()] == ["student", "a$b$"]
     assert alone.get_title(loc="left").replace("\n", " ") == "Regret at budget 1,000, mean of 20 runs, 95 % bands"
-
-
-def test_the_table():
-    headings, lines = headings_of(GRID), cells_of(GRID)
-    assert headings == ["K", "form", "one", "other & co_", "lower bound"]
-    assert lines[0] == ["100", "student", "100.0 ± 0.50", "10,000 ± 0.50", "50.0"]
-    assert lines[-1] == ["10", "a$b$", "10.0 ± 0.50", "1,000 ± 0.50", "5.00"]
-    assert lines[2][-1] == "–"
-    unbounded = [entry._replace(lower_bound=math.nan) for entry in GRID]
-    assert headings_of(unbounded) == headings[:-1]
-    assert cells_of(unbounded) == [line[:-1] for line in lines]
 
 
 def test_the_csv_has_every_digit():

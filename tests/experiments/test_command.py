@@ -15,7 +15,7 @@ import outlay
 from outlay import experiments
 from outlay.cli import commands
 from outlay.experiments import Experiment, Outcome, load, play, run
-from outlay.experiments.calibrate import Pace
+from outlay.experiments.play import Pace
 
 from .conftest import PLAIN, SWEPT
 
@@ -73,7 +73,7 @@ def test_quiet_and_json(write, simulated):
 
 def test_a_dry_run_writes_nothing(write, monkeypatch):
     write(SWEPT)
-    monkeypatch.setattr("outlay.experiments.calibrate.measure", lambda *_: Pace(0.0, 1.0))
+    monkeypatch.setattr("outlay.experiments.play.measure", lambda *_: Pace(0.0, 1.0))
     done = ask("experiment.toml", "--out", "out", "--dry-run")
     assert done.exit_code == 0, done.output
     assert [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()[4:6]] == [
@@ -162,7 +162,7 @@ def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
 def test_a_plain_problem_in_json(write, monkeypatch):
     write(PLAIN)
     result = run_one()
-    monkeypatch.setattr("outlay.experiments.comparison.compare", lambda *_, **__: (result, [Path("page")]))
+    monkeypatch.setattr("outlay.experiments.play.compare", lambda *_, **__: (result, [Path("page")]))
     told = json.loads(ask("G", "--json").stdout)
     assert told["files"] == ["page"]
     assert [row["policy"] for row in told["rows"]] == ["RoundRobin", "stubborn"]

@@ -7,8 +7,8 @@ from outlay import Problem
 from outlay.arms import catalogue
 from outlay.errors import BadFile
 from outlay.experiments import is_experiment, load, points_of
-from outlay.experiments.report.summary import Row
-from outlay.experiments.setup.sweep import TAKEN, Sweep
+from outlay.experiments.file import TAKEN, Sweep
+from outlay.experiments.report import Row
 
 from .conftest import PLAIN, SWEPT
 

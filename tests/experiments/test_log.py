@@ -11,7 +11,7 @@ from outlay import logs
 from outlay.arms import Empirical
 from outlay.errors import BadFile
 from outlay.experiments import load
-from outlay.experiments.setup.log import problem_of
+from outlay.experiments.file import problem_of
 from outlay.logs import LogColumns
 
 LOG = "model,usd,score,other\nsmall,1,0.5,x\nlarge,2.5,1,\nsmall,3,-1,y\n"

@@ -8,9 +8,8 @@ import pytest
 
 from outlay.arms import Gaussian
 from outlay.errors import BadFile
-from outlay.experiments import load, points_of
+from outlay.experiments import load, plan, points_of
 from outlay.experiments.play import jobs
-from outlay.experiments.setup import plan
 from outlay.policies import Fixed, RoundRobin
 
 from .conftest import PLAIN, SWEPT

@@ -9,8 +9,9 @@ import pytest
 import outlay
 from outlay import Result, policies
 from outlay.errors import BadFile, BadParameter, OutlayError
-from outlay.experiments import estimate, load, points_of, results, run, store
-from outlay.experiments.report import outputs
+from outlay.experiments import estimate, load, points_of, results, run
+from outlay.experiments import plan as store
+from outlay.experiments import report as outputs
 
 from .conftest import PLAIN, SWEPT
 

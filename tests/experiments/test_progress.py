@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from outlay.experiments import calibrate, estimate, load, points_of, run
+from outlay.experiments import estimate, load, play, points_of, run
+from outlay.experiments.plan import BarState, Progress
 from outlay.experiments.play import jobs
-from outlay.experiments.progress import BarState, Progress
 
 from .conftest import SWEPT
 
@@ -95,7 +95,7 @@ def clock(monkeypatch):
         now[0] += 0.1 + 1e-3 * runs * budgets[-1] / float(problem.mean_costs[problem.best])
         return SimpleNamespace(oracle_reward=np.zeros(1))
 
-    monkeypatch.setattr(calibrate, "simulate", simulate)
+    monkeypatch.setattr(play, "simulate", simulate)
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     return now
 
@@ -120,7 +120,7 @@ def test_noise_is_not_taken_for_pulls_of_few_requests(write, monkeypatch, sweep,
         now[0] += 5e-3 + next(jitter) + 1e-6 * runs * requests[-1]
         return SimpleNamespace(oracle_reward=np.zeros(1))
 
-    monkeypatch.setattr(calibrate, "simulate", simulate)
+    monkeypatch.setattr(play, "simulate", simulate)
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     text = 'format = 1\n[experiment]\nproblem = "H"\nbudgets = [inf]\nrequests = 20\nruns = 4000\nworkers = 2\n'
     text += '[[policies]]\nname = "RoundRobin"\n'
@@ -131,9 +131,10 @@ def test_noise_is_not_taken_for_pulls_of_few_requests(write, monkeypatch, sweep,
     assert share.seconds == pytest.approx(5e-3 * share.cells + 1e-6 * pulls, rel=0.1)
 
 
-def test_what_is_there_takes_no_time(write, simulated, clock):
+def test_what_is_there_takes_no_time(write, simulated, request):
     experiment = load(write(SWEPT))
     run(experiment, "out")
+    request.getfixturevalue("clock")  # it takes the simulator's place
     more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
     shares = estimate(load(write(more)), "out")
     assert [(share.label, share.cells, share.missing) for share in shares] == [("RoundRobin", 2, 0), ("stubborn", 4, 2)]

@@ -9,14 +9,13 @@ from tests.arms import conftest
 from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.arms.problem_file import LAWS
 from outlay.errors import BadParameter, NotCovered
-from outlay.experiments.setup.players import FACTS, Player
-from outlay.experiments.setup.sweep import Setup, moved
+from outlay.experiments.file import FACTS, PolicyEntry, Setup, moved
 from outlay.knowledge import policy_for
 from outlay.policies import BY_NAME, UCBB1, UCBM1, CatoniRate, Frugal
 
 # The first of each law: of some others the mean reward cannot be moved alone.
 EXAMPLES = list({type(law): law for law in reversed(conftest.LAWS)}.values())
-FRUGAL = Player("Frugal", "v2.0 Frugal", {})
+FRUGAL = PolicyEntry("Frugal", "v2.0 Frugal", {})
 
 
 def moved_problem(problem: Problem, target: str, value: float) -> Any:
@@ -70,7 +69,7 @@ def test_the_number_of_arms():
 
 
 def test_a_parameter_of_policies():
-    players = (FRUGAL, Player("Frugal", "b", {"slope": 1.0, "delay": 2.0}), Player("RoundRobin", "c", {}))
+    players = (FRUGAL, PolicyEntry("Frugal", "b", {"slope": 1.0, "delay": 2.0}), PolicyEntry("RoundRobin", "c", {}))
     setup = Setup(catalogue.load("G"), players)
     assert [one.parameters.get("slope") for one in moved(setup, "policies.slope", 0.5).players] == [0.5, 0.5, None]
     one = moved(setup, "policies.v2.0 Frugal.slope", 0.5)
@@ -83,37 +82,37 @@ def test_a_parameter_of_policies():
 @pytest.mark.parametrize("name", BY_NAME)
 def test_players_without_parameters_are_those_of_the_command(name):
     problem = catalogue.load("bounded")
-    assert Player(name, name, {}).on(problem) == policy_for(problem, name)
+    assert PolicyEntry(name, name, {}).on(problem) == policy_for(problem, name)
 
 
 def test_what_a_file_gives_replaces_what_is_known():
     problem = catalogue.load("G")
     known = UCBB1(**problem.second_moments(), min_cost=0.4)
-    assert Player("UCBB1", "a", {"alpha": 3, "cov": "known"}).on(problem) == known._replace(alpha=3)
-    assert Player("UCBB1", "a", {"cov": 0.0}).on(problem) == known._replace(cov=[0.0])
-    bounded = Player("UCBB1", "a", {"cost_bound": 1.0, "reward_bound": 1.0}).on(problem)
+    assert PolicyEntry("UCBB1", "a", {"alpha": 3, "cov": "known"}).on(problem) == known._replace(alpha=3)
+    assert PolicyEntry("UCBB1", "a", {"cov": 0.0}).on(problem) == known._replace(cov=[0.0])
+    bounded = PolicyEntry("UCBB1", "a", {"cost_bound": 1.0, "reward_bound": 1.0}).on(problem)
     assert isinstance(bounded, UCBB1)
     assert bounded.chosen_factor == 2.0, "it follows from the bounds that were given"
 
 
 def test_known_gives_what_no_policy_is_told_unasked():
     problem = catalogue.load("bounded")
-    assert Player("Frugal", "a", {"reward_bound": "known"}).on(problem) == Frugal(reward_bound=1.0)
+    assert PolicyEntry("Frugal", "a", {"reward_bound": "known"}).on(problem) == Frugal(reward_bound=1.0)
     moments = dict.fromkeys(("var_cost", "var_reward", "cov"), "known")
-    assert Player("CatoniRate", "a", moments).on(problem) == CatoniRate(**problem.second_moments())
+    assert PolicyEntry("CatoniRate", "a", moments).on(problem) == CatoniRate(**problem.second_moments())
 
 
 def test_a_file_that_says_everything_needs_no_problem_that_knows():
     wild = Problem([Pareto(1, 1, 1.5, 1.5), Pareto(1, 0.5)])
     given = {"var_cost": 1.0, "var_reward": 1.0, "cov": 0.0}
-    assert Player("UCBM1", "a", given).on(wild) == UCBM1(1.0, 1.0, 0.0, min_cost=1e-12)
+    assert PolicyEntry("UCBM1", "a", given).on(wild) == UCBM1(1.0, 1.0, 0.0, min_cost=1e-12)
     for parameters in ({**given, "cov": "known"}, {"var_cost": 1.0}, {}):
         with pytest.raises(NotCovered, match="UCBM1 needs finite second moments"):
-            Player("UCBM1", "a", parameters).on(wild)
+            PolicyEntry("UCBM1", "a", parameters).on(wild)
 
 
 def test_facts_are_parameters_of_policies():
-    asked = {name for kind in BY_NAME for name in Player(kind, kind, {}).takes}
+    asked = {name for kind in BY_NAME for name in PolicyEntry(kind, kind, {}).takes}
     assert set(FACTS) <= asked
 
 

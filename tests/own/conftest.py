@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from outlay.own import references
+from outlay import usercode
 
 
 @pytest.fixture(autouse=True)
@@ -13,7 +13,7 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the files of a test leave behind is taken away: modules, places to look in, files that were run."""
     before = set(sys.modules)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(references, "_loaded", {})
+    monkeypatch.setattr(usercode, "_loaded", {})
     yield
     for name in set(sys.modules) - before:
         if name.startswith("outlay_"):  # as the files of these tests are called; what they import for good stays

@@ -134,7 +134,7 @@ def test_a_mistake_is_answered_in_one_sentence(folder, old, new, sentence):
 
 
 def test_compare_plays_the_users_policy_on_a_problem_with_the_users_law(folder, monkeypatch):
-    monkeypatch.setattr("outlay.experiments.comparison.write_report", lambda result, out: [out / "report.html"])
+    monkeypatch.setattr("outlay.report.page.write_report", lambda result, out: [out / "report.html"])
     problem = FILE[: FILE.index("[[policies]]")].replace("[experiment]\nbudgets = [5, 20]\nruns = 2\n", "")
     (folder / "coins.toml").write_text(problem)
     fields = "width: float\n    cost_bound: float", "cost_bound: float\n    width: float = 1.0"

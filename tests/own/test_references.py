@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from outlay.errors import BadCode, BadParameter
-from outlay.own.code import digest
-from outlay.own.references import found
+from outlay.usercode import digest, found
 
 SOURCE = """
 import math
@@ -56,7 +55,7 @@ def test_a_changed_file_is_run_again_and_its_code_has_another_digest(tmp_path):
 def test_the_digest_covers_helpers_and_is_the_same_in_every_process(tmp_path, fresh_python, helper):
     write(tmp_path / "outlay_helped.py", "helper(log_n)", helper)
     cls = found("compare", "policy", "outlay_helped.py:Mine", tmp_path)
-    script = "from outlay_helped import Mine; from outlay.own.code import digest; print(digest(Mine))"
+    script = "from outlay_helped import Mine; from outlay.usercode import digest; print(digest(Mine))"
     assert fresh_python(script).stdout.strip() == digest(cls)
     other = write(tmp_path / "outlay_other.py", "helper(log_n)", helper.replace("x +", "x -"))
     assert digest(found("compare", "policy", f"{other.name}:Mine", tmp_path)) != digest(cls)

@@ -10,7 +10,7 @@ import pytest
 import outlay
 from outlay.arms import Constant, Gaussian, LawMoments, Linear, Problem
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
-from outlay.report.reproduce import python_call
+from outlay.report.page import python_call
 
 
 class Flat(NamedTuple):

@@ -1,4 +1,4 @@
-"""Twenty-four policies and laws, each with one mistake; a comment marks the line that has it."""
+"""Twenty-four policies and laws, each with one mistake; a comment marks its line, if that is told."""
 
 import math
 import statistics
@@ -10,7 +10,7 @@ class ReturnsText(NamedTuple):
 
     def score(self, belief: Any, log_n: float) -> Any:
         if belief.pulls < 9:
-            return "high"  # here
+            return "high"
         return 1.0
 
 
@@ -18,14 +18,14 @@ class ReturnsNothing(NamedTuple):
     width: float = 1.0
 
     def score(self, belief: Any, log_n: float) -> Any:
-        belief.mean_reward / 2.0  # here
+        belief.mean_reward / 2.0
 
 
 class ReturnsPair(NamedTuple):
     width: float = 1.0
 
     def score(self, belief: Any, log_n: float) -> Any:
-        return belief.mean_reward, belief.mean_cost  # here
+        return belief.mean_reward, belief.mean_cost
 
 
 class Misspells(NamedTuple):
@@ -67,35 +67,35 @@ class SamplesNothing(NamedTuple):
     width: float = 1.0
 
     def sample(self, belief: Any, log_n: float, rng: Any) -> Any:
-        return None  # here
+        return None
 
 
 class SamplesArray(NamedTuple):
     width: float = 1.0
 
     def sample(self, belief: Any, log_n: float, rng: Any) -> Any:
-        return rng.normal(size=3)  # here
+        return rng.normal(size=3)
 
 
 class ChoosesHalf(NamedTuple):
     width: float = 1.0
 
     def choose(self, memory: Any, now: Any, rng: Any) -> Any:
-        return now.pulls / 2  # here
+        return now.pulls / 2
 
 
 class ChoosesBeyond(NamedTuple):
     width: float = 1.0
 
     def choose(self, memory: Any, now: Any, rng: Any) -> int:
-        return 7  # here
+        return 7
 
 
 class ChoosesByName(NamedTuple):
     width: float = 1.0
 
     def choose(self, memory: Any, now: Any, rng: Any) -> Any:
-        return "arm 0"  # here
+        return "arm 0"
 
 
 class PhaseOfText(NamedTuple):
@@ -105,11 +105,11 @@ class PhaseOfText(NamedTuple):
         return 1.0
 
     def phase(self, log_n: float) -> Any:
-        return "late"  # here
+        return "late"
 
 
 def helper(value: float) -> float:
-    return value.nothing  # type: ignore[attr-defined, no-any-return] # here
+    return value.nothing  # type: ignore[attr-defined, no-any-return]  # here
 
 
 class AsksHelper(NamedTuple):
@@ -140,27 +140,27 @@ class Fair(NamedTuple):
 
 class DrawsOne(Fair):
     def draw(self, rng: Any) -> Any:
-        return 1.0  # here
+        return 1.0
 
 
 class DrawsThree(Fair):
     def draw(self, rng: Any) -> Any:
-        return 1.0, 2.0, 3.0  # here
+        return 1.0, 2.0, 3.0
 
 
 class DrawsText(Fair):
     def draw(self, rng: Any) -> Any:
-        return 1.0, "much"  # here
+        return 1.0, "much"
 
 
 class DrawsNan(Fair):
     def draw(self, rng: Any) -> Any:
-        return 1.0, math.nan  # here
+        return 1.0, math.nan
 
 
 class DrawsArray(Fair):
     def draw(self, rng: Any) -> Any:
-        return rng.normal(size=2)  # here
+        return rng.normal(size=2)
 
 
 class DrawsWithoutGenerator(Fair):

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
-from outlay.beliefs import Belief, Lead, Moments, Opened
+from outlay.beliefs import Belief, Lead, Moments, SequentialMoments
 from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import register
 from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_among
@@ -48,7 +48,7 @@ class Offered(NamedTuple):
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         return self.values[belief.arm]
 
-    def fresh(self, low: Lead, high: Lead) -> float:
+    def excess_of_new_arm(self, low: Lead, high: Lead) -> float:
         return self.wanted
 
 
@@ -110,7 +110,7 @@ def test_fixed_and_in_turn() -> None:
 
 def test_a_fresh_arm_comes_before_others_of_its_excess() -> None:
     """Arm 0 leads, arms 1 and 2 are open, arm 3 is next: every small case against the rule, NaN counting as +∞."""
-    memory, pulls = Opened.empty(4), np.array([1, 1, 1, 0])
+    memory, pulls = SequentialMoments.empty(4), np.array([1, 1, 1, 0])
     for arm, reward in ((0, 2.0), (1, 1.0), (2, 0.5)):
         memory.observe(arm, 1.0, reward)
     for values in itertools.product([-INF, -1.0, 0.0, 1.0, INF, NAN], repeat=3):

@@ -74,9 +74,9 @@ def from_blocks(policy: MedianRate, costs: Array, rewards: Array, log_n: float) 
     fill, score = filler(), compiled(MedianRate.score)
     start, scores = policy.memory(1), []
     while len(start.pages) * 64 < costs.shape[1] + 64:
-        start = start.grown()
+        start = start.enlarged()
     for pairs in np.stack([costs, rewards], axis=2):
-        memory = start.grown()
+        memory = start.enlarged()
         fill(memory, pairs)
         scores.append(score(policy, memory.belief(0), log_n))
     return np.array(scores)

@@ -20,7 +20,7 @@ def remembered(policy: Any, samples: slow.Samples) -> Any:
     memory = policy.memory(1)
     for cost, reward in samples:
         memory.observe(0, cost, reward)
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
     return memory.belief(0)
 
 
@@ -169,7 +169,7 @@ def test_compiled_equals_interpreted_and_remembers_rightly(policy: Any) -> None:
     memory, finite = policy.memory(2), 0
     for n in range(1, 900):
         memory.observe(int(rng.integers(2)), rng.standard_t(3) + 2.0, rng.standard_t(3) + 1.0)
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
         for arm in range(2) if n % 5 == 0 else ():
             for log_n in (math.log(n), math.log(n) / 4, math.log(n) / 4):
                 one = policy.score(memory.belief(arm), log_n)

@@ -20,7 +20,7 @@ from tests.policies.tapes import (
     nothing,
 )
 
-from outlay.beliefs import Lead, Pooled, PooledBelief
+from outlay.beliefs import Lead, PooledBelief, PooledMoments
 from outlay.errors import BadParameter
 from outlay.formulas.choices.choose import best_by_excess
 from outlay.policies import Frugal, KLRate
@@ -51,7 +51,7 @@ def test_choices_and_excess_equal_the_slow_twin(tape: Tape) -> None:
     assert compared > 0.6 * of
 
 
-def assert_excess(policy: Any, memory: Pooled, expected: slow.Choice, where: Any) -> None:
+def assert_excess(policy: Any, memory: PooledMoments, expected: slow.Choice, where: Any) -> None:
     lead = memory.lead(expected.leader)
     for arm, value in expected.excess.items():
         found = policy.excess(memory.belief(arm), lead, lead)
@@ -148,7 +148,7 @@ def between(one: Lead, other: Lead, weights: Array) -> Lead:
 
 def test_what_is_enough() -> None:
     """Nothing speaks against an arm of the leader's rate, so that its excess is what would be enough, less than 0."""
-    memory = Pooled.empty(5)
+    memory = PooledMoments.empty(5)
     memory.observe(0, 1.0, 1.0)
     for ahead in (0.01, 3.0, 9.9, 10.1, 20.0):
         lead = memory.lead(0)._replace(spend=math.exp(ahead))
@@ -178,7 +178,7 @@ def test_samples_are_weighed_up_to_a_thousand_of_an_arm() -> None:
 
 
 def test_exact_evidence_is_never_less_than_what_the_first_samples_say() -> None:
-    policy, memory = KLRate("one", "exact", 1.0), Pooled.empty(2, 20)
+    policy, memory = KLRate("one", "exact", 1.0), PooledMoments.empty(2, 20)
     memory.observe(1, 1e6, 0.41e6)
     lead = memory.lead(1)._replace(reward_max=1.0)
     for reward in [0.0] * 20 + [1.0] * 6:  # the closed form of all is small

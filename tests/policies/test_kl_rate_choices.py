@@ -9,7 +9,7 @@ import pytest
 from tests.policies import slow_kl_rate as slow
 from tests.policies.tapes import ALL, EVERY, Tape, coins, free, gaussian, heavy, losses, refunds
 
-from outlay.beliefs import Pooled
+from outlay.beliefs import PooledMoments
 from outlay.formulas.choices.choose import best_by_excess, best_by_score, leader_of, log_of, without_price
 from outlay.policies import Fieller, Frugal
 from outlay.policies.protocol import memory_of
@@ -117,7 +117,7 @@ def test_while_nothing_pays_spend_is_equalised(policy: Any) -> None:
 
 def test_the_first_thirty_pulls_of_a_free_arm() -> None:
     """Arms that have cost nothing in all come first, 30 times each, whatever they pay."""
-    memory, pulls = Pooled.empty(3), np.zeros(3, np.int64)
+    memory, pulls = PooledMoments.empty(3), np.zeros(3, np.int64)
     for arm in [0, 1, 2, *([0, 1] * 29)]:
         assert without_price(memory, pulls, 0) == arm
         memory.observe(arm, *((0.0, 5.0), (-1.0, -5.0), (1.0, 0.5))[arm])
@@ -139,7 +139,7 @@ def test_the_leader_and_who_is_next() -> None:
     rng = np.random.default_rng(5)
     for _ in range(200):
         arms = int(rng.integers(1, 6))
-        memory, pulls = Pooled.empty(arms), np.zeros(arms, np.int64)
+        memory, pulls = PooledMoments.empty(arms), np.zeros(arms, np.int64)
         for arm in range(arms):
             for _ in range(int(rng.integers(1, 4))):
                 memory.observe(arm, float(rng.choice([1.0, 2.0])) if pulls[arm] == 0 else 2.0, rng.choice([0.0, 1.0]))

@@ -13,7 +13,7 @@ from tests.policies.tapes import TAPES, Tape, constants, each_tape, nothing
 
 from outlay import Problem, policies, simulate
 from outlay.arms import Gaussian
-from outlay.beliefs import Opened, Points
+from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.errors import BadParameter
@@ -78,7 +78,7 @@ def test_choices_equal_the_slow_twin(tape: Tape) -> None:
 )
 def test_compiled_runs_equal_interpreted_ones(given: dict[str, Any]) -> None:
     policy = Ration(**given)
-    for function in Reach(Ration, Points, Opened, log_of).functions:
+    for function in Reach(Ration, HullMoments, SequentialMoments, log_of).functions:
         register(function)
     fast: Any = numba.njit(**OPTIONS)(play)
     for seed, table in enumerate(tables(0)):
@@ -121,10 +121,10 @@ def test_with_requests_to_spare_it_is_thrifty(
                 break
 
 
-def learnt(points: list[tuple[float, float]], pulls: int) -> Points:
-    memory = Points.empty(len(points))
+def learnt(points: list[tuple[float, float]], pulls: int) -> HullMoments:
+    memory = HullMoments.empty(len(points))
     for arm, (cost, reward) in enumerate(points):
-        memory.imagine(arm, pulls, cost, reward)
+        memory.add_expected(arm, pulls, cost, reward)
     return memory
 
 
@@ -172,7 +172,7 @@ def test_a_pull_that_nobody_can_afford_is_never_opened() -> None:
 
 def test_an_arm_without_its_large_rewards_yet_is_not_dropped() -> None:
     """A large reward in one pull of twenty: the second arm may well be like the first, though 70 pulls had none."""
-    memory, policy, rng = Points.empty(2), Ration(requests=100_000), np.random.default_rng(0)
+    memory, policy, rng = HullMoments.empty(2), Ration(requests=100_000), np.random.default_rng(0)
     for k in range(10_000):
         memory.observe(0, 1.0, 8.1 if k % 20 == 0 else 0.1)
     for pulls, arm in ((70, 1), (400, 0)):  # taken for Gaussian, it would be dropped after 50
@@ -239,10 +239,10 @@ def test_one_failure_beside_a_steady_arm_does_not_end_an_arm() -> None:
     """
     for failures in (1, 2):
         policy, rng = Ration(budget=600.0, requests=1000), np.random.default_rng(0)
-        memory = Points.empty(2)
+        memory = HullMoments.empty(2)
         for _ in range(failures):
             memory.observe(1, 0.5, 0.0)
-        memory.imagine(0, 1, 0.0, 0.2)
+        memory.add_expected(0, 1, 0.0, 0.2)
         spent, tries = 0.5 * failures, 0
         for n in range(failures + 1, 600):
             arm = policy.choose(memory, Now(n, log_of(n), spent), rng)

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.policies.baselines.test_choices import play
 
-from outlay.beliefs import Opened, Points
+from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.formulas.choices.choose import log_of
@@ -20,7 +20,7 @@ TWO, LOW, TEN = [0.9, 0.8], [0.1, *[0.05] * 3, *[0.02] * 3, *[0.01] * 3], [0.9, 
 
 
 def regret_of_ration(means: Array, requests: int, runs: int) -> Array:
-    for function in Reach(Ration, Points, Opened, log_of).functions:
+    for function in Reach(Ration, HullMoments, SequentialMoments, log_of).functions:
         register(function)
     fast: Any = numba.njit(**OPTIONS)(play)
     policy, regret = Ration(requests=requests), np.zeros(runs)

@@ -117,7 +117,7 @@ def test_ucb_m1_equals_the_slow_twin(seed: int) -> None:
         memory = policy.memory(2)
         for cost, reward in samples:
             if memory.full():
-                memory = memory.grown()
+                memory = memory.enlarged()
             memory.observe(arm, cost, reward)
         for at in (log_n, log_n / 3, log_n / 10):
             expected = slow.ucb_m1(samples, at, var_cost[arm], var_reward[arm], cov[arm], alpha=alpha, b=b)
@@ -165,7 +165,7 @@ def test_compiled_ucb_m1_equals_interpreted() -> None:
     memory = policy.memory(2)
     for n in range(1, 2500):
         if memory.full():
-            memory = memory.grown()
+            memory = memory.enlarged()
         memory.observe(int(rng.integers(2)), rng.standard_t(3) + 2.0, rng.standard_t(3) + 1.0)
         for arm, log_n in itertools.product(range(2), (math.log(n), math.log(n) / 4) if n % 5 == 0 else ()):
             one = policy.score(memory.belief(arm), log_n)
@@ -234,7 +234,7 @@ def test_ucb_m1_memory_has_room_for_the_groups_of_a_large_alpha() -> None:
     memory = policy.memory(1)
     for _ in range(6600):
         if memory.full():
-            memory = memory.grown()
+            memory = memory.enlarged()
         memory.observe(0, 1.0, 2.0)
     assert math.isfinite(policy.score(memory.belief(0), 36.7))
     assert memory.scratch.shape[1] > 175 * 36.7

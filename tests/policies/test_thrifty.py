@@ -13,7 +13,7 @@ from tests.policies.slow_kl_rate import Pairs
 from tests.policies.tapes import Tape, constants, each_tape, gaussian, nothing
 from tests.policies.test_kl_rate import between, box, edge, edge_belief, edge_lead, extremes_of, random_lead
 
-from outlay.beliefs import Belief, Lead, Opened
+from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.errors import BadParameter
 from outlay.formulas.choices.choose import best_of_opened
 from outlay.policies import BY_NAME, Thrifty, Wary
@@ -56,12 +56,15 @@ def played(policy: Any, tape: Tape, arms: int, seed: int, slack: float, steps: l
     return compared, of
 
 
-def assert_excess(policy: Any, memory: Opened, expected: slow.Choice, where: tuple[Any, ...]) -> None:
+def assert_excess(policy: Any, memory: SequentialMoments, expected: slow.Choice, where: tuple[Any, ...]) -> None:
     if expected.leader < 0:
         return
     lead = memory.lead(expected.leader)
     if expected.fresh == expected.fresh and memory.unopened() < len(memory.order):
-        assert policy.fresh(lead, lead) == pytest.approx(expected.fresh, rel=1e-9, abs=1e-9), (*where, "fresh")
+        assert policy.excess_of_new_arm(lead, lead) == pytest.approx(expected.fresh, rel=1e-9, abs=1e-9), (
+            *where,
+            "fresh",
+        )
     for arm, value in expected.excess.items():
         found = policy.excess(memory.belief(arm), lead, lead)
         assert found == pytest.approx(value, rel=1e-9, abs=1e-9), (*where, arm)
@@ -87,7 +90,7 @@ def test_a_long_run_equals_the_slow_twin() -> None:
 
 def test_what_is_enough() -> None:
     """Nothing speaks against an arm of the leader's rate: its excess is what would be enough, less than 0."""
-    memory = Opened.empty(2)
+    memory = SequentialMoments.empty(2)
     memory.observe(0, 1.0, 1.0)
     belief = memory.belief(0)
     for ahead, spent, opened, price in (
@@ -114,17 +117,17 @@ def test_what_is_enough() -> None:
 @pytest.mark.parametrize(("opened", "price"), [(2, 1.0), (7, 0.5), (300, 3.0)])
 def test_an_arm_is_opened_while_what_is_left_pays_for_it(opened: int, price: float) -> None:
     """Told the budget: 2·(m + 1)·ln(m + 1) pulls at the usual price must be left."""
-    memory = Opened.empty(2)
+    memory = SequentialMoments.empty(2)
     memory.observe(0, 1.0, 1.0)
     lead = memory.lead(0)._replace(opened=float(opened), usual_price=price, spent=50.0)
     needed = 2.0 * price * (opened + 1) * math.log(opened + 1)
-    assert Thrifty(budget=50.0 + 1.001 * needed).fresh(lead, lead) == -math.inf
-    assert Thrifty(budget=50.0 + 0.999 * needed).fresh(lead, lead) == math.inf
+    assert Thrifty(budget=50.0 + 1.001 * needed).excess_of_new_arm(lead, lead) == -math.inf
+    assert Thrifty(budget=50.0 + 0.999 * needed).excess_of_new_arm(lead, lead) == math.inf
 
 
 def test_one_sample_is_not_proof() -> None:
     """Where nothing varies at all, two samples that fall short are."""
-    memory = Opened.empty(2)
+    memory = SequentialMoments.empty(2)
     memory.observe(0, 1.0, 1.0)
     lead = memory.lead(0)._replace(rate=2.0, spend=math.exp(3.0))
     assert lead.spread == 0.0
@@ -137,7 +140,9 @@ def edge_moments(rng: np.random.Generator) -> Belief:
     return Belief(*edge_belief(rng)[:7])
 
 
-@pytest.mark.parametrize("function", [Thrifty.excess, Thrifty.fresh], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [Thrifty.excess, Thrifty.excess_of_new_arm], ids=lambda function: function.__name__
+)
 def test_compiled_equals_interpreted_and_never_nan(function: Any) -> None:
     """For beliefs and leads of every size and sign, whether samples could give them or not; one lead, or a box."""
     rng, fast, finite = np.random.default_rng(7), compiled(function), 0
@@ -187,10 +192,10 @@ def bounded(rng: np.random.Generator, policy: Any, pairs: Any, low: Lead, high: 
     for cost, reward in pairs.tolist():
         memory.observe(0, cost, reward)
     belief = memory.belief(0)
-    bound, opening, tight, wanted = policy.excess(belief, low, high), policy.fresh(low, high), 0, 0
+    bound, opening, tight, wanted = policy.excess(belief, low, high), policy.excess_of_new_arm(low, high), 0, 0
     for _ in range(6):
         lead = between(low, high, rng.choice([0.0, 1.0, rng.random()], len(low)))
-        value, fresh = policy.excess(belief, lead, lead), policy.fresh(lead, lead)
+        value, fresh = policy.excess(belief, lead, lead), policy.excess_of_new_arm(lead, lead)
         assert bound <= value + 1e-9, (policy, belief, low, high, lead)
         assert opening <= fresh + 1e-9, (policy, low, high, lead)
         tight += math.isfinite(value) and value - bound < 0.1

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.beliefs import Belief, Lead, Opened, Pooled, price_of
+from outlay.beliefs import Belief, Lead, PooledMoments, SequentialMoments, price_of
 from outlay.formulas.choices.certificate import (
     FREE,
     LEADER,
@@ -31,7 +31,7 @@ class Coarse(NamedTuple):
         evidence = math.floor(self.steps * belief.pulls * (low.rate * price - belief.mean_reward))
         return float(evidence - math.floor(math.log2(1.0 + high.spend / (belief.pulls * price))) + 1)
 
-    def fresh(self, low: Lead, high: Lead) -> float:
+    def excess_of_new_arm(self, low: Lead, high: Lead) -> float:
         return float(math.floor(low.opened + 2.0 * low.rate) - math.floor(math.log2(1.0 + max(0.0, high.spent))))
 
 
@@ -48,7 +48,7 @@ def test_choices_are_those_of_the_full_comparison_where_many_arms_tie(opening: b
         rng = np.random.default_rng(seed)
         arms = int(rng.integers(1, 9))
         policy, draw = Coarse(float(rng.choice([0.5, 1.0, 2.0]))), outcomes(rng, arms)
-        memory: Any = Opened.empty(arms) if opening else Pooled.empty(arms)
+        memory: Any = SequentialMoments.empty(arms) if opening else PooledMoments.empty(arms)
         pulls, known = np.zeros(arms, np.int64), Certificate.start(arms)
         if opening:
             memory.shuffle(rng)

@@ -13,7 +13,7 @@ from outlay import Problem, arms, policies, simulate
 from outlay.beliefs import Belief
 from outlay.errors import BadParameter
 from outlay.parameters import Parameters, equal
-from outlay.policies.protocol import as_data, kind_of, wants_budget
+from outlay.policies.protocol import as_data, method_of, wants_budget
 
 MOMENTS: dict[str, Any] = {"var_cost": [0.04, 0.1], "var_reward": [0.09, 0.2], "cov": [0.0, -0.05]}
 BOUNDS: dict[str, Any] = {"cost_bound": 2.0, "reward_bound": 3.0}
@@ -161,7 +161,7 @@ def test_the_tuple_holds_what_can_be_compiled(name: str) -> None:
     fields: list[Any] = list(policy)
     for value in fields:
         assert type(value) in (float, int, bool) or value.dtype == np.float64
-    assert kind_of(policy) is not None
+    assert method_of(policy) is not None
 
 
 def test_what_stands_beside_the_tuple_has_a_field_that_formulas_read() -> None:

@@ -1,8 +1,6 @@
 """The table of bounds: its numbers are the theory's, and nothing is shown that is not covered."""
 
 import math
-import re
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,11 +10,8 @@ from outlay import report
 from outlay.arms import Constant, Exponential, Gamma, Gaussian, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.knowledge import policy_for
-from outlay.report.figures import save_figure, svg_text
-from outlay.report.numbers import bounds as bounds_module
-from outlay.report.numbers.bounds import problem_bounds, provable
-from outlay.report.numbers.bounds_chart import WORST_CASE, bounds_chart
-from outlay.report.tables.bounds import bounds_table, notes, shown_rows
+from outlay.report.bounds import WORST_CASE, bounds_chart, bounds_table, notes, problem_bounds, provable, shown_rows
+from outlay.report.style import svg_text
 from outlay.theory import divergence, finite_bound, lower_bound, rates, upper_bound, worst_case_bound
 
 UNCOVERED = Problem(
@@ -83,17 +78,6 @@ def test_nothing_exceeds_what_can_be_lost(name, budget):
         assert any("too small for it: shown of arm 0" in sentence for _, sentence in notes(bounds))
 
 
-def test_constants_are_chosen():
-    proved, printed = (
-        problem_bounds(catalogue.load("G"), 1e5, "proved"),
-        problem_bounds(catalogue.load("G"), 1e5, "printed"),
-    )
-    assert [column.label for column in proved.columns] == ["UCBB1 ≤", "UCBM1 ≤"]
-    assert [column.label for column in printed.columns] == ["UCBB1 printed", "UCBM1 printed"]
-    with pytest.raises(BadParameter, match=r"^constants of problem_bounds must be .*; got 'best'$"):
-        problem_bounds(catalogue.load("G"), 1e5, "best")  # type: ignore[arg-type]
-
-
 def test_an_arm_without_a_formula_leaves_no_total():
     bounds = problem_bounds(UNCOVERED, 1e4)
     assert [row.lower is None for row in bounds.arms] == [True, True, False]
@@ -129,21 +113,6 @@ def test_best_arms_alone_cost_nothing(problem):
             bounds_chart(problem, 1e4)
     else:  # of two such arms one may be better
         assert [line.label for line in bounds_chart(problem, 1e4).bounds] == [WORST_CASE]
-
-
-def test_what_cannot_be_better_needs_no_pulls():
-    bounds = problem_bounds(Problem([Gaussian(1, 1, 0.5, 0.5), Constant(1, 0.5)]), 1e4)
-    assert bounds.arms[1].divergence == math.inf
-    assert bounds.arms[1].pulls == bounds.arms[1].lower == bounds.total.lower == 0
-
-
-@pytest.mark.parametrize("budget", [1.0, 0.5, 1e-3])
-def test_small_budgets(budget):
-    bounds = problem_bounds(catalogue.load("G"), budget)
-    assert bounds.total.lower is None
-    assert bounds.reason == "no lower bound: it is a multiple of ln B, and B ≤ 1"
-    assert all(row.divergence for row in bounds.arms[1:])
-    assert bool(bounds.columns) == (budget > 0.4)
 
 
 @pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf])
@@ -187,29 +156,6 @@ def test_notes_say_where_numbers_are_from():
     )
 
 
-@pytest.mark.parametrize("width", [60, 80, 200])
-@pytest.mark.parametrize("name", catalogue.names())
-def test_no_digit_is_cut(name, width):
-    """In any terminal the table keeps inside, and says in two parts what one cannot hold."""
-    text = printed(catalogue.load(name), width=width)
-    assert max(map(len, text.splitlines())) <= width
-    assert "…" not in text
-    assert "printed" in text
-    assert re.search(r"^σ²  +the variance of R − r\*X", text, re.M)
-    if width == 80:
-        assert text.count("all arms") == (2 if "Upper bounds" in text else 1)
-    if width == 200:
-        assert "Upper bounds" not in text
-    assert "any policy ≥" in text
-
-
-def test_names_are_not_markup():
-    problem = Problem([Gaussian(1, 1, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 0.5)], names=["[red]a[/]", "b" * 60])
-    assert "[red]a[/]" in printed(problem)
-    table = printed(problem).partition("\n≥")[0]
-    assert sum(map(len, re.findall("b{2,}", table))) == 2 * 60, "folded, not cut, in both parts"
-
-
 def test_chart_is_the_bounds_at_every_budget():
     problem = catalogue.load("H")
     chart = bounds_chart(problem, 1e5)
@@ -244,23 +190,3 @@ def test_only_lower_bounds_can_be_drawn():
     figure = report.bounds_figure(signed, 1e5)
     assert len(figure.axes[0].lines) == 3
     assert figure.axes[0].get_title(loc="left") == "Bounds on regret, no theorem bounds it from above"
-
-
-def test_the_same_problem_gives_the_same_files(tmp_path):
-    for name in ("one", "two"):
-        figure = report.bounds_figure(catalogue.load("G"), 1e4)
-        for ending in ("svg", "png"):
-            save_figure(figure, tmp_path / f"{name}.{ending}")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-
-
-def test_a_chart_computes_each_bound_once(monkeypatch):
-    """25 points of a curve are one bound and a logarithm; an arm's D* is found once."""
-    upper, distance = Mock(wraps=upper_bound), Mock(wraps=divergence)
-    monkeypatch.setattr(bounds_module, "upper_bound", upper)
-    monkeypatch.setattr(bounds_module, "divergence", distance)
-    monkeypatch.setattr(bounds_module, "floor_of", Mock(side_effect=AssertionError("D* was computed again")))
-    bounds_chart(catalogue.load("G"), 1e5)
-    assert upper.call_count == 4  # UCBB1 and UCBM1, proved and printed; the others cannot be told bounds
-    assert distance.call_count == 2

@@ -15,13 +15,12 @@ from outlay import report
 from outlay.arms import Gaussian, Problem, catalogue
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed, RoundRobin
-from outlay.report.drawn import drawn
-from outlay.report.figures import inline_svg, save_figure, svg_text
-from outlay.report.figures.style import ARMS, PALETTE
-from outlay.report.numbers.curves import Floor
+from outlay.report.curves import Floor
+from outlay.report.page import page_figures
+from outlay.report.style import ARMS, PALETTE, inline_svg, save_figure, svg_text
 
 OF_A_RESULT: list[Any] = [
-    report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure, report.path_figure,
+    report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure,
 ]  # fmt: skip
 
 
@@ -61,10 +60,9 @@ def test_a_column_has_its_names_below(three):
 
 
 def test_figures_show_the_arms(three, apart):
-    for figure in (report.pulls_figure(three), report.reward_figure(three), report.path_figure(three, "UCBM1", 3)):
+    for figure in (report.pulls_figure(three), report.reward_figure(three)):
         assert named(figure)[:2] == ["arm 0", "arm 1"]
     assert [axes.get_title(loc="left") for axes in report.pulls_figure(apart).axes] == ["UCBB1", "RoundRobin"]
-    assert report.path_figure(three, "UCBM1", 3).axes[0].get_title(loc="left") == "UCBM1, run 3"
 
 
 def test_the_distribution_has_a_dot_per_run(three):
@@ -73,14 +71,8 @@ def test_the_distribution_has_a_dot_per_run(three):
     assert [label.get_text() for label in axes.get_yticklabels()] == three.labels
 
 
-def test_the_heat_map_has_a_cell_per_pair(three, apart):
-    axes = report.heatmap_figure({"one": three, "other": apart}).axes[0]
-    assert len(axes.patches) == 8
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["one", "other"]
-
-
 @pytest.mark.parametrize("width", ["page", "column"])
-def test_every_figure_can_be_drawn(three, nasty, make, width):
+def test_every_figure_can_be_drawn(nasty, make, width):
     """From one run and one budget to many policies; no label is taken for mathematics."""
     single = make({"a": RoundRobin(), "b": Fixed(0)}, [6.0, 0.0], runs=1, count=1)
     many = make({f"policy {i}": RoundRobin() for i in range(8)}, list(range(8)), runs=2, count=3)
@@ -88,9 +80,6 @@ def test_every_figure_can_be_drawn(three, nasty, make, width):
     for result in (single, nasty) if width == "page" else (many, zero):
         for draw in OF_A_RESULT:
             draw(result, width=width).draw_without_rendering()
-    report.heatmap_figure({f"a rather long name, {i}": result for i, result in enumerate([three, single] * 3)},
-                          width=width).draw_without_rendering()  # fmt: skip
-    report.intervals_figure(catalogue.load("thousand-arms"), RoundRobin(), 30.0, width=width).draw_without_rendering()
     report.bounds_figure(catalogue.load("G"), 1e4, width=width).draw_without_rendering()
 
 
@@ -107,7 +96,8 @@ def test_many_arms_are_not_all_named(make):
     few[..., 5] = 9
     object.__setattr__(result, "pulls", few)
     assert named(report.pulls_figure(result)) == ["arm 0", "arm 3", "18 more arms"]
-    assert drawn(result, Floor(None, None))[2].words.endswith("It got at most 0% of the pulls, too few to be seen.")
+    [_, _, pulls, *_] = page_figures(result, Floor(None, None))
+    assert pulls.words.endswith("It got at most 0% of the pulls, too few to be seen.")
 
 
 def test_nothing_is_cut_off(make):
@@ -130,15 +120,6 @@ def test_policies_of_one_colour_differ_in_their_marks(make):
     assert {line.get_linestyle() for line in lines} == {"-"}
 
 
-def test_intervals_say_what_is_dashed():
-    assert named(report.intervals_figure(catalogue.load("G"), RoundRobin(), 30.0)) == [
-        "arm 0",
-        "arm 1",
-        "arm 2",
-        "true rate",
-    ]
-
-
 @pytest.mark.parametrize("draw", OF_A_RESULT)
 def test_bad_widths_and_results_are_refused(three, draw):
     with pytest.raises(BadParameter, match=rf"width of {draw.__name__} must be one of page, column; got 'wide'"):
@@ -150,7 +131,7 @@ def test_bad_widths_and_results_are_refused(three, draw):
 def test_drawing_leaves_no_trace():
     """No pyplot, no display, no changed settings."""
     script = (
-        "import sys, matplotlib; before = dict(matplotlib.rcParams); import outlay.report.figures;"
+        "import sys, matplotlib; before = dict(matplotlib.rcParams); import outlay.report.page;"
         "assert 'matplotlib.pyplot' not in sys.modules; assert before == dict(matplotlib.rcParams)"
     )
     subprocess.run([sys.executable, "-c", script], check=True, env={"MPLBACKEND": "agg"}, timeout=60)

@@ -11,7 +11,7 @@ from outlay import load, simulate
 from outlay.arms import Empirical, Gaussian, Problem, catalogue
 from outlay.cli import commands
 from outlay.policies import UCBM1, Fixed, Policy, RoundRobin
-from outlay.report.reproduce import python_call, shell_call
+from outlay.report.page import python_call, shell_call
 
 pytestmark = pytest.mark.interpreted
 
@@ -46,7 +46,7 @@ def test_the_call_of_what_cannot_be_written_down(three, make):
 
 def test_the_command_makes_the_result_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("outlay.experiments.comparison.write_report", lambda result, out: [out / "report.html"])
+    monkeypatch.setattr("outlay.report.page.write_report", lambda result, out: [out / "report.html"])
     result = simulate(
         catalogue.load("G"), RoundRobin(), budget=20.0, runs=2, seed=7, requests=30, mode="until_exceeded"
     )

@@ -9,8 +9,7 @@ from rich.console import Console
 from outlay.arms import Bernoulli, Constant, Gamma, Pareto, Problem, catalogue
 from outlay.errors import BadParameter
 from outlay.report import request_bounds, request_bounds_table
-from outlay.report.numbers.request_bounds import RequestBounds
-from outlay.report.tables.request_bounds import answers, mix, request_notes, shown_arms
+from outlay.report.bounds import RequestBounds, answers, mix, request_notes, shown_arms
 from outlay.theory import divergence, fluid, fluid_loss, lower_bound, request_gaps
 
 COINS = Problem(

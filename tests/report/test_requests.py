@@ -10,16 +10,10 @@ import pytest
 import outlay
 from outlay import Problem, Result, arms, policies, report, theory
 from outlay.engine.limits import MODES
-from outlay.report.drawn import drawn
-from outlay.report.findings import finding, sentences
-from outlay.report.numbers.curves import bound_lines, ceiling_lines, floor_for, regret_chart
-from outlay.report.numbers.earnings import earnings
-from outlay.report.numbers.heat import heat_map
-from outlay.report.numbers.paths import path
-from outlay.report.numbers.shares import grouping, shares
-from outlay.report.page import arm_rows, page_text, settings
+from outlay.report.curves import bound_lines, ceiling_lines, floor_for, regret_chart
+from outlay.report.page import arm_rows, page_figures, page_text, python_call, ranking, settings, verdict
 from outlay.report.regret import regret_numbers
-from outlay.report.reproduce import python_call
+from outlay.report.runs import earnings, grouping, shares
 from outlay.results import axis_of, last_of
 
 pytestmark = pytest.mark.interpreted
@@ -98,13 +92,10 @@ def test_the_bound_is_drawn_where_budgets_and_requests_are_in_proportion(
 def test_regret_is_a_part_of_what_can_be_earned(over_budgets: Result) -> None:
     most = 200 * theory.fluid(COINS, 90.0, 200).value
     assert over_budgets.attainable[-1] == pytest.approx(most)
-    found = finding(over_budgets)
+    found = ranking(over_budgets)
     assert found.order == ["turns"]
     assert found.lost == pytest.approx(found.regret[0] / most)
-    assert " of what can be earned." in sentences(found, over_budgets)[0]
-    heat = heat_map({"coins": over_budgets})
-    assert heat.title == "Regret as a part of what can be earned"
-    assert heat.value[0, 0] == pytest.approx(found.lost)
+    assert " of what can be earned." in verdict(found, over_budgets)[0]
     shown = earnings(over_budgets)
     assert shown.best == pytest.approx(most)
     assert shown.line == "the most that can be earned"
@@ -118,19 +109,12 @@ def test_arms_that_lose_least_come_first(over_budgets: Result, over_requests: Re
     assert [row.best for row in arm_rows(over_budgets)] == [False, True, True]
 
 
-def test_a_path_is_over_requests(over_budgets: Result) -> None:
-    found = path(over_budgets, "middle")
-    assert (found.across, found.best_rate) == ("requests served", theory.fluid(COINS, 90.0, 200).value)
-    assert found.rate.tolist() == pytest.approx((over_budgets.reward[1, 0] / over_budgets.pulls[1, 0].sum(-1)).tolist())
-
-
 def test_everything_is_drawn_and_written(over_budgets: Result, over_requests: Result, tmp_path: Path) -> None:
     for name, result in (("money", over_budgets), ("served", over_requests)):
         report.write_report(result, tmp_path / name)
         page = (tmp_path / name / "report.html").read_text()
         assert "what a pull of it loses" in page
         assert "the share of pulls on the best arms;" in page
-        report.path_figure(result)
     assert "a budget of 90 for 200 requests" in (tmp_path / "money" / "report.html").read_text()
     assert settings(over_budgets)["requests"] == "200"
     assert settings(over_requests)["requests"] == "20 to 200"
@@ -160,7 +144,7 @@ def test_a_lower_bound_of_0_is_left_out() -> None:
 
 def page_of(result: Result) -> str:
     numbers = regret_numbers(result)
-    return page_text(result, numbers, drawn(result, numbers.floor))
+    return page_text(result, numbers, page_figures(result, numbers.floor))
 
 
 def test_the_page_explains_regret_against_the_best_mix(over_budgets: Result) -> None:
@@ -180,13 +164,13 @@ def test_runs_are_below_0_as_the_page_says() -> None:
     assert [result.run_regret().item() for result in played] == pytest.approx([-1.0, 1.0])
 
 
-def test_the_caption_names_the_axis_and_the_bound_where_it_is_drawn(over_requests: Result) -> None:
+def test_the_caption_names_the_axis_and_the_bound_where_it_is_page_figures(over_requests: Result) -> None:
     fixed = outlay.simulate(COINS, PLAYERS, 100.0, requests=[100, 200, 400], runs=3)
-    words = drawn(fixed, floor_for(fixed))[0].words
+    words = page_figures(fixed, floor_for(fixed))[0].words
     assert "The requests axis is logarithmic." in words
     assert "Dashed" not in words
     assert settings(fixed)["budgets"] == "100"
-    assert "Dashed: the lower bound" in drawn(over_requests, floor_for(over_requests))[0].words
+    assert "Dashed: the lower bound" in page_figures(over_requests, floor_for(over_requests))[0].words
 
 
 def test_the_code_makes_the_result_again(over_budgets: Result, over_requests: Result) -> None:

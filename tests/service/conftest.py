@@ -17,10 +17,9 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from outlay import Campaign
-from outlay.service import Settings, application
-from outlay.service.front.connection import Connection
-from outlay.service.front.server import Server
-from outlay.service.keys.book import KeyBook
+from outlay.service import ServiceSettings, application
+from outlay.service.auth import KeyStore
+from outlay.service.server import Server, TimedHttpProtocol
 
 POLICY = "Frugal"  # plain Python: nothing is compiled
 
@@ -42,7 +41,7 @@ def store(tmp_path: Path, begun: Path) -> str:
 
 @contextmanager
 def calling(store: str, **settings: Any) -> Iterator[TestClient]:
-    app = application(Settings(store=store, **settings))
+    app = application(ServiceSettings(store=store, **settings))
     with TestClient(app, base_url="http://localhost:8700", raise_server_exceptions=False) as client:
         yield client
 
@@ -55,18 +54,18 @@ def client(store: str) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def book(store: str) -> Iterator[KeyBook]:
-    book = KeyBook(store)
-    yield book
-    book.close()
+def key_store(store: str) -> Iterator[KeyStore]:
+    key_store = KeyStore(store)
+    yield key_store
+    key_store.close()
 
 
 @contextmanager
 def running(store: str, port: int = 0, **settings: Any) -> Iterator[str]:
     """A service on a real socket, in a thread of this process."""
-    app = application(Settings(store=store, **settings))
+    app = application(ServiceSettings(store=store, **settings))
     config = uvicorn.Config(
-        app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=Connection
+        app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=TimedHttpProtocol
     )
     ready: Queue[str] = Queue()
     server = Server(config, app, ready.put)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from outlay import Campaign
-from outlay.service.keys.book import KeyBook
+from outlay.service.auth import KeyStore
 from tests.service.browsing import Visit, browser, busy, fill, visiting
 from tests.service.conftest import POLICY, running
 
@@ -45,9 +45,9 @@ def confirm(page: Any, button: str, sure: str | None = None) -> None:
 
 
 def test_a_campaign_is_made_watched_under_load_paused_funded_and_closed(
-    browser: Any, store: str, book: KeyBook
+    browser: Any, store: str, key_store: KeyStore
 ) -> None:
-    token, _ = book.new("boss", ["admin"])
+    token, _ = key_store.new("boss", ["admin"])
     with running(store) as address, visiting(browser) as visit:
         page = visit.page
         log_in(visit, address, token)

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from outlay import Campaign
-from outlay.service.front import connection
+from outlay.service import server
 from tests.service.conftest import running
 
 NOTE, PULLS = 2000, 5000  # so many notes of so many letters are more than the buffers on the way hold
@@ -25,7 +25,7 @@ def answered(client: socket.socket) -> int:
 
 
 def test_who_sends_a_request_byte_by_byte_is_not_waited_for(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SECONDS", 0.4)
+    monkeypatch.setattr(server, "SECONDS", 0.4)
     body = b"POST /v1/campaigns/spring/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     with running(store) as address:
         clients = [connected(address) for _ in range(4)]
@@ -82,7 +82,7 @@ def bytes_left(client: socket.socket) -> int:
 def test_who_reads_nothing_is_cut_off_and_others_go_on(
     store: str, path: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "SLOWEST", 0.5)
+    monkeypatch.setattr(server, "SLOWEST", 0.5)
     with Campaign.open(store, "spring") as campaign:
         campaign.set_budget(10**6)
         campaign.ask_many(PULLS, metadata={"text": "x" * NOTE})

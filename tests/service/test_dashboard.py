@@ -1,13 +1,11 @@
 """The files of the dashboard: what the policy of its pages allows, and nothing from elsewhere."""
 
 import re
-from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from outlay.service import dashboard
+from outlay.service.streams import STATIC
 
-STATIC = Path(dashboard.__file__).parent / "static"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in STATIC.iterdir()}
 
 

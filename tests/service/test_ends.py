@@ -14,10 +14,9 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.campaign import campaigns
-from outlay.service import Settings, desk
-from outlay.service.keys import ring
-from outlay.service.keys.book import KeyBook
-from outlay.service.routes import events
+from outlay.service import ServiceSettings, auth, streams
+from outlay.service import campaigns as open_campaigns
+from outlay.service.auth import KeyStore
 from tests.service.conftest import calling, running
 
 STREAMS = ["/v1/campaigns/spring/events/stream", "/v1/campaigns/spring/view/stream", "/v1/overview/stream"]
@@ -25,14 +24,16 @@ FILE = "/v1/campaigns/spring/export?format=csv"
 
 
 @pytest.mark.parametrize("path", STREAMS)
-def test_a_stream_ends_with_its_key(store: str, book: KeyBook, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ring, "FRESH", 0.0)
-    token, key = book.new("reader", ["read"], ["spring"])
+def test_a_stream_ends_with_its_key(
+    store: str, key_store: KeyStore, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth, "FRESH", 0.0)
+    token, key = key_store.new("reader", ["read"], ["spring"])
     headers = {"authorization": f"Bearer {token}"}
     with running(store) as address, httpx2.stream("GET", address + path, headers=headers, timeout=10) as stream:
         lines: Iterator[str] = stream.iter_lines()
         assert next(lines).startswith("retry")
-        book.revoke(key.id)
+        key_store.revoke(key.id)
         with Campaign.open(store, "spring") as campaign:
             campaign.ask()
         rest = "\n".join(lines)  # to its end: a stream that went on would be waited for in vain
@@ -50,13 +51,13 @@ def test_a_head_holds_no_stream(store: str, path: str) -> None:
 
 
 def test_a_stream_of_nobody_ends_when_the_first_key_is_made(
-    store: str, book: KeyBook, monkeypatch: pytest.MonkeyPatch
+    store: str, key_store: KeyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ring, "FRESH", 0.0)
+    monkeypatch.setattr(auth, "FRESH", 0.0)
     with running(store) as address, httpx2.stream("GET", address + STREAMS[2], timeout=10) as stream:
         lines = stream.iter_lines()
         assert any('"name":"spring"' in line for line in lines)
-        book.new("first", ["read"])
+        key_store.new("first", ["read"])
         assert "campaigns" not in "".join(lines)  # to its end
 
 
@@ -70,7 +71,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Semaphore,
         go_on.wait(20)
         file.write(b"rows")
 
-    monkeypatch.setattr(events, "write_csv", write)
+    monkeypatch.setattr(streams, "write_csv", write)
     yield begun, go_on
     go_on.set()
 
@@ -89,24 +90,24 @@ def takers(client: TestClient, many: int, headers: dict[str, str]) -> Iterator[l
         thread.join(20)
 
 
-def test_files_beyond_a_few_are_refused(store: str, book: KeyBook, slow: tuple[Any, Any]) -> None:
+def test_files_beyond_a_few_are_refused(store: str, key_store: KeyStore, slow: tuple[Any, Any]) -> None:
     begun, go_on = slow
-    headers = {"authorization": f"Bearer {book.new('reader', ['read'])[0]}"}
-    with calling(store) as client, takers(client, events.MOST_FILES, headers) as answers:
-        assert all(begun.acquire(timeout=20) for _ in range(events.MOST_FILES))
+    headers = {"authorization": f"Bearer {key_store.new('reader', ['read'])[0]}"}
+    with calling(store) as client, takers(client, streams.MOST_FILES, headers) as answers:
+        assert all(begun.acquire(timeout=20) for _ in range(streams.MOST_FILES))
         refused = client.get(FILE, headers=headers)
         assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (503, "busy", "5")
         go_on.set()
-    assert answers == ["rows"] * events.MOST_FILES
+    assert answers == ["rows"] * streams.MOST_FILES
 
 
 def test_keys_are_looked_up_while_all_other_threads_are_taken(
-    store: str, book: KeyBook, slow: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+    store: str, key_store: KeyStore, slow: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ring, "FRESH", 0.0)
-    monkeypatch.setattr(events, "MOST_FILES", 100)
+    monkeypatch.setattr(auth, "FRESH", 0.0)
+    monkeypatch.setattr(streams, "MOST_FILES", 100)
     begun, go_on = slow
-    headers = {"authorization": f"Bearer {book.new('reader', ['read'])[0]}"}
+    headers = {"authorization": f"Bearer {key_store.new('reader', ['read'])[0]}"}
     threads = min(32, (os.cpu_count() or 1) + 4)  # of asyncio's own
     with calling(store) as client, takers(client, threads + 1, headers) as answers:
         assert all(begun.acquire(timeout=20) for _ in range(threads))
@@ -126,7 +127,7 @@ def test_all_who_look_at_once_share_a_look(store: str, monkeypatch: pytest.Monke
         return campaigns(*args)
 
     async def crowd() -> None:
-        here = desk.Desk(Settings(store=store))
+        here = open_campaigns.OpenCampaigns(ServiceSettings(store=store))
         found = await asyncio.gather(*(here.all() for _ in range(50)))
         assert {status.name for each in found for status in each} == {"spring"}
         assert len(looks) <= 2
@@ -134,5 +135,5 @@ def test_all_who_look_at_once_share_a_look(store: str, monkeypatch: pytest.Monke
             assert [status.name for status in await here.all(age=60)] == ["spring"]
             assert [status.name for status in await here.all()] == ["new", "spring"]
 
-    monkeypatch.setattr(desk, "campaigns", slowly)
+    monkeypatch.setattr(open_campaigns, "campaigns", slowly)
     asyncio.run(crowd())

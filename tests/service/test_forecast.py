@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from outlay import Campaign
 from outlay.campaign.monitor import Point
-from outlay.service.seen.forecast import forecast
+from outlay.service.views import forecast
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from outlay.service.keys.book import KeyBook
+from outlay.service.auth import KeyStore
 from tests.service.browsing import HOSTILE, LOOKS, Visit, browser, fill, visiting
 from tests.service.conftest import running
 
@@ -45,8 +45,8 @@ def test_an_empty_service_says_how_to_begin(browser: Any, tmp_path: Any) -> None
         visit.shot("empty")
 
 
-def test_who_may_only_read_is_shown_nothing_to_press(browser: Any, store: str, book: KeyBook) -> None:
-    token, _ = book.new("guest", ["read"])
+def test_who_may_only_read_is_shown_nothing_to_press(browser: Any, store: str, key_store: KeyStore) -> None:
+    token, _ = key_store.new("guest", ["read"])
     with running(store) as address, visiting(browser) as visit:
         page = visit.page
         page.goto(f"{address}/#/c/spring")

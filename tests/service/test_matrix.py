@@ -10,11 +10,10 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.campaign import campaigns
-from outlay.service.keys import ring
-from outlay.service.keys.book import KeyBook
-from outlay.service.keys.key import SCOPES
-from outlay.service.routes import ROUTES
-from outlay.service.table import Route
+from outlay.service import auth
+from outlay.service.auth import SCOPES, KeyStore
+from outlay.service.endpoints import Route
+from outlay.service.openapi import ROUTES
 from tests.service.conftest import POLICY, calling
 
 OPEN = {
@@ -45,23 +44,23 @@ def place(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, d
     for name in ("own", "foreign"):
         with Campaign(["a", "b"], 5, POLICY, store=store, name=name):
             pass
-    book = KeyBook(store)
+    key_store = KeyStore(store)
     found = {"none": Holder(None, None, False), "wrong": Holder("out_nobody", None, False)}
     for scope in SCOPES:
-        found[f"{scope} of own"] = Holder(book.new(scope, [scope], ["own"])[0], scope, True)
-        found[f"{scope} of all"] = Holder(book.new(scope, [scope])[0], scope, False)
-        revoked, key = book.new("revoked", [scope])
-        book.revoke(key.id)
+        found[f"{scope} of own"] = Holder(key_store.new(scope, [scope], ["own"])[0], scope, True)
+        found[f"{scope} of all"] = Holder(key_store.new(scope, [scope])[0], scope, False)
+        revoked, key = key_store.new("revoked", [scope])
+        key_store.revoke(key.id)
         found[f"{scope} revoked"] = Holder(revoked, None, False)
-        found[f"{scope} expired"] = Holder(book.new("expired", [scope], days=1e-9)[0], None, False)
-    book.close()
+        found[f"{scope} expired"] = Holder(key_store.new("expired", [scope], days=1e-9)[0], None, False)
+    key_store.close()
     return store, found
 
 
 @pytest.fixture
 def client(place: tuple[str, dict[str, Holder]], monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A service that has no room for streams: who may have one is told that, and does not listen for ever."""
-    monkeypatch.setattr(ring, "MOST_FAILURES", 10**9)
+    monkeypatch.setattr(auth, "MOST_FAILURES", 10**9)
     with calling(place[0], most_streams=0) as client:
         yield client
 

@@ -7,8 +7,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from outlay.service import document
-from outlay.service.openapi import DECIMAL
-from outlay.service.routes import ROUTES
+from outlay.service.openapi import DECIMAL, ROUTES
 
 
 def references(part: Any) -> set[str]:
@@ -37,7 +36,7 @@ def test_every_reference_resolves_and_every_parameter_is_named() -> None:
 
 
 def test_money_may_be_a_number_or_a_string() -> None:
-    cost = document()["components"]["schemas"]["Tell"]["properties"]["cost"]
+    cost = document()["components"]["schemas"]["TellBody"]["properties"]["cost"]
     assert [each["type"] for each in cost["anyOf"]] == ["number", "string"]
     for good in ("1", "-0.5", "+.5", "1e-9", "10."):
         assert re.search(DECIMAL, good)

@@ -9,8 +9,8 @@ import pytest
 from outlay import Client
 from outlay.campaign import verify
 from outlay.errors import ServiceError
-from outlay.service.keys import ring
-from outlay.service.keys.book import KeyBook
+from outlay.service import auth
+from outlay.service.auth import KeyStore
 from tests.campaign.conftest import postgres_server, postgres_url
 from tests.service.conftest import POLICY, running
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.soak
 
 
 def test_one_cap_and_one_set_of_keys(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ring, "FRESH", 0.0)
-    book = KeyBook(postgres_url)
-    token, key = book.new("workers", ["admin"])
+    monkeypatch.setattr(auth, "FRESH", 0.0)
+    key_store = KeyStore(postgres_url)
+    token, key = key_store.new("workers", ["admin"])
     with running(postgres_url) as one, running(postgres_url) as other:
         with Client(one, "shared", key=token) as client:
             client.create({"a": Decimal("0.5"), "b": 1}, 30, POLICY, mode="hard")
@@ -41,10 +41,10 @@ def test_one_cap_and_one_set_of_keys(postgres_url: str, monkeypatch: pytest.Monk
         assert status.exact.spent == pulls * Decimal("0.3")
         assert Decimal("29") < status.exact.spent <= 30
         assert httpx2.get(f"{one}/readyz").status_code == 200
-        book.revoke(key.id)
+        key_store.revoke(key.id)
         for address in (one, other):
             with Client(address, "shared", key=token) as client, pytest.raises(ServiceError, match="no_key"):
                 client.status()
-    assert len(book.acts()) == 1
-    book.close()
+    assert len(key_store.entries()) == 1
+    key_store.close()
     assert verify(postgres_url, "shared").ok

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from outlay.campaign import campaigns, verify
-from outlay.service.keys import ring
-from outlay.service.keys.book import KeyBook
+from outlay.service import auth
+from outlay.service.auth import KeyStore
 from tests.service.conftest import running
 
 pytestmark = pytest.mark.soak
@@ -25,13 +25,13 @@ LEFT_OUT = {"positive_data_acceptance"}
 
 @pytest.mark.parametrize("phase", ["coverage,fuzzing", "stateful"])
 def test_every_answer_is_as_documented(
-    store: str, book: KeyBook, phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: str, key_store: KeyStore, phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
     schemathesis = import_module("schemathesis.cli").schemathesis
-    monkeypatch.setattr(ring, "MOST_FAILURES", 10**9)
+    monkeypatch.setattr(auth, "MOST_FAILURES", 10**9)
     monkeypatch.chdir(tmp_path)
-    token, _ = book.new("fuzz", ["admin"])
+    token, _ = key_store.new("fuzz", ["admin"])
     with running(store) as address:
         options: dict[str, Any] = {
             "--phases": phase,

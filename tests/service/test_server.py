@@ -19,22 +19,22 @@ from outlay.campaign import verify
 from outlay.campaign.stores.db import making
 from outlay.cli import commands
 from outlay.errors import BadParameter, StoreError
-from outlay.service.front.server import bound, check
-from outlay.service.keys.book import KeyBook
-from outlay.service.settings import Settings
+from outlay.service import ServiceSettings
+from outlay.service.auth import KeyStore
+from outlay.service.server import bound, check
 from tests.service.conftest import Served
 
 
-def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, book: KeyBook) -> None:
-    settings = Settings(store=store, host="0.0.0.0")
+def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, key_store: KeyStore) -> None:
+    settings = ServiceSettings(store=store, host="0.0.0.0")
     with pytest.raises(BadParameter, match="keys new"):
         check(settings)
-    _, key = book.new("first", ["read"])
+    _, key = key_store.new("first", ["read"])
     check(settings)
-    book.revoke(key.id)
+    key_store.revoke(key.id)
     with pytest.raises(BadParameter, match="keys new"):
         check(settings)
-    check(Settings(store=store))
+    check(ServiceSettings(store=store))
 
 
 def test_a_port_that_is_taken_and_a_host_that_is_not_ours() -> None:
@@ -101,7 +101,7 @@ def test_an_older_store_is_not_served(tmp_path: Path) -> None:
             connection.execute("UPDATE alembic_version SET version_num = ?", [version])
             connection.commit()
         with nullcontext() if version == making.REVISION else pytest.raises(StoreError, match="outlay migrate"):
-            check(Settings(store=store))
+            check(ServiceSettings(store=store))
     again = CliRunner().invoke(commands, ["migrate", "--store", store])
     assert again.output == "the store is of this version already\n"
 

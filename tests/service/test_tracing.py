@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from outlay.cli import commands
-from outlay.service import Settings, application
-from outlay.service.front.tracing import traced
+from outlay.service import ServiceSettings, application
+from outlay.service.app import traced
 
 
 def test_without_the_package_it_is_refused(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_spans_are_named_by_routes(store: str, monkeypatch: pytest.MonkeyPatch) 
     modules["opentelemetry.instrumentation.asgi"].OpenTelemetryMiddleware = Middleware
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
-    app = application(Settings(store=store))
+    app = application(ServiceSettings(store=store))
     with TestClient(traced(app), base_url="http://localhost:8700") as client:
         client.post("/v1/campaigns/spring/ask", json={}, headers={"x-request-id": "r7"})
     named = [span for span in spans if span.name]

@@ -7,9 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay.policies import BY_NAME
-from outlay.service.seen import rehearsing
-from outlay.service.seen.rehearsing import Order, Player, play
-from outlay.service.seen.whatif import toldless
+from outlay.service import what_if
+from outlay.service.what_if import Order, Player, parameter_free, play
 from tests.service.conftest import POLICY
 
 SPRING = "/v1/campaigns/spring"
@@ -17,8 +16,8 @@ SPRING = "/v1/campaigns/spring"
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsing, "WORLDS", 5)
-    monkeypatch.setattr(rehearsing, "RUNS", 4)
+    monkeypatch.setattr(what_if, "WORLDS", 5)
+    monkeypatch.setattr(what_if, "RUNS", 4)
     monkeypatch.setattr("outlay.engine.simulate._compile", lambda *_: None)
 
 
@@ -69,7 +68,7 @@ def test_what_is_not_known_of_an_arm_widens_the_spread() -> None:
 
 @pytest.mark.interpreted
 def test_what_is_too_large_is_scaled_down_and_requests_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsing, "MOST_PULLS", 20)
+    monkeypatch.setattr(what_if, "MOST_PULLS", 20)
     found = play(order("Ration", "Ration", budget=300.0, requests=400))
     assert found.scale == pytest.approx(20 / min(400, 300 / 1.0), rel=0.2)
     assert found.other.budget == pytest.approx(300 * found.scale)
@@ -79,7 +78,7 @@ def test_what_is_too_large_is_scaled_down_and_requests_with_it(monkeypatch: pyte
 
 def test_policies_that_need_not_be_told_anything_can_be_named(client: TestClient) -> None:
     items = client.get("/v1/policies").json()["items"]
-    assert items == toldless() == sorted(items)
+    assert items == parameter_free() == sorted(items)
     assert {"Thrifty", "Frugal", "Ration", "RoundRobin"} <= set(items) < set(BY_NAME)
     assert "UCBB1" not in items
 

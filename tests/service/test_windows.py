@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from outlay import Client
 from outlay.campaign import verify
-from outlay.service.seen import sheets
+from outlay.service import streams
 from tests.service.conftest import POLICY, running
 
 DAILY: dict[str, Any] = {
@@ -77,12 +77,12 @@ def test_the_numbers_say_what_waits_and_what_arms_hold(client: TestClient) -> No
 def test_a_table_is_written_in_parts(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     import pandas
 
-    monkeypatch.setattr(sheets, "SOME", 2)
+    monkeypatch.setattr(streams, "PULLS", 2)
     client.post("/v1/campaigns/spring/budget", json={"budget": 1000})
     empty = pandas.read_parquet(io.BytesIO(client.get("/v1/campaigns/spring/export?format=parquet").content))
-    assert (list(empty.columns), len(empty)) == (list(sheets.FIELDS), 0)
     client.post("/v1/campaigns/spring/ask", json={"n": 5, "tags": ["t"], "metadata": {"a": 1}})
     found = pandas.read_parquet(io.BytesIO(client.get("/v1/campaigns/spring/export?format=parquet").content))
+    assert (list(empty.columns), len(empty)) == (list(found.columns), 0)
     assert list(found["pull"]) == [2 + 1, 4, 5, 6, 7]
     assert list(found["metadata"]) == ['{"a":1}'] * 5
     assert [list(tags) for tags in found["tags"]] == [["t"]] * 5

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlay.errors import BadParameter, NotCovered
-from outlay.report.figures.rate_box import rate_box_figure
+from outlay.report.figures import rate_box_figure
 from outlay.theory.arm_rates import rate_box, rate_deviation, stable
 
 share = st.floats(-1, 1)

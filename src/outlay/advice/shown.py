@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from outlay.report.figures.style import Width
+    from outlay.report.style import Width
 
 
 class Advice(Findings):

@@ -21,8 +21,8 @@ from outlay.arms.problem import Problem
 from outlay.arms.problem_file import Resolve
 from outlay.checks import checked_path, reading
 from outlay.errors import BadParameter
-from outlay.own.references import found
 from outlay.text import meant
+from outlay.usercode import found
 
 
 class _Entry(NamedTuple):

@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 from numpy.random import Generator
 
 from outlay.errors import BadParameter
-from outlay.own.trial import instead_of_class
 from outlay.parameters import Parameters, is_record
+from outlay.usercode import instead_of_class
 
 
 class LawMoments(NamedTuple):

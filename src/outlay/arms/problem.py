@@ -15,10 +15,10 @@ from outlay.arms.problem_checks import checked_arms, checked_costs, checked_mome
 from outlay.arms.problem_file import Resolve, read, written
 from outlay.checks import Vector, checked_path, reading, writing
 from outlay.errors import BadFile, BadParameter, UnknownArm
-from outlay.own.references import handed
 from outlay.parameters import equal, hashable
 from outlay.tables import Table
 from outlay.text import counted, meant
+from outlay.usercode import handed
 
 _SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart

@@ -9,9 +9,8 @@ import numpy as np
 
 from outlay.arms.law import AnyLaw, LawMoments, check_law
 from outlay.errors import BadCode, BadParameter
-from outlay.own.places import is_own, what_failed
-from outlay.own.trial import Returned, pair_of, tried
 from outlay.parameters import is_record
+from outlay.usercode import Returned, is_own, pair_of, try_once, what_failed
 
 _PAIR = Returned("a pair of finite numbers, as in `return cost, reward`", pair_of)
 _ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively: only rounding can make it do so
@@ -27,7 +26,7 @@ def checked_arms(arms: object) -> tuple[AnyLaw, ...]:
     for cls, law in {type(law): law for law in laws}.items():
         if is_own(cls):
             # A copy: a law that counts its draws has made none yet.
-            tried(copy.deepcopy(law), "draw", "rng", (np.random.default_rng(0),), _PAIR)
+            try_once(copy.deepcopy(law), "draw", "rng", (np.random.default_rng(0),), _PAIR)
     return laws
 
 

@@ -34,10 +34,9 @@ from outlay.arms.law import AnyLaw, Law, LawMoments, check_law, support_of, tail
 from outlay.arms.positive import Exponential, Gamma
 from outlay.arms.remembered import Remembered, arguments, remembered
 from outlay.errors import BadCode, BadFile, BadParameter, OutlayError
-from outlay.own.places import what_failed
-from outlay.own.references import YOURS, is_reference, reference_of, short
 from outlay.parameters import Parameters, signature_of
 from outlay.text import meant
+from outlay.usercode import YOURS, is_reference, reference_of, short, what_failed
 
 Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 

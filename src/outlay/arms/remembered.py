@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 from outlay.arms.law import LawMoments, Support, Tails
 from outlay.errors import NotCovered
-from outlay.own.references import short
 from outlay.parameters import is_record
+from outlay.usercode import short
 
 
 class Remembered(NamedTuple):

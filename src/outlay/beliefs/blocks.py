@@ -3,7 +3,7 @@
 A block mean is the difference of two prefix sums, so m block means cost O(m) whatever the number of pulls. The sums
 lie in pages of 64 pulls from a pool that all arms share (16 bytes per pull); an arm finds its pages through its stretch
 of the page table, which moves to the table's end and doubles when it is used up. Compiled code cannot enlarge arrays:
-`full` says when a page might be missing, and then `grown` (in Python) copies everything into larger ones.
+`full` says when a page might be missing, and then `enlarged` (in Python) copies everything into larger ones.
 
 Reference: Section 4.3 of Cayci, Eryilmaz, Srikant (2020), algorithm UCB-M1.
 """
@@ -75,7 +75,7 @@ class Blocks(NamedTuple):
         blocks.arms[:, ROOM] = FIRST_STRETCH
         return blocks
 
-    def grown(self) -> "Blocks":
+    def enlarged(self) -> "Blocks":
         """Copy the content into larger arrays: twice as large, later by a fifth to stay below 20 bytes per pull."""
         pages = len(self.pages) + max(64, min(len(self.pages), 2**11), len(self.pages) // 5)
         state = self.state.copy()
@@ -124,7 +124,7 @@ class Blocks(NamedTuple):
         self.sums[arm, REWARD] += step[1]
         self.arms[arm, GROUPS] = 0  # nothing is remembered of no groups
 
-    def widened(self) -> "Blocks":
+    def with_new_arm(self) -> "Blocks":
         """The same with one more arm."""
         arms, used = len(self.arms), int(self.state[TABLE_USED])
         state = self.state.copy()
@@ -140,7 +140,7 @@ class Blocks(NamedTuple):
             self.scratch.copy(),
         )
 
-    def bare(self) -> "Blocks":
+    def without_cache(self) -> "Blocks":
         """The same with nothing remembered: what it holds then depends on the samples alone."""
         arms, sums = self.arms.copy(), self.sums.copy()
         arms[:, GROUPS] = arms[:, SIZE] = 0
@@ -214,7 +214,7 @@ def _add_page(blocks: Blocks, arm: int, number: int) -> None:
     """Give `arm` its page `number`, and note whether that was the last one."""
     state, index, table = blocks.state, blocks.arms, blocks.table
     if state[FULL] != 0:
-        raise IndexError("the memory is full: go on with memory.grown()")
+        raise IndexError("the memory is full: go on with memory.enlarged()")
     if number == index[arm, ROOM]:
         old = int(index[arm, START])
         new = int(state[TABLE_USED])

@@ -41,7 +41,7 @@ class Moments(NamedTuple):
         """Never: moments take the same room whatever the number of pulls."""
         return False
 
-    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+    def add_expected(self, arm: int, count: int, cost: float, reward: float) -> None:
         """Take in `count` samples that are all alike."""
         take_in_many(self.stats, arm, count, cost, reward)
 
@@ -49,6 +49,6 @@ class Moments(NamedTuple):
         """Replace one sample of the arm by another."""
         replace(self.stats, arm, old, new)
 
-    def widened(self) -> "Moments":
+    def with_new_arm(self) -> "Moments":
         """The same with one more arm."""
         return Moments(np.vstack([self.stats, empty_rows(1)]))

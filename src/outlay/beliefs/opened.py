@@ -25,16 +25,16 @@ from outlay.beliefs.sums import (
 )
 from outlay.checks import Vector
 
-COST, REWARD = range(2)  # entries of `Opened.usual`
-OPENED, ORDERED = range(2)  # entries of `Opened.marks`
+COST, REWARD = range(2)  # entries of `SequentialMoments.usual`
+OPENED, ORDERED = range(2)  # entries of `SequentialMoments.marks`
 
 
-class Opened(NamedTuple):
+class SequentialMoments(NamedTuple):
     """Moments of each arm and, in one more row, of all pulls, with the order in which arms are opened.
 
     An arm is open once it has a sample. The first `opened()` places of the order are open; the next one is opened next.
 
-    >>> memory = Opened.empty(3)
+    >>> memory = SequentialMoments.empty(3)
     >>> memory.shuffle(np.random.default_rng(2))
     >>> memory.order.tolist(), memory.unopened()
     ([1, 2, 0], 1)
@@ -52,10 +52,10 @@ class Opened(NamedTuple):
     marks: NDArray[np.int64]  # how many arms are open, whether the order has been drawn
 
     @staticmethod
-    def empty(arms: int) -> "Opened":
+    def empty(arms: int) -> "SequentialMoments":
         """Make the memory before the first pull, the order as the arms are listed."""
         listed = np.arange(arms)
-        return Opened(
+        return SequentialMoments(
             empty_rows(arms + 1), np.zeros(3), np.zeros(2), listed, listed.copy(), np.zeros(2, dtype=np.int64)
         )
 
@@ -101,7 +101,7 @@ class Opened(NamedTuple):
         """Never: moments take the same room whatever the number of pulls."""
         return False
 
-    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+    def add_expected(self, arm: int, count: int, cost: float, reward: float) -> None:
         """Take in `count` samples that are all alike; they change no extreme unless they are the first of all."""
         everything = len(self.stats) - 1
         if self.stats[everything, PULLS] == 0.0:
@@ -120,10 +120,10 @@ class Opened(NamedTuple):
         replace(self.stats, len(self.stats) - 1, old, new)
         note_extremes(self.extremes, *new, False)
 
-    def widened(self) -> "Opened":
-        """The same with one more arm, at the end of the order; `deal_in` gives it a random place."""
+    def with_new_arm(self) -> "SequentialMoments":
+        """The same with one more arm, at the end of the order; `insert_at_random` gives it a random place."""
         arms = len(self.order)
-        return Opened(
+        return SequentialMoments(
             np.insert(self.stats, arms, 0.0, axis=0),
             self.extremes.copy(),
             self.usual.copy(),
@@ -132,7 +132,7 @@ class Opened(NamedTuple):
             self.marks.copy(),
         )
 
-    def narrowed(self, arms: NDArray[np.int64]) -> "Opened":
+    def subset(self, arms: NDArray[np.int64]) -> "SequentialMoments":
         """The same with some of the arms only, numbered anew; all pulls together and their extremes stay."""
         stats = self.stats[np.append(arms, len(self.order))]
         open_rows = stats[:-1][stats[:-1, PULLS] > 0.0]
@@ -142,7 +142,7 @@ class Opened(NamedTuple):
         order = order[order >= 0]
         costs = (open_rows[:, FIRST_COST] + open_rows[:, MEAN_COST]).tolist()
         rewards = (open_rows[:, FIRST_REWARD] + open_rows[:, MEAN_REWARD]).tolist()
-        return Opened(
+        return SequentialMoments(
             stats,
             self.extremes.copy(),
             np.array([math.fsum(costs), math.fsum(rewards)]),  # exact: the same on every machine
@@ -151,7 +151,7 @@ class Opened(NamedTuple):
             np.array([len(open_rows), self.marks[ORDERED]]),
         )
 
-    def deal_in(self, rng: np.random.Generator) -> None:
+    def insert_at_random(self, rng: np.random.Generator) -> None:
         """Give the arm that was added last a random place among those that are not open, all equally likely."""
         last, first = len(self.order) - 1, int(self.marks[OPENED])
         to = first + int(rng.random() * (last + 1 - first))

@@ -11,26 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs.belief import Belief, Sample
-from outlay.beliefs.opened import COST, OPENED, ORDERED, REWARD, Opened
+from outlay.beliefs.opened import COST, OPENED, ORDERED, REWARD, SequentialMoments
 from outlay.beliefs.pooled import COST_MAX, Lead
 from outlay.beliefs.sums import COLUMNS, belief_of
 from outlay.checks import Vector
 
 
-class Points(NamedTuple):
-    """`Opened`, and each arm's point; where its mean cost is told, that stands for the one observed.
+class HullMoments(NamedTuple):
+    """`SequentialMoments`, and each arm's point; where its mean cost is told, that stands for the one observed.
 
     An arm that has cost nothing in fewer than `free_after` pulls is not taken to be free (`place_point`).
 
     An arm without a sample has a mean reward of −∞, so that no hull takes it in.
 
-    >>> memory = Points.empty(2)
+    >>> memory = HullMoments.empty(2)
     >>> memory.observe(1, cost=2.0, reward=1.0)
     >>> memory.costs.tolist(), memory.rewards.tolist(), memory.opened()
     ([0.0, 2.0], [-inf, 1.0], 1)
     """
 
-    arms: Opened
+    arms: SequentialMoments
     pulls: NDArray[np.int64]  # [arm]
     costs: Vector  # [arm]: its mean cost
     rewards: Vector  # [arm]: its mean reward
@@ -39,9 +39,9 @@ class Points(NamedTuple):
     free_after: NDArray[np.int64]  # [1]: so many pulls that cost nothing make an arm free
 
     @staticmethod
-    def empty(arms: int, costs: Sequence[float] | Vector = (), free_after: int = 0) -> "Points":
+    def empty(arms: int, costs: Sequence[float] | Vector = (), free_after: int = 0) -> "HullMoments":
         """Make the memory before the first pull; where mean costs are told, the cheapest arms are opened first."""
-        opened, told = Opened.empty(arms), np.full(arms, math.nan)
+        opened, told = SequentialMoments.empty(arms), np.full(arms, math.nan)
         if len(costs) > 0:
             told[:] = costs
             opened.order[:] = np.argsort(told, kind="stable")
@@ -49,7 +49,7 @@ class Points(NamedTuple):
             opened.marks[ORDERED] = 1
         seen = np.where(np.isnan(told), 0.0, told)
         pulls, rewards, room = np.zeros(arms, np.int64), np.full(arms, -math.inf), np.zeros((2, arms))
-        return Points(opened, pulls, seen, rewards, told, room, np.array([free_after]))
+        return HullMoments(opened, pulls, seen, rewards, told, room, np.array([free_after]))
 
     def shuffle(self, rng: np.random.Generator) -> None:
         """Draw the order of the arms that are not open, unless their costs are its order."""
@@ -82,10 +82,10 @@ class Points(NamedTuple):
         """Never: moments take the same room whatever the number of pulls."""
         return False
 
-    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+    def add_expected(self, arm: int, count: int, cost: float, reward: float) -> None:
         """Take in `count` samples that are all alike; they change no extreme unless they are the first of all."""
         before = self.arms.extremes[COST_MAX]
-        self.arms.imagine(arm, count, cost, reward)
+        self.arms.add_expected(arm, count, cost, reward)
         place_points(self, arm, before)
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
@@ -94,13 +94,13 @@ class Points(NamedTuple):
         self.arms.revise(arm, place, old, new)
         place_points(self, arm, before)
 
-    def room_for(self, count: int) -> "Points":
+    def room_for(self, count: int) -> "HullMoments":
         """Room for some of the arms, whatever is in it: made here; where a GPU plays, every run has its own."""
-        narrow = Opened(
+        narrow = SequentialMoments(
             np.zeros((count + 1, COLUMNS)), np.zeros(3), np.zeros(2), np.zeros(count, np.int64),
             np.zeros(count, np.int64), np.zeros(2, np.int64),
         )  # fmt: skip
-        return Points(
+        return HullMoments(
             narrow, np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((2, count)),
             np.zeros(1, np.int64),
         )  # fmt: skip
@@ -109,10 +109,10 @@ class Points(NamedTuple):
         """Take it for the arm's mean cost, whatever its samples say."""
         self.told[arm] = self.costs[arm] = cost
 
-    def widened(self) -> "Points":
+    def with_new_arm(self) -> "HullMoments":
         """The same with one more arm, whose mean cost nobody has told, at the end of the order."""
-        return Points(
-            self.arms.widened(),
+        return HullMoments(
+            self.arms.with_new_arm(),
             np.append(self.pulls, 0),
             np.append(self.costs, 0.0),
             np.append(self.rewards, -math.inf),
@@ -122,7 +122,7 @@ class Points(NamedTuple):
         )
 
 
-def place_points(memory: Points, arm: int, dearest_before: float) -> None:
+def place_points(memory: HullMoments, arm: int, dearest_before: float) -> None:
     """Put an arm's point where its samples say; all of them, if what the dearest pull cost has changed."""
     if memory.arms.extremes[COST_MAX] == dearest_before:
         place_point(memory, arm)
@@ -131,7 +131,7 @@ def place_points(memory: Points, arm: int, dearest_before: float) -> None:
         place_point(memory, other)
 
 
-def place_point(memory: Points, arm: int) -> None:
+def place_point(memory: HullMoments, arm: int) -> None:
     """Put one point where its samples say.
 
     Few pulls that cost nothing do not make an arm free: T of them count as if one more had cost as much as the dearest
@@ -149,10 +149,10 @@ def place_point(memory: Points, arm: int) -> None:
         memory.costs[arm] = cost
 
 
-def points_among(memory: Points, arms: NDArray[np.int64]) -> Points:
+def points_among(memory: HullMoments, arms: NDArray[np.int64]) -> HullMoments:
     """A copy with these arms only, which are in order, numbered anew; all pulls together and their extremes stay.
 
-    >>> memory = Points.empty(3)
+    >>> memory = HullMoments.empty(3)
     >>> memory.observe(2, cost=2.0, reward=1.0)
     >>> some = points_among(memory, np.array([1, 2]))
     >>> some.pulls.tolist(), some.rewards.tolist(), some.unopened()

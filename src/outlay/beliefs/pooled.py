@@ -19,7 +19,7 @@ from outlay.beliefs.sums import (
 )
 from outlay.checks import Vector
 
-REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `Pooled.extremes`
+REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `PooledMoments.extremes`
 TINY = 1e-300  # in place of a price where nothing has cost anything
 
 
@@ -54,12 +54,12 @@ class PooledBelief(NamedTuple):
     pairs: Vector
 
 
-class Pooled(NamedTuple):
+class PooledMoments(NamedTuple):
     """Moments of each arm, and in one more row those of all pulls, with the largest reward and the extreme costs.
 
     The first samples of each arm are kept as well where a policy wants to weigh them one by one.
 
-    >>> memory = Pooled.empty(2)
+    >>> memory = PooledMoments.empty(2)
     >>> memory.observe(0, 2.0, 1.0)
     >>> memory.observe(1, 4.0, 4.0)
     >>> memory.belief(1).mean_cost, memory.lead(1).rate, memory.lead(1).size, memory.lead(1).cost_min
@@ -71,9 +71,9 @@ class Pooled(NamedTuple):
     pairs: Vector  # [arm, sample, cost or reward]
 
     @staticmethod
-    def empty(arms: int, keep: int = 1) -> "Pooled":
+    def empty(arms: int, keep: int = 1) -> "PooledMoments":
         """Make the memory before the first pull; it keeps the first `keep` samples of each arm, at least one."""
-        return Pooled(empty_rows(arms + 1), np.zeros(3), np.zeros((arms, keep, 2)))
+        return PooledMoments(empty_rows(arms + 1), np.zeros(3), np.zeros((arms, keep, 2)))
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
@@ -99,7 +99,7 @@ class Pooled(NamedTuple):
         """Never: moments take the same room whatever the number of pulls."""
         return False
 
-    def imagine(self, arm: int, count: int, cost: float, reward: float) -> None:
+    def add_expected(self, arm: int, count: int, cost: float, reward: float) -> None:
         """Take in `count` samples that are all alike; they change no extreme unless they are the first of all."""
         everything = len(self.stats) - 1
         if self.stats[everything, PULLS] == 0.0:
@@ -119,11 +119,11 @@ class Pooled(NamedTuple):
         if place < self.pairs.shape[1]:
             self.pairs[arm, place] = new
 
-    def widened(self) -> "Pooled":
+    def with_new_arm(self) -> "PooledMoments":
         """The same with one more arm."""
         arms = len(self.pairs)
         pairs = np.concatenate([self.pairs, np.zeros((1, *self.pairs.shape[1:]))])
-        return Pooled(np.insert(self.stats, arms, 0.0, axis=0), self.extremes.copy(), pairs)
+        return PooledMoments(np.insert(self.stats, arms, 0.0, axis=0), self.extremes.copy(), pairs)
 
 
 def lead_of(stats: Vector, extremes: Vector, leader: int, opened: float, costs: float, rewards: float) -> Lead:

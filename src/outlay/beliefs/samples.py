@@ -1,8 +1,8 @@
 """Every sample of every arm, for estimates that weigh each of them anew.
 
 An arm's samples lie side by side in its stretch of a pool that all arms share. A stretch that is used up moves to the
-pool's end and doubles. Compiled code cannot enlarge arrays: `full` says when a stretch could not move, and then `grown`
-(in Python) puts all stretches into a larger pool, without the gaps that moving has left.
+pool's end and doubles. Compiled code cannot enlarge arrays: `full` says when a stretch could not move, and then
+`enlarged` (in Python) puts all stretches into a larger pool, without the gaps that moving has left.
 """
 
 from typing import NamedTuple
@@ -54,7 +54,7 @@ class Samples(NamedTuple):
         index[:, ROOM] = FIRST_ROOM
         return _laid_out(np.zeros((0, 2)), index, np.zeros(arms))
 
-    def grown(self) -> "Samples":
+    def enlarged(self) -> "Samples":
         """Copy the content into a larger pool."""
         return _laid_out(self.pool, self.arms, self.remembered.copy())
 
@@ -62,7 +62,7 @@ class Samples(NamedTuple):
         """Take in one sample of `arm`."""
         pool, index = self.pool, self.arms
         if self.state[FULL] != 0:
-            raise IndexError("the memory is full: go on with memory.grown()")
+            raise IndexError("the memory is full: go on with memory.enlarged()")
         pulls = int(index[arm, PULLS])
         row = int(index[arm, START]) + pulls
         pool[row, 0] = cost
@@ -84,13 +84,13 @@ class Samples(NamedTuple):
         self.pool[int(self.arms[arm, START]) + place] = new
         self.arms[arm, SIZE] = 0  # nothing is remembered of no samples
 
-    def widened(self) -> "Samples":
+    def with_new_arm(self) -> "Samples":
         """The same with one more arm."""
         row = np.zeros((1, 5), dtype=np.int64)
         row[0, ROOM] = FIRST_ROOM
         return _laid_out(self.pool, np.concatenate([self.arms, row]), np.append(self.remembered, 0.0))
 
-    def bare(self) -> "Samples":
+    def without_cache(self) -> "Samples":
         """The same with nothing remembered: what it holds then depends on the samples alone."""
         arms = self.arms.copy()
         arms[:, SIZE] = arms[:, LEVEL] = 0

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from outlay.campaign.settings import Window
+from outlay.campaign.ledger.events import Window
 from outlay.errors import BadParameter
 
 MICROS = 1_000_000

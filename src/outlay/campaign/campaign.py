@@ -1,43 +1,81 @@
 """`Campaign`: a budget, arms, a policy and a ledger. `ask` names an arm, `tell` records what it cost and earned."""
 
+import asyncio
+import logging
 import uuid
-from collections.abc import Iterable
-from types import FunctionType, TracebackType
-from typing import Self, cast
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, cast, get_args
 
-from outlay.campaign import log
 from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger.agreement import MOST_AT_ONCE, label
+from outlay.campaign.ledger.events import DEFAULT, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.ledger.fold import stored_policy
-from outlay.campaign.samples import checked_samples, in_parts, samples_of, triples
-from outlay.campaign.settings import DEFAULT, Amount, Expiry, Mode, Settings, Window
-from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.protocol import Store
-from outlay.campaign.terms import (
+from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.pull import AnyPull, OpenPull, forgotten, number_of, settled
+from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
+from outlay.campaign.records import (
+    Entry,
+    Listed,
+    Pull,
+    PullFilter,
+    PullStatus,
+    Receipt,
+    Reply,
+    Rows,
+    Status,
+    entries,
+    pull_status,
+)
+from outlay.campaign.settings import (
     Arms,
     Costs,
     Limits,
     PolicyGiven,
     agreed,
-    check_policy,
+    arm_term,
     check_same,
+    check_same_policy,
+    checked_reward,
+    checked_samples,
     chosen,
-    label,
+    in_parts,
+    metadata_of,
+    micros,
     positive,
     requests_of,
+    samples_of,
+    tag_of,
+    tags_of,
+    triples,
 )
-from outlay.campaign.verbs.asking import Asking, answers
-from outlay.campaign.verbs.hand import Settling
-from outlay.campaign.verbs.hooks import Hooks
-from outlay.campaign.verbs.managing import Managing
-from outlay.campaign.verbs.news import news_of
-from outlay.campaign.verbs.reading import Reading
-from outlay.campaign.verbs.steps import later, transact
-from outlay.campaign.verbs.waiting import Line
-from outlay.errors import BadParameter, CampaignConflict
+from outlay.campaign.stores.memory import MemoryLedger
+from outlay.campaign.stores.protocol import Store
+from outlay.campaign.waiting import (
+    Hook,
+    Hooks,
+    Step,
+    WaitQueue,
+    answers,
+    aperform,
+    log,
+    notifier_of,
+    once,
+    perform,
+)
+from outlay.checks import real, whole, word
+from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
+from outlay.sansio import Steps, as_async, sync
+
+FORGOTTEN = 5.0  # seconds that a loop waits for a pull before it asks itself why
+LONGEST_WAIT = 1e6  # seconds
+MOST_NUMBER = 2**63 - 1
+
+Outcomes = Iterable[tuple[AnyPull, Amount, float]]
 
 
-class Campaign(Asking, Managing, Reading):
+class Campaign:
     """Spend a real budget: from many threads and processes, through crashes, without losing a cent.
 
     The same call on the same store and name opens the campaign again; other terms raise `CampaignConflict`. All methods
@@ -130,11 +168,197 @@ class Campaign(Asking, Managing, Reading):
         try:
             self._begin(given)
             if given is not None:
-                check_policy(self._state.opened, given)
+                check_same_policy(self._state.opened, given)
         except BaseException:
             self._ledger.close()
             raise
         return self
+
+    @sync
+    def ask(
+        self,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[OpenPull | None]:
+        """The next pull, or None when the campaign has ended.
+
+        Args:
+            key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
+                lost, and raises `PullOver` once that pull is over.
+            ttl: seconds after which the pull expires, instead of the campaign's.
+            wait: where no pull can be named at the moment, wait until one can; otherwise NotNow is raised.
+            timeout: seconds to wait at most, for a pull or for a store that others hold.
+            tags: a few words to find the pull by, see `pulls`.
+            metadata: a small JSON object that is kept with it.
+
+        Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment; StoreBusy, if the store did
+        not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is cancelled, unless it has a key, by
+        which it can be asked for again.
+        """
+        command = _ask(key, ttl, tags_of("ask", tags), metadata_of("ask", metadata))
+        seconds = _seconds("ask", timeout)
+        if not isinstance(wait, bool):
+            raise BadParameter("ask", "wait", "True or False", wait)
+        pull: Pull | None = yield from self._wait(command, seconds) if wait else once(command, seconds)
+        return None if pull is None else OpenPull.of(pull, self, self._state.name)
+
+    @sync
+    def ask_many(
+        self,
+        n: int,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[list[OpenPull]]:
+        """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
+
+        Raises NotNow if there is none although the campaign has not ended; CampaignConflict for a key that was used
+        with another ttl. Asking again with the same key leaves out those that are over; `PullOver` if all are.
+        """
+        n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
+        if key is not None:
+            key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
+        one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
+        keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
+        replies: list[Reply] = yield [one._replace(key=key) for key in keys]
+        pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]
+        for reply in replies:
+            if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
+                raise reply
+        return pulls
+
+    def __iter__(self) -> Iterator[OpenPull]:
+        """Pull after pull, waiting where none can be named at the moment, until the campaign ends.
+
+        Where it waits for long, and pulls of this loop are still under way, a warning names them.
+        """
+        given: list[OpenPull] = []
+        while (pull := self._next(given)) is not None:
+            given = [*(each for each in given if not each._settled), pull]
+            yield pull
+
+    async def __aiter__(self) -> AsyncIterator[OpenPull]:
+        """The same for asyncio."""
+        given: list[OpenPull] = []
+        while (pull := await self._anext(given)) is not None:
+            given = [*(each for each in given if not each._settled), pull]
+            yield pull
+
+    @sync
+    def tell(self, pull: AnyPull, cost: Amount, reward: float, *, timeout: float | None = None) -> Steps[Receipt]:
+        """Record what a pull cost and earned; a failed pull may have a cost, and has reward 0.
+
+        Args:
+            pull: as `ask` or `pulls` gave it, or its number.
+            cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
+            reward: what it earned; True counts as 1, False as 0.
+            timeout: seconds to wait for the store, if others hold it; then StoreBusy, and it may be told again.
+
+        Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
+        A pull that has expired can still be told.
+        """
+        receipt: Receipt = yield from once(self._tell(pull, cost, reward), _seconds("tell", timeout))
+        settled(pull)
+        return receipt
+
+    @sync
+    def tell_many(self, outcomes: Outcomes) -> Steps[list[Receipt]]:
+        """Record many outcomes, each (pull, cost, reward), in one transaction.
+
+        All are checked before any is told: for one that cannot be a tell, such as a cost that is no number,
+        BadParameter is raised, and none is told. Where the ledger refuses some (told before with another outcome, or no
+        pull of this campaign), the others are told, and the first refusal is raised. To tell all of them again is
+        harmless.
+        """
+        return cast("list[Receipt]", answers([*(yield from self._tell_each("tell_many", outcomes))]))
+
+    @sync
+    def tell_each(self, outcomes: Outcomes) -> Steps[list[Receipt | Exception]]:
+        """The same, but for each outcome its receipt, or why the ledger refused it."""
+        return (yield from self._tell_each("tell_each", outcomes))
+
+    @sync
+    def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
+        """Say that a pull was never made: nothing is charged and nothing learned."""
+        yield c.Void(self._number("cancel", pull), _note("cancel", reason))
+        settled(pull)
+
+    @sync
+    def charge(self, pull: AnyPull) -> Steps[None]:
+        """Give a pull up, and charge what was set aside for it until it is told after all.
+
+        For calls that failed at an unknown cost: it stands as expired, as if its time were over.
+        """
+        yield c.Charge(self._number("charge", pull))
+        settled(pull)
+
+    @sync
+    def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
+        """Let a pull under way expire `ttl` seconds from now."""
+        yield c.Extend(self._number("extend", pull), micros("extend", ttl))
+
+    @sync
+    def amend(
+        self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
+    ) -> Steps[Receipt]:
+        """Correct what was told, cost or reward or both, on the record; the policy learns it if its memory can."""
+        if cost is None and reward is None:
+            raise BadParameter("amend", "cost", "given, or the reward, or both", None)
+        units, rounded = (None, False) if cost is None else self._state.unit.measured("amend", "cost", cost)
+        given = None if reward is None else checked_reward("amend", reward)
+        receipt: Receipt = yield c.Amend(self._number("amend", pull), units, given, _note("amend", reason), rounded)
+        return receipt
+
+    aask, aask_many = as_async(ask), as_async(ask_many)
+    atell, atell_many, atell_each = as_async(tell), as_async(tell_many), as_async(tell_each)
+    acancel, acharge, aextend, aamend = as_async(cancel), as_async(charge), as_async(extend), as_async(amend)
+
+    @sync
+    def add_arm(self, name: str, max_cost: Amount | None = None, cost: float | None = None) -> Steps[None]:
+        """Add another arm; `max_cost` is the most that a pull costs, `cost` what it costs on average, if known."""
+        yield c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost, cost))
+
+    @sync
+    def disable_arm(self, name: str) -> Steps[None]:
+        """Stop pulling an arm; pulls under way can still be told."""
+        yield c.DisableArm(name)
+
+    @sync
+    def enable_arm(self, name: str) -> Steps[None]:
+        """Pull a disabled arm again."""
+        yield c.EnableArm(name)
+
+    @sync
+    def pause(self) -> Steps[None]:
+        """Name no arm until `resume`; tells are still accepted."""
+        yield c.Pause()
+
+    @sync
+    def resume(self) -> Steps[None]:
+        """Name arms again."""
+        yield c.Resume()
+
+    @sync
+    def close(self) -> Steps[None]:
+        """End the campaign for good: `ask` returns None; pulls under way can still be told."""
+        yield c.Close()
+
+    @sync
+    def archive(self) -> Steps[None]:
+        """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
+        yield c.Archive()
+
+    @sync
+    def restore(self) -> Steps[None]:
+        """Bring back a campaign that was archived, as it was."""
+        yield c.Restore()
 
     def set_budget(self, budget: Amount) -> None:
         """Change the budget; a larger one reopens a campaign that was exhausted."""
@@ -157,7 +381,7 @@ class Campaign(Asking, Managing, Reading):
             raise CampaignConflict(
                 f"{name} paces itself by no forecast: open the campaign with requests, or with Ration"
             )
-        answers(transact(self, [c.Expect(number)]))
+        self._perform(c.Expect(number))
 
     def warm_start(self, samples: "Iterable[tuple[str, Amount, float]] | Campaign", key: str | None = None) -> int:
         """Let the policy learn from samples made elsewhere, at no cost: rows of a log, or another campaign.
@@ -177,18 +401,153 @@ class Campaign(Asking, Managing, Reading):
         else:
             source, rows = "log", triples("warm_start", "samples", samples)
         checked = list(checked_samples(self._ledger.state(), rows))  # all of them before the first is learned
-        parts = list(in_parts(checked, key, source))
-        return sum(cast("list[int]", answers(transact(self, parts))) if parts else ())
+        parts: list[c.Command] = [*in_parts(checked, key, source)]
+        return sum(answers(self._perform(parts))) if parts else 0
 
     def disconnect(self) -> None:
         """Release the store; the campaign stays as it is, and can be opened again."""
         self._hooks.stop()
         self._ledger.close()
-        self._news.settled.announce()  # who waits for a pull looks again, and hears of it
+        self._notifier.settled.announce()  # who waits for a pull looks again, and hears of it
 
-    aset_budget, aset_requests, aexpect_requests = later(set_budget), later(set_requests), later(expect_requests)
-    awarm_start = later(warm_start)
-    adisconnect = later(disconnect)
+    aadd_arm, adisable_arm, aenable_arm = as_async(add_arm), as_async(disable_arm), as_async(enable_arm)
+    apause, aresume, aclose = as_async(pause), as_async(resume), as_async(close)
+    aarchive, arestore = as_async(archive), as_async(restore)
+    aset_budget, aset_requests = as_async(set_budget), as_async(set_requests)
+    aexpect_requests, awarm_start = as_async(expect_requests), as_async(warm_start)
+    adisconnect = as_async(disconnect)
+
+    def status(self) -> Status:
+        """How the campaign stands."""
+        return self._ledger.status()
+
+    def history(self, after: int = 0) -> Rows[Entry]:
+        """The events in order, starting after event number `after`; `.frame()` makes them a DataFrame.
+
+        What is returned can be looped over more than once, and has a length.
+        """
+        after = whole("history", "after", after, at_least=0, at_most=MOST_NUMBER)
+        ledger, state = self._ledger, self._ledger.state()
+        names = [arm.name for arm in state.arms]
+        return Rows(Entry, lambda: entries(ledger.records(after), state.unit, [*names]))
+
+    def pulls(
+        self,
+        status: PullPhase | None = None,
+        tag: str | None = None,
+        key: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Rows[PullStatus]:
+        """The pulls in the order in which they were asked for, those that fit; `.frame()` makes them a DataFrame.
+
+        Args:
+            status: only those that are "open", "told", "cancelled" or "expired".
+            tag: only those that were asked for with this tag.
+            key: only the one that was asked for with this key, or those of the `ask_many` with this key.
+            after: only those after the pull of this number.
+            limit: at most so many.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a"], 5)
+        >>> pull = campaign.ask(tags=["nightly"], metadata={"user": 17})
+        >>> [(each.arm, each.status, each.metadata) for each in campaign.pulls(tag="nightly")]
+        [('a', 'open', {'user': 17})]
+        """
+        wanted = PullFilter(
+            None if status is None else cast("PullPhase", word("pulls", "status", status, get_args(PullPhase))),
+            None if tag is None else tag_of("pulls", tag),
+            None if key is None else label("pulls", "key", key),
+            whole("pulls", "after", after, at_least=0, at_most=MOST_NUMBER),
+            None if limit is None else whole("pulls", "limit", limit, at_least=0, at_most=MOST_NUMBER),
+        )
+        ledger = self._ledger
+        ledger.state()  # a fork, or a file that cannot be read, is refused here and not in a loop
+
+        def read() -> Iterator[PullStatus]:
+            found, state = ledger.find(wanted), ledger.state()
+            names = [arm.name for arm in state.arms]
+            return (pull_status(each, state.unit, names) for each in found)
+
+        return Rows(PullStatus, read)
+
+    def on(self, kind: str, hook: Hook) -> Callable[[], None]:
+        """Have `hook(entry)` called with every event of this kind from now on; return what ends that.
+
+        Args:
+            kind: of event, as `history` names it: "told", "expired", "exhausted", …; "*" for all.
+            hook: called in a thread of its own, in the order of the ledger, after the event was committed, whoever
+                wrote it; those of other processes within a second. What it raises is logged, and harms nobody.
+        """
+        return self._hooks.add(kind, hook)
+
+    @sync
+    def reasons(self, most: int = MOST) -> Steps[Reasons]:
+        """Which arm an ask would name now, and why: what its policy weighs, for up to `most` arms. Nothing changes.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a", "b"], 100, "Frugal")
+        >>> for _ in range(20):
+        ...     pull = campaign.ask()
+        ...     receipt = campaign.tell(pull, cost=1.0, reward=0.9 if pull.arm == "a" else 0.1)
+        >>> found = campaign.reasons()
+        >>> found.arm, found.words
+        ('a', 'a has the best rate so far, and the evidence against every other arm is enough for now.')
+        """
+        most = whole("reasons", "most", most, at_least=1)
+        weighed: Weighed = yield c.Weigh()
+        return reasons_of(weighed, most)
+
+    astatus, areasons = as_async(status), as_async(reasons)
+
+    async def ahistory(self, after: int = 0) -> Listed[Entry]:
+        """`history` for asyncio. All of it, in a list."""
+        return await asyncio.to_thread(lambda: self.history(after).listed())
+
+    async def apulls(
+        self,
+        status: PullPhase | None = None,
+        tag: str | None = None,
+        key: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Listed[PullStatus]:
+        """`pulls` for asyncio. All of them, in a list."""
+        return await asyncio.to_thread(lambda: self.pulls(status, tag, key, after, limit).listed())
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return self._state.name
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of its arms, including those added or disabled since it was opened."""
+        return tuple(arm.name for arm in self._ledger.state().arms)
+
+    @property
+    def budget(self) -> float:
+        """The budget as it is now."""
+        state = self._ledger.state()
+        return state.unit.amount(state.budget)
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy that chooses; None if it is not built in and was not passed when the campaign was opened."""
+        return self._policy
+
+    def __repr__(self) -> str:
+        try:
+            s = self.status()
+        except StoreError as error:
+            return f"<Campaign {self.name!r}: {error}>"
+        return f"<Campaign {s.name!r}: {s.phase}, {s.spent:g} of {s.budget:g} spent in {s.pulls} pulls by {s.policy}>"
+
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.status()._repr_html_()
+        except StoreError:
+            return None  # a notebook shows the repr
 
     def __enter__(self) -> Self:
         return self
@@ -204,43 +563,103 @@ class Campaign(Asking, Managing, Reading):
     ) -> None:
         await self.adisconnect()
 
+    def _wait(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
+        first = command.key is not None
+        return self._queue.ask(lambda left: once(command, left), first, timeout, self._notifier.settled)
+
+    @sync
+    def _next(self, given: list[OpenPull]) -> Steps[OpenPull | None]:
+        """The next pull of a loop that was given these."""
+        pull: Pull | None
+        try:
+            pull = yield from self._wait(c.Ask(), FORGOTTEN)
+        except (NotNow, StoreBusy):
+            forgotten(self._state.name, self._open_ones(given))
+            pull = yield from self._wait(c.Ask(), None)
+        return None if pull is None else OpenPull.of(pull, self, self._state.name)
+
+    _anext = as_async(_next)
+
+    def _open_ones(self, given: list[OpenPull]) -> list[OpenPull]:
+        """Those that nobody has settled, here or elsewhere."""
+        mine = [pull for pull in given if not pull._settled]
+        under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
+        return [pull for pull in mine if pull.id in under_way]
+
+    def _tell_each(self, owner: str, outcomes: Outcomes) -> Steps[list[Receipt | Exception]]:
+        rows = list(triples(owner, "outcomes", outcomes))
+        tells = [self._tell(*row) for row in rows]
+        whole(owner, "outcomes", len(tells), at_most=MOST_AT_ONCE)
+        replies: list[Receipt | Exception] = (yield [*tells]) if tells else []
+        for (pull, _, _), reply in zip(rows, replies, strict=True):
+            if isinstance(reply, Receipt):
+                settled(pull)
+        return replies
+
+    def _number(self, owner: str, pull: AnyPull) -> int:
+        """The pull's number; pulls of other campaigns have the same numbers, so they are refused."""
+        if isinstance(pull, OpenPull) and pull._owner is not self:
+            theirs, ours = pull._owner._state, self._state
+            if theirs.name != ours.name:
+                raise BadParameter(owner, "pull", f"one of campaign {ours.name!r}", f"one of campaign {theirs.name!r}")
+            if (theirs.opened, theirs.since) != (ours.opened, ours.since):
+                raise BadParameter(owner, "pull", "one of this campaign", "one of another campaign of the same name")
+        return number_of(owner, pull)
+
+    def _tell(self, pull: AnyPull, cost: Amount, reward: float) -> c.Tell:
+        units, rounded = self._state.unit.measured("tell", "cost", cost)
+        arm = pull.arm if isinstance(pull, Pull | PullStatus) else None
+        return c.Tell(self._number("tell", pull), units, checked_reward("tell", reward), arm, rounded)
+
     def _limit(self, command: c.Command) -> None:
         """Change a limit, and log where that reopens the campaign."""
         ended = self._ledger.state().ended
-        answers(transact(self, [command]))
+        self._perform(command)
         state = self._ledger.state()
         if ended and not state.ended:
-            log.reopened(self.name, state.unit.amount(state.budget), state.requests)
+            served = "" if state.requests is None else f" and {state.requests:,} requests"
+            budget = state.unit.amount(state.budget)
+            log(logging.INFO, self.name, "reopened, with a budget of %g%s", budget, served)
 
     def _connect(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
-        self._line, self._news = Line(), news_of(store, name)
+        self._queue, self._notifier = WaitQueue(), notifier_of(store, name)
         self._ledger = _store(store, name, opening, given)
-        self._ledger.listen(self._news.hear)
-        self._hooks = Hooks(self._ledger, name, self._news)
+        self._ledger.listen(self._notifier.hear)
+        self._hooks = Hooks(self._ledger, name, self._notifier)
 
     def _say_rounded(self, owner: str, given: Amount, units: int) -> None:
         """A budget that is no whole number of units became less; whoever reads the log hears of it."""
         unit = self._state.unit
         if unit.measured(owner, "budget", given, up=False)[1]:
-            log.rounded(self._state.name, given, unit.amount(units), unit.size)
+            said = "has a budget of %.15g: %s is no whole number of units of %s"
+            log(logging.WARNING, self._state.name, said, unit.amount(units), given, unit.size)
 
     def _begin(self, given: Policy | None) -> None:
         state = self._state = self._ledger.state()
         self._policy = stored_policy(state.terms) if given is None else given
-        amount = state.unit.amount
-        log.opened(state.name, state.terms.policy["name"], amount(state.spent), amount(state.budget))
+        spent, budget = state.unit.amount(state.spent), state.unit.amount(state.budget)
+        said = "opened, with %g of %g spent, run by %s"
+        log(logging.INFO, state.name, said, spent, budget, state.terms.policy["name"])
+
+    def _perform(self, step: Step) -> Any:
+        return perform(self._ledger, self._state.name, step)
+
+    async def _aperform(self, step: Step) -> Any:
+        return await aperform(self._ledger, self._state.name, step)
 
 
-def _own(kind: type) -> None:
-    """Have the methods of a mix-in say whose they are to users: `Campaign.ask() got an unexpected keyword argument`."""
-    for name, method in vars(kind).items():
-        for function in (method, getattr(method, "__wrapped__", None)):
-            if isinstance(function, FunctionType):
-                function.__qualname__ = f"Campaign.{name}"
+def _ask(key: str | None, ttl: float | None, tags: tuple[str, ...], metadata: dict[str, Any] | None) -> c.Ask:
+    named = None if key is None else label("ask", "key", key)
+    return c.Ask(named, None if ttl is None else micros("ask", ttl), tags, metadata)
 
 
-for mixed_in in (Settling, Asking, Managing, Reading):
-    _own(mixed_in)
+def _seconds(owner: str, timeout: object) -> float | None:
+    """A timeout, checked."""
+    return None if timeout is None else real(owner, "timeout", timeout, at_least=0, at_most=LONGEST_WAIT)
+
+
+def _note(owner: str, reason: object) -> str:
+    return label(owner, "reason", reason) if reason != "" else ""
 
 
 def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:

@@ -140,7 +140,7 @@ class Watch:
     def _number(self, arm: str) -> int:
         if arm not in self._arms:
             self._arms[arm] = len(self._arms)
-            self._memory = self._memory.widened()
+            self._memory = self._memory.with_new_arm()
         return self._arms[arm]
 
     def _interval(self, arm: str) -> Interval:

@@ -1,6 +1,7 @@
 """A pull in hand: it can be told, cancelled, charged and extended, and its `with` block leaves none open."""
 
 import asyncio
+import logging
 import warnings
 from collections.abc import Sequence
 from types import TracebackType
@@ -8,9 +9,9 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from msgspec.structs import astuple
 
-from outlay.campaign import log
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.records import Pull, PullStatus, Receipt
-from outlay.campaign.settings import Amount
+from outlay.campaign.waiting import log
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.text import listed
@@ -59,7 +60,8 @@ class PullInHand(Pull, frozen=True, dict=True):
     def _is_cancelled_by(self, kind: Failure) -> bool:
         """Whether its `with` block, left untold, cancels it; else it is charged."""
         if kind is None:
-            log.untold(self._campaign, self.id)
+            message = "pull %d was left without a tell: what was set aside is charged"
+            log(logging.WARNING, self._campaign, message, self.id)
         return kind is not None and self._on_error == "cancel"
 
 

@@ -1,36 +1,375 @@
-"""What can be agreed about a campaign beside its arms, its budget and its policy: declared here, once.
+"""What a user hands over, checked: the terms of a campaign, tags and metadata of a pull, samples."""
 
-`Campaign` takes these as its keyword arguments, the command line offers them as options, `terms.py` checks them, and
-the ledger holds them as `Terms`. This file imports nothing heavy, so that `outlay campaign --help` is quick.
-"""
+import json
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, cast, get_args
 
-from decimal import Decimal
-from typing import Literal, NamedTuple, SupportsIndex
+import numpy as np
 
-Amount = float | Decimal | SupportsIndex  # of money, as users give it; numpy's whole numbers have an index
-Mode = Literal["until_exceeded", "hard"]
-Expiry = Literal["charge", "release"]
-Window = Literal["day", "week", "month"]
-HOUR = 3600.0
+from outlay import __version__, policies
+from outlay.campaign.calendar import zone_of
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, MOST_REWARD, OWNER, check_opening, label
+from outlay.campaign.ledger.commands import Open, Warm
+from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Expiry, Mode, Opened, Settings, Terms, Window
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.rulings.refusals import in_seconds, unknown_arm
+from outlay.campaign.ledger.state import State
+from outlay.campaign.records import Entry
+from outlay.checks import real, whole, word
+from outlay.errors import BadParameter, CampaignConflict
+from outlay.parameters import equal
+from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, parameters_of
+from outlay.text import listed, one_of
+from outlay.usercode import instead_of_class
 
+MICROS = 1_000_000
 
-class Settings(NamedTuple):
-    """The settings of a campaign as a user gives them, with their defaults; `Campaign` says what each means."""
-
-    mode: Mode = "until_exceeded"
-    unit: str | Amount = "1e-9"
-    seed: int = 0
-    ttl: float | None = HOUR
-    expiry: Expiry = "charge"
-    reservation: Amount | None = None
-    default_reward: float = 0.0
-    max_in_flight: int | None = None
-    negative_costs: bool = True
-    propensity_draws: int = 100
-    first_pulls: int | None = 1
-    window: Window | None = None
-    timezone: str = "UTC"
-    fallback: str | None = None
+Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
+Costs = Mapping[str, float]  # from names to mean costs
+PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
 
 
-DEFAULT = Settings()
+class Limits(NamedTuple):
+    """What a campaign may spend, and on how many requests; and what an arm costs on average, where that is known."""
+
+    budget: Amount
+    requests: int | None = None
+    costs: Costs | None = None
+
+
+def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Settings) -> Open:
+    """The command that opens the campaign, or BadParameter."""
+    unit = Unit.named(settings.unit)
+    named = arm_terms(unit, arms, limits.costs or {})
+    check_policy(OWNER, "policy", policy, len(named))
+    check_memory(OWNER, policy, len(named))
+    if limits.costs and "costs" not in parameters_of(policy):
+        name = type(policy).__name__
+        raise BadParameter(OWNER, "costs", f"None with {name}, which takes no mean costs: Ration does", limits.costs)
+    terms = _terms(unit, policy, settings)
+    requests = None if limits.requests is None else requests_of(OWNER, limits.requests)
+    units = positive(unit, OWNER, "budget", limits.budget)
+    opening = Open(label(OWNER, "name", name), named, units, terms, requests)
+    check_opening(Opened(*opening))
+    return opening
+
+
+def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
+    """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
+    s = settings
+    if not isinstance(s.negative_costs, bool):
+        raise BadParameter(OWNER, "negative_costs", "True or False", s.negative_costs)
+    return Terms(
+        unit=str(unit.size),
+        mode=cast("Mode", word(OWNER, "mode", s.mode, get_args(Mode))),
+        seed=whole(OWNER, "seed", s.seed, at_least=0),
+        policy=_written(policy),
+        version=__version__,
+        ttl=None if s.ttl is None else micros(OWNER, s.ttl),
+        expiry=cast("Expiry", word(OWNER, "expiry", s.expiry, get_args(Expiry))),
+        reservation=None if s.reservation is None else not_negative(unit, OWNER, "reservation", s.reservation),
+        default_reward=real(OWNER, "default_reward", s.default_reward) + 0.0,
+        max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
+        negative_costs=s.negative_costs,
+        propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
+        first_pulls=None if s.first_pulls is None else whole(OWNER, "first_pulls", s.first_pulls, at_least=1),
+        window=None if s.window is None else cast("Window", word(OWNER, "window", s.window, get_args(Window))),
+        timezone=_timezone(s),
+        fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
+    )
+
+
+def _timezone(settings: Settings) -> str:
+    """The time zone of the windows; only where there are windows does another than the default make sense."""
+    zone_of(OWNER, settings.timezone)
+    if settings.window is None and settings.timezone != DEFAULT.timezone:
+        raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", settings.timezone)
+    return settings.timezone
+
+
+def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
+    """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
+    if policy is None:
+        return policies.Ration() if limits is not None and limits.requests is not None else policies.default()
+    name: object = policy
+    parameters: Any = {}
+    if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
+        name, parameters = policy["name"], policy.get("parameters", {})
+    if isinstance(name, type):
+        raise BadParameter(OWNER, "policy", instead_of_class(name), name)
+    if not isinstance(name, str):
+        return cast("Policy", name)  # whether it is one is for `check_policy` to say
+    kind = policies.named(name)
+    if kind is None:
+        raise BadParameter(OWNER, "policy", one_of(policies.BY_NAME, name), name)
+    try:
+        return cast("Policy", kind(**parameters))
+    except TypeError as error:
+        reason = " ".join(str(error).split()).replace(f"{kind.__name__}.__new__()", kind.__name__)
+        raise BadParameter(OWNER, "policy", f"given the parameters that it takes ({reason})", parameters) from None
+
+
+def arm_terms(unit: Unit, arms: Arms, costs: Costs) -> tuple[ArmTerms, ...]:
+    """The arms, each with the most and the mean that a pull costs where that was said."""
+    allowed = f"1 to {MOST_ARMS} names, or a mapping from name to the most a pull can cost"
+    if isinstance(arms, (set, frozenset)):
+        raise BadParameter(OWNER, "arms", f"{allowed}, in an order, which a set has not", arms)
+    if isinstance(arms, str) or not hasattr(arms, "__len__") or not 1 <= len(arms) <= MOST_ARMS:
+        raise BadParameter(OWNER, "arms", allowed, arms)
+    most: Mapping[str, Amount | None] = (
+        arms if isinstance(arms, Mapping) else dict.fromkeys(_checked_names(arms, allowed))
+    )
+    if len(most) < len(arms):
+        raise BadParameter(OWNER, "arms", "different names", list(arms))
+    if not hasattr(costs, "keys") or (costs and set(costs) != set(most)) or None in costs.values():
+        raise BadParameter(OWNER, "costs", f"a mapping from every arm ({listed(list(most))}) to its mean cost", costs)
+    return tuple(arm_term(unit, OWNER, name, max_cost, costs.get(name)) for name, max_cost in most.items())
+
+
+def arm_term(unit: Unit, owner: str, name: object, max_cost: object, mean_cost: object = None) -> ArmTerms:
+    """One arm."""
+    most = None if max_cost is None else not_negative(unit, owner, "max_cost", max_cost)
+    mean = None if mean_cost is None else real(owner, "cost", mean_cost) + 0.0
+    if most is not None and mean is not None and mean > unit.amount(most):
+        raise BadParameter(owner, f"the mean cost of {name!r}", f"at most its max_cost, {unit.amount(most):g}", mean)
+    return ArmTerms(label(owner, "arm", name), most, mean)
+
+
+def requests_of(owner: str, requests: object, least: int = 1) -> int:
+    """A number of requests."""
+    return whole(owner, "requests", requests, at_least=least, at_most=MOST_REQUESTS)
+
+
+def micros(owner: str, seconds: object) -> int:
+    """A time span in microseconds."""
+    return max(1, round(real(owner, "ttl", seconds, above=0, at_most=1e9) * MICROS))
+
+
+def positive(unit: Unit, owner: str, name: str, value: object) -> int:
+    """An amount above zero that can be spent: what is no whole unit of it cannot."""
+    units = unit.units(owner, name, value, up=False)
+    return units if units > 0 else _refuse(owner, name, f"at least one unit of {unit.size}", value)
+
+
+def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
+    """An amount of zero or more."""
+    units = unit.units(owner, name, value)
+    return units if units >= 0 else _refuse(owner, name, "≥ 0", value)
+
+
+def check_same(state: State, wanted: Open, any_policy: bool) -> None:
+    """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
+    for said in _differences(state, wanted, any_policy):
+        raise CampaignConflict(f"campaign {state.name!r} is there already, with {said}")
+
+
+def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
+    """What is not as it was agreed, in words: the unit first, in which amounts are counted."""
+    mine, theirs, unit = state.terms, wanted.terms, state.unit
+    if mine.unit != theirs.unit:
+        yield f"unit {mine.unit}, not {theirs.unit}"
+    if wanted.arms not in (tuple(arm.terms for arm in state.arms), state.opened.arms):
+        yield _other_arms(state, wanted.arms)
+    if wanted.budget not in (state.budget, state.opened.budget):
+        yield f"budget {unit.shown(state.budget)}, not {unit.shown(wanted.budget)}"
+    if wanted.requests not in (state.requests, state.opened.requests):
+        yield f"requests {state.requests}, not {wanted.requests}"
+    for field in mine.__struct_fields__:
+        here, given = getattr(mine, field), getattr(theirs, field)
+        if field == "policy":
+            if not (any_policy or equal(here, given)):
+                yield f"policy {_policy_shown(here)}, not {_policy_shown(given)}"
+        elif field != "version" and here != given:
+            shown = {"reservation": unit.shown, "ttl": in_seconds}.get(field, str)
+            yield f"{field} {shown(here)}, not {shown(given)}"
+
+
+def _other_arms(state: State, wanted: tuple[ArmTerms, ...]) -> str:
+    """The first difference between the arms of a campaign and those that are asked for."""
+    there = {arm.name: arm.terms for arm in state.arms}
+    given = {arm.name: arm for arm in wanted}
+    for name in (*there, *given):
+        if name not in given or name not in there:
+            return f"other arms: {name!r} is {'not among those given' if name in there else 'not one of them'}"
+    for name, (mine, theirs) in {name: (terms, given[name]) for name, terms in there.items()}.items():
+        if mine.max_cost != theirs.max_cost:
+            most = [state.unit.shown(terms.max_cost) for terms in (mine, theirs)]
+            return f"max_cost {most[0]} of arm {name!r}, not {most[1]}"
+        if mine.mean_cost != theirs.mean_cost:
+            return f"cost {mine.mean_cost} of arm {name!r}, not {theirs.mean_cost}"
+    return f"its arms in another order: {', '.join(there)}"
+
+
+def _policy_shown(policy: dict[str, Any]) -> str:
+    """Its name, and its parameters where they are few."""
+    values = ", ".join(f"{key}={value!r}" for key, value in policy["parameters"].items())
+    return f"{policy['name']}({values})" if len(values) <= LONGEST else str(policy["name"])
+
+
+def check_same_policy(opened: Opened, policy: Policy) -> None:
+    """Refuse to go on with another policy than was agreed."""
+    if not equal(_written(policy), opened.terms.policy):
+        raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
+
+
+def _written(policy: Policy) -> dict[str, Any]:
+    """A policy as the ledger holds it, and as it is read again."""
+    try:
+        return json.loads(json.dumps(as_data(policy), allow_nan=False))  # type: ignore[no-any-return]
+    except (TypeError, ValueError):
+        allowed = "one whose parameters are finite numbers, words and lists of them"
+        raise BadParameter(OWNER, "policy", allowed, policy) from None
+
+
+def _checked_names(names: Sequence[str], allowed: str) -> Sequence[str]:
+    if not all(isinstance(name, str) for name in names):
+        raise BadParameter(OWNER, "arms", allowed, names)
+    return names
+
+
+def _refuse(owner: str, name: str, allowed: str, got: object) -> NoReturn:
+    raise BadParameter(owner, name, allowed, got)
+
+
+MOST_TAGS, LONGEST_TAG = 8, 64
+MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
+_METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
+
+
+def tags_of(owner: str, tags: object) -> tuple[str, ...]:
+    """The tags, each once, in their order.
+
+    >>> tags_of("ask", ["batch 7", "nightly"])
+    ('batch 7', 'nightly')
+    """
+    if tags == ():
+        return ()
+    allowed = f"at most {MOST_TAGS} strings of 1 to {LONGEST_TAG} printable characters"
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise BadParameter(owner, "tags", allowed, tags)
+    plain = tuple(dict.fromkeys(tag_of(owner, tag, "tags", allowed) for tag in tags))
+    if len(plain) > MOST_TAGS:
+        raise BadParameter(owner, "tags", allowed, tags)
+    return plain
+
+
+def tag_of(owner: str, tag: object, name: str = "tag", allowed: str = "") -> str:
+    """One tag, as a plain string."""
+    plain = str.__str__(tag) if isinstance(tag, str) else ""  # its own text, whatever a subclass prints
+    if plain.strip() and len(plain) <= LONGEST_TAG and plain.isprintable():
+        return plain
+    raise BadParameter(owner, name, allowed or f"a string of 1 to {LONGEST_TAG} printable characters", tag)
+
+
+def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
+    """The object, made of plain strings, numbers, truth values, lists and objects; None where it is empty.
+
+    >>> metadata_of("ask", {"user": 17, "route": ("eu", 2)})
+    {'user': 17, 'route': ['eu', 2]}
+    """
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise BadParameter(owner, "metadata", _METADATA, metadata)
+    try:
+        plain = _Plain().made(metadata, 1)
+        size = len(json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
+    except (TypeError, ValueError, OverflowError):
+        raise BadParameter(owner, "metadata", _METADATA, metadata) from None
+    if size > MOST_BYTES:
+        raise BadParameter(owner, "metadata", f"{_METADATA} (this one has {size} bytes)", metadata)
+    return plain or None
+
+
+class _Plain:
+    """Makes plain copies, and counts keys on the way, so that what is too large is not copied."""
+
+    def __init__(self) -> None:
+        self._keys = 0
+
+    def made(self, value: Any, depth: int) -> Any:
+        """ValueError for what JSON cannot say, or what is too much."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            if len(value) > MOST_BYTES:
+                raise ValueError("too long")
+            return str.__str__(value)
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise ValueError("not finite")
+            return float(value)
+        if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
+            return self._container(value, depth)
+        whole = operator.index(value)  # of any kind; TypeError for what is no number
+        if abs(whole) >= 2**63:
+            raise ValueError("too large")
+        return whole
+
+    def _container(self, value: Mapping[Any, Any] | Sequence[Any], depth: int) -> Any:
+        if depth > DEEPEST or len(value) > MOST_BYTES:
+            raise ValueError("too deep or too long")
+        if not isinstance(value, Mapping):
+            return [self.made(part, depth + 1) for part in value]
+        self._keys += len(value)
+        if self._keys > MOST_KEYS or not all(isinstance(key, str) for key in value):
+            raise ValueError("too many keys, or keys that are no strings")
+        return {str.__str__(key): self.made(part, depth + 1) for key, part in value.items()}
+
+
+MOST_IN_ONE_EVENT = 10_000  # samples
+
+Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its values
+ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
+
+
+def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
+    """The rows, each of three values; BadParameter where they are not."""
+    if not isinstance(rows, Iterable):
+        raise BadParameter(owner, name, "many of three values each: arm or pull, cost, reward", rows)
+    return map(_triple, rows)
+
+
+def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
+    """Samples to learn from, their costs as the campaign rounds them."""
+    owner, unit, names = "warm_start", state.unit, {arm.name for arm in state.arms}
+    for arm, cost, reward in rows:
+        if not isinstance(arm, str) or arm not in names:
+            raise unknown_arm(state, owner, arm)
+        value = checked_reward(owner, reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
+        units = unit.units(owner, "cost", cost)
+        if units < 0 and not state.terms.negative_costs:
+            raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
+        yield arm, unit.amount(units), value
+
+
+def checked_reward(owner: str, value: object, **limits: float) -> float:
+    """A reward; True is 1 and False 0, and -0.0 is 0.0, for SQLite knows no other."""
+    given = int(value) if isinstance(value, (bool, np.bool_)) else value
+    return real(owner, "reward", given, **limits) + 0.0
+
+
+def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[Warm]:
+    """The commands that have the samples learned, as many in each as one event may hold."""
+    for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
+        arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
+        yield Warm(arms, costs, rewards, f"{key}/{part}", source)
+
+
+def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
+    """What the pulls of a campaign cost and earned, corrections included, in the order of the first tell."""
+    told: dict[int, ArmSample] = {}
+    for entry in history:
+        if entry.kind in ("told", "amended") and entry.pull is not None:
+            told[entry.pull] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)
+    return list(told.values())
+
+
+def _triple(row: Any) -> Triple:
+    try:
+        one, two, three = row
+    except (TypeError, ValueError):
+        raise BadParameter("Campaign", "a sample", "three values: arm or pull, cost, reward", row) from None
+    return one, two, three

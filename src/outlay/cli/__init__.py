@@ -16,11 +16,9 @@ from outlay.cli.advise import advise
 from outlay.cli.bounds import bounds
 from outlay.cli.campaign import campaign
 from outlay.cli.compare import compare
-from outlay.cli.demo_service import demo_service
-from outlay.cli.keys import keys
 from outlay.cli.listings import policies, problems
 from outlay.cli.report import report
-from outlay.cli.serve import migrate, serve
+from outlay.cli.service import demo_service, keys, migrate, serve
 from outlay.cli.shared import Summaries, in_options
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError, needed
 

@@ -10,7 +10,7 @@ from outlay.cli.compare import complete_problems
 from outlay.cli.shared import listing
 
 if TYPE_CHECKING:
-    from outlay.report.numbers.bounds import Constants
+    from outlay.report.bounds import Constants
 
 EXAMPLES = listing(
     "Examples:",
@@ -56,12 +56,11 @@ def bounds(problem: str, budget: float, constants: "Constants", requests: float 
     console.print(report.bounds_table(report.problem_bounds(arms, budget, constants), console.width))
     if out:
         from outlay.checks import writing
-        from outlay.report.figures import save_figure
+        from outlay.report.style import save_figures
 
         page = report.bounds_figure(arms, budget, constants)
         column = report.bounds_figure(arms, budget, constants, width="column")
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-        for ending, figure in {"png": page, "svg": page, "pdf": column}.items():
-            save_figure(figure, out / f"bounds.{ending}")
-            click.echo(f"wrote {out / f'bounds.{ending}'}")
+        for path in save_figures(page, column, out / "bounds"):
+            click.echo(f"wrote {path}")

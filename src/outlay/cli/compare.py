@@ -132,7 +132,7 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
 def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
     """One problem, without an experiment file."""
     from outlay.cli.experiment import print_json, row_objects, show_result
-    from outlay.experiments import comparison
+    from outlay.experiments import play as comparison
 
     result, written = comparison.compare(problem, names, **options)
     if as_json:

@@ -59,7 +59,7 @@ def outcome_object(outcome: "Outcome") -> dict[str, object]:
 
 def row_objects(result: "Result") -> list[dict[str, object]]:
     """A result's regret at the largest budget, as JSON objects."""
-    from outlay.experiments.report.summary import rows_of
+    from outlay.experiments.report import rows_of
 
     return [row.as_object() for row in rows_of({}, result)]
 
@@ -81,7 +81,7 @@ def _show(experiment: "Experiment", outcome: "Outcome") -> None:
     if outcome.result is not None:
         show_result(outcome.result, experiment.title)
     else:
-        from outlay.experiments.report.outputs import sweep_table
+        from outlay.experiments.report import sweep_table
 
         _console().print(sweep_table(experiment, outcome.rows))
     click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import httpx2
 
+from outlay.campaign.ledger.agreement import label
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, settled
 from outlay.campaign.records import Pull, Receipt
-from outlay.campaign.settings import Amount
-from outlay.campaign.terms import label
 from outlay.client import verbs
 from outlay.client.patience import Attempts
 from outlay.client.requests import Request, Requests, later, now, path_of

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import convert
 
+from outlay.campaign.ledger.events import Amount
 from outlay.campaign.pull import AnyPull, number_of, settled
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
-from outlay.campaign.settings import Amount
 from outlay.client import answers
 from outlay.client.requests import Caller, Request, Requests, money
 from outlay.errors import NotNow

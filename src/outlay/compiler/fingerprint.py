@@ -22,7 +22,7 @@ PROTOCOL = {
     "choose": 3,
     "choose_among": 4,
     "excess": 3,
-    "fresh": 2,
+    "excess_of_new_arm": 2,
     "phase": 1,
     "observe": 3,
     "belief": 1,

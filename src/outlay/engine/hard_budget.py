@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from outlay.beliefs import Lead, Opened
+from outlay.beliefs import Lead, SequentialMoments
 from outlay.beliefs.pooled import lead_of
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import (
@@ -45,16 +45,17 @@ from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, 
 from outlay.policies.protocol import (
     Belief,
     Chooser,
-    ChooserAmong,
     Compared,
-    Leads,
+    KindName,
+    LeaderMemory,
     Memory,
     Opening,
     Policy,
+    PolicyExtras,
     Sampled,
     Scored,
-    WayName,
-    way_of,
+    has,
+    policy_kind,
 )
 
 NONE_FITS = -(2**62)  # in place of an arm
@@ -186,7 +187,7 @@ class Fitting(NamedTuple):
 class FittingOpened(NamedTuple):
     """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
 
-    memory: Opened
+    memory: SequentialMoments
     arms: Counts
     known: int  # how many of them are open
     fresh: int  # the one to open next, or their number
@@ -217,7 +218,7 @@ class FittingOpened(NamedTuple):
         return self.fresh
 
 
-def fitting_opened(memory: Opened, arms: Counts, pulls: Counts) -> FittingOpened:
+def fitting_opened(memory: SequentialMoments, arms: Counts, pulls: Counts) -> FittingOpened:
     """The view of a memory through some arms, with their pulls; sums as exact as two numbers hold them (Neumaier)."""
     known, fresh, first = 0, len(arms), len(memory.order)
     costs, costs_low, rewards, rewards_low = 0.0, 0.0, 0.0, 0.0
@@ -262,16 +263,18 @@ def among_by_sample(
 
 
 def among_by_excess(
-    policy: Compared, memory: Leads, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
+    policy: Compared, memory: LeaderMemory, arms: Counts, pulls: Counts, totals: Floats, spent: float,  # noqa: ARG001
+    n: int, rng: Drawing,  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide_among` for a policy with `excess`."""
     return int(arms[best_by_excess(policy, Fitting(memory, arms), pulls)])
 
 
 def among_by_opening(
-    policy: Opening, memory: Opened, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
+    policy: Opening, memory: SequentialMoments, arms: Counts, pulls: Counts, totals: Floats, spent: float,  # noqa: ARG001
+    n: int, rng: Drawing,
 ) -> int:  # fmt: skip
-    """`decide_among` for a policy with `excess` and `fresh`: the order of all arms is drawn before the first pull."""
+    """`decide_among` for a policy that opens arms: the order of all arms is drawn before the first pull."""
     if n == 0:
         memory.shuffle(rng)
     return int(arms[best_of_opened(policy, fitting_opened(memory, arms, pulls), pulls)])
@@ -285,7 +288,7 @@ def among_by_choose(
 
 
 def among_by_choose_among(
-    policy: ChooserAmong, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int,
+    policy: PolicyExtras, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int,
     rng: Drawing,
 ) -> int:  # fmt: skip
     """`decide_among` for a policy with `choose_among`."""
@@ -307,9 +310,9 @@ def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
     return int(arms[best])
 
 
-# `decide_among` for each way of `protocol.WAYS`, and for policies with `choose` that have `choose_among`, too; which of
+# `decide_among` for each of `protocol.POLICY_KINDS`, and for policies that have `choose_among`, too; which of
 # the classes of policies each takes, numba checks.
-DECIDE_AMONG: dict[WayName | Literal["choose among"], Callable[..., int]] = {
+DECIDE_AMONG: dict[KindName | Literal["choose among"], Callable[..., int]] = {
     "lazy score": among_by_score,
     "score": among_by_score,
     "sample": among_by_sample,
@@ -322,5 +325,5 @@ DECIDE_AMONG: dict[WayName | Literal["choose among"], Callable[..., int]] = {
 
 def way_to_decide_among(policy: type) -> Callable[..., int]:
     """The function above that serves a class of policies."""
-    way = way_of(policy).name
-    return DECIDE_AMONG["choose among" if way == "choose" and issubclass(policy, ChooserAmong) else way]
+    way = policy_kind(policy).name
+    return DECIDE_AMONG["choose among" if way == "choose" and has(policy, "choose_among") else way]

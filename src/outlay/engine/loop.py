@@ -24,16 +24,16 @@ from outlay.formulas.lazy_score import ScoreBounds, forget_bounds, lazy_best
 from outlay.policies.protocol import (
     Chooser,
     Compared,
-    Leads,
+    KindName,
+    LeaderMemory,
     Memory,
     Opening,
-    Opens,
     Phased,
     Policy,
     Sampled,
     Scored,
-    WayName,
-    way_of,
+    SequentialMemory,
+    policy_kind,
 )
 
 Floats = NDArray[np.float64]
@@ -161,16 +161,16 @@ def decide_by_sample(
 
 
 def decide_by_excess(
-    policy: Compared, memory: Leads, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `excess`."""
     return lazy_against(policy, memory, pulls, cache.known)
 
 
 def decide_by_opening(
-    policy: Opening, memory: Opens, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """`decide` for a policy with `excess` and `fresh`: the order of the arms is drawn before the first pull."""
+    """`decide` for a policy that opens arms: their order is drawn before the first pull."""
     if n == 0:
         memory.shuffle(rng)
     return lazy_among(policy, memory, pulls, cache.known)
@@ -183,8 +183,8 @@ def decide_by_choose(
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
 
 
-# `decide` for each way of `protocol.WAYS`; which of the classes of policies each takes, numba checks.
-DECIDE: dict[WayName, Callable[..., int]] = {
+# `decide` for each way of `protocol.POLICY_KINDS`; which of the classes of policies each takes, numba checks.
+DECIDE: dict[KindName, Callable[..., int]] = {
     "lazy score": decide_lazily,
     "score": decide_by_score,
     "sample": decide_by_sample,
@@ -196,7 +196,7 @@ DECIDE: dict[WayName, Callable[..., int]] = {
 
 def way_to_decide(policy: type) -> Callable[..., int]:
     """The function above that serves a class of policies."""
-    return DECIDE[way_of(policy).name]
+    return DECIDE[policy_kind(policy).name]
 
 
 def advance(

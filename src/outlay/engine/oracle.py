@@ -23,7 +23,7 @@ from outlay.engine.loop import Affordable, ChoiceCache, forget
 from outlay.engine.task import Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, require
 from outlay.policies import Fixed
-from outlay.policies.protocol import Policy, checked_memory, with_limits
+from outlay.policies.protocol import Policy, check_memory, with_limits
 from outlay.progress import progress as progress_bar
 from outlay.results import Floats
 
@@ -140,7 +140,7 @@ def trace(
     [0, 1, 0]
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
-    policy, memory = with_limits(policy, budget, requests), checked_memory("trace", policy, len(problem))
+    policy, memory = with_limits(policy, budget, requests), check_memory("trace", policy, len(problem))
     pulls, cache = np.zeros(len(problem), np.int64), ChoiceCache.start(len(problem))
     forget(cache)
     affordable = Affordable.start(len(problem))
@@ -148,7 +148,7 @@ def trace(
     spent, n = 0.0, 0
     while spent <= budget and (requests is None or n < requests):
         if memory.full():
-            memory = memory.grown()
+            memory = memory.enlarged()
         arm = decide_within(
             policy, memory, pulls, spent, 0.0, n, cache, affordable, dearest_of_all(affordable), budget, rng
         )  # fmt: skip

@@ -18,8 +18,7 @@ from outlay.engine.oracle import Oracle
 from outlay.engine.task import BACKENDS, Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record
-from outlay.policies.protocol import Policy, wants_budget, wants_requests, with_limits
-from outlay.policies.trial import checked_policy
+from outlay.policies.protocol import Policy, check_policy, wants_budget, wants_requests, with_limits
 from outlay.progress import Report
 from outlay.progress import progress as progress_bar
 from outlay.results import Result
@@ -195,10 +194,10 @@ def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:
     for label, policy in cast("dict[object, object]", labelled).items():
         if not isinstance(label, str) or not label.strip():
             raise BadParameter("simulate", "a label in policies", "a string that is not empty", label)
-        checked_policy("simulate", f"policy {label!r}", policy, arms)
+        check_policy("simulate", f"policy {label!r}", policy, arms)
     return labelled
 
 
 def _label(policy: object) -> str:
-    """A policy is labelled by its class; so is a class, of which `checked_policy` says that it is none."""
+    """A policy is labelled by its class; so is a class, of which `check_policy` says that it is none."""
     return policy.__name__ if isinstance(policy, type) else type(policy).__name__

@@ -13,7 +13,7 @@ from outlay.checks import Vector
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import Crossings
 from outlay.errors import BadParameter, OutlayError
-from outlay.policies.protocol import Memory, Policy, checked_memory, memory_of
+from outlay.policies.protocol import Memory, Policy, check_memory, memory_of
 from outlay.progress import Report
 
 Remembered = TypeVar("Remembered")
@@ -75,7 +75,7 @@ class Task:
 
     def memory(self) -> Callable[[], Memory]:
         """What makes a run's memory, always of the same types; the first one is checked here."""
-        first = checked_memory(self.label, self.policy, len(self.problem))
+        first = check_memory(self.label, self.policy, len(self.problem))
         return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
 
 

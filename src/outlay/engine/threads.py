@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -24,9 +25,9 @@ from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Crossings
 from outlay.engine.run_pool import SharedGenerator, packed, seeded
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadCode, BadParameter, OutlayError, RunTooLong
-from outlay.own.places import what_failed
-from outlay.policies.protocol import Grows, Memory
+from outlay.policies.protocol import CampaignMemory, Memory, has
 from outlay.progress import Report
+from outlay.usercode import what_failed
 
 _BATCH_PULLS = 500_000  # a batch holds at most as many runs as make about this many pulls
 _FEWEST_PULLS = 20_000  # and at least as many as make about this many
@@ -211,9 +212,9 @@ class _Player:
     def grow(self) -> None:
         """Enlarge the memory if it is full."""
         if self.memory.full():
-            if not isinstance(self.memory, Grows):
-                raise OutlayError(f"a {type(self.memory).__name__} is full and has no method grown() to go on with")
-            self.memory = same_types(self.memory.grown(), self.memory)
+            if not has(self.memory, "enlarged"):
+                raise OutlayError(f"a {type(self.memory).__name__} is full and has no method enlarged() to go on with")
+            self.memory = same_types(cast("CampaignMemory", self.memory).enlarged(), self.memory)
             self.grew = not self.memory.full()
 
 

@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING
 from outlay import lazily
 
 if TYPE_CHECKING:
-    from outlay.experiments.calibrate import estimate
-    from outlay.experiments.play import Outcome, results, run
-    from outlay.experiments.setup.file import Experiment, is_experiment, load
-    from outlay.experiments.setup.plan import points_of
+    from outlay.experiments.file import Experiment, is_experiment, load
+    from outlay.experiments.plan import points_of
+    from outlay.experiments.play import Outcome, estimate, results, run
 
 __all__ = ["Experiment", "Outcome", "estimate", "is_experiment", "load", "points_of", "results", "run"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "outlay.experiments.calibrate": "estimate",
-        "outlay.experiments.play": "Outcome results run",
-        "outlay.experiments.setup.file": "Experiment is_experiment load",
-        "outlay.experiments.setup.plan": "points_of",
+        "outlay.experiments.play": "estimate Outcome results run",
+        "outlay.experiments.file": "Experiment is_experiment load",
+        "outlay.experiments.plan": "points_of",
     },
 )

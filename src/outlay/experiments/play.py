@@ -1,32 +1,49 @@
-"""Play an experiment: kept results are read, missing ones are played and kept, and every point gets its report."""
+"""Play what is missing of an experiment, or say how long it will take; compare policies on a problem."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from outlay.checks import checked_path, made
+from outlay.arms import catalogue
+from outlay.checks import check_writable, checked_path, made, writing
+from outlay.engine.limits import Mode
 from outlay.engine.simulate import simulate
 from outlay.engine.task import check_room
 from outlay.errors import BadParameter, OutlayError, require
-from outlay.experiments import store
-from outlay.experiments.progress import Job, Progress
-from outlay.experiments.progress import bar as shown_bar
-from outlay.experiments.report.outputs import check_outputs, write_point, write_sweep
-from outlay.experiments.report.standings import Standing, standing
-from outlay.experiments.report.summary import Row, rows_of
-from outlay.experiments.setup.file import Experiment
-from outlay.experiments.setup.plan import Cell, Point, points_of
+from outlay.experiments.file import Experiment
+from outlay.experiments.plan import (
+    FOLDER,
+    Cell,
+    Job,
+    Point,
+    Progress,
+    combined,
+    keep,
+    kept,
+    path_of,
+    points_of,
+    progress_bar,
+)
+from outlay.knowledge import named_policies, usual_policies
 from outlay.results import Result
 
+if TYPE_CHECKING:
+    from outlay.experiments.report import PointRanking, Row
+
 Say = Callable[[str], None]
+_LONG_ENOUGH = 0.3  # seconds that make a measurement
+_FIRST = 1e-3  # of the budget
+_GROWTH = 4.0
 
 
 class Outcome(NamedTuple):
     """What came of an experiment."""
 
-    rows: list[Row]  # the regret at the largest budget, one per point and policy
+    rows: "list[Row]"  # the regret at the largest budget, one per point and policy
     files: list[Path]  # what was written: reports, tables, figures
     played: int  # cells
     reused: int  # cells that were there already
@@ -46,21 +63,23 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     behind.
     """
     require("experiments.run", "matplotlib", "jinja2", "pandas", "scipy")
+    from outlay.experiments.report import check_outputs, point_ranking, rows_of, write_point, write_sweep
+
     out, points = checked_path("run", folder), points_of(experiment)
-    rows: list[Row] = []
-    files: list[Path] = []
-    standings: list[Standing] = []
+    check_memory(experiment, points)
+    check_outputs(experiment, points, out)
+    rows, files, rankings = list["Row"](), list[Path](), list["PointRanking"]()
     result = None
-    with made(out), shown_bar() if bar else nullcontext() as show:
+    with made(out), progress_bar() if bar else nullcontext() as show:
         progress = Progress(missing(points, out), len(points), None if bar else say, show)
         for point, result in _results(experiment, out, points, progress):
             rows += rows_of(point.values, result)
-            standings.append(standing(point, result))
+            rankings.append(point_ranking(point, result))
             with progress.drawing(point.title):
                 files += write_point(experiment, point, result, out)
         if experiment.sweeps:
             result = None
-            files += write_sweep(experiment, rows, standings, out)
+            files += write_sweep(experiment, rows, rankings, out)
     return Outcome(rows, files, progress.played, len(jobs(points)) - progress.played, result)
 
 
@@ -81,29 +100,28 @@ def jobs(points: Sequence[Point]) -> list[Job]:
 
 def missing(points: Sequence[Point], folder: Path) -> list[Job]:
     """The cells that `folder` does not hold, which are to be played."""
-    return [(label, cell) for label, cell in jobs(points) if not store.path_of(folder, cell).exists()]
+    return [(label, cell) for label, cell in jobs(points) if not path_of(folder, cell).exists()]
 
 
 def _results(
     experiment: Experiment, folder: Path, points: Sequence[Point], progress: Progress
 ) -> Iterator[tuple[Point, Result]]:
     check_memory(experiment, points)
-    check_outputs(experiment, points, folder)
-    with made(folder / store.FOLDER):
+    with made(folder / FOLDER):
         for point in points:
-            yield point, store.combined(point, _cells(experiment, folder, point, progress))
+            yield point, combined(point, _cells(experiment, folder, point, progress))
 
 
 def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progress) -> dict[str, Result]:
     """The result of each cell of a point, kept or played now."""
     found = {}
     for label, cell in point.cells.items():
-        result = store.kept(folder, cell)
+        result = kept(folder, cell)
         if result is None:
             progress.expect(label, cell)
             start = time.perf_counter()
             result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
-            store.keep(folder, cell, result)
+            keep(folder, cell, result)
             progress.done(label, point.title, cell, time.perf_counter() - start)
         found[label] = result
     return found
@@ -136,3 +154,138 @@ def _played(experiment: Experiment, cell: Cell, label: str, point: Point, report
     except OutlayError as error:
         where = f"{label} at {point.title}" if point.title else label
         raise OutlayError(f"{where}: {error}") from error
+
+
+class PlayEstimate(NamedTuple):
+    """The cells of one label: how many there are, how many are still to be played, with how many pulls and seconds."""
+
+    label: str
+    cells: int
+    missing: int
+    pulls: float
+    seconds: float
+
+
+class Pace(NamedTuple):
+    """The seconds that a cell takes: a fixed part, and so much per pull."""
+
+    start: float
+    pull: float
+
+    def seconds(self, cell: Cell) -> float:
+        """How long all of the cell takes."""
+        return self.start + self.pull * cell.pulls
+
+
+def estimate(experiment: Experiment, folder: str | Path) -> list[PlayEstimate]:
+    """Per label, what `folder` does not hold yet, and about how long it takes to play.
+
+    Of cells that are alike (policy, laws, number of arms) the largest is measured. Compilation is not counted: the
+    measurement has done it.
+    """
+    from outlay.experiments.report import check_outputs
+
+    out, points = checked_path("estimate", folder), points_of(experiment)
+    check_memory(experiment, points)
+    check_outputs(experiment, points, out)
+    every, absent = jobs(points), missing(points, out)
+    pace: dict[object, Pace] = {}
+    for _, cell in sorted(absent, key=lambda job: -job[1].pulls):
+        if _kind(cell) not in pace:
+            pace[_kind(cell)] = measure(cell, experiment.workers)
+    shares = []
+    for label in dict.fromkeys(label for label, _ in every):
+        to_do = [cell for name, cell in absent if name == label]
+        count = sum(name == label for name, _ in every)
+        pulls, seconds = (cell.pulls for cell in to_do), (pace[_kind(cell)].seconds(cell) for cell in to_do)
+        shares.append(PlayEstimate(label, count, len(to_do), sum(pulls), sum(seconds)))
+    return shares
+
+
+def measure(cell: Cell, workers: int | None) -> Pace:
+    """How long such a cell takes on this machine, by `Cell.pulls`; with the oracle, which keeping the result plays.
+
+    The budget grows until a few runs last long enough, and then, if all of it does not, the number of runs: a moment's
+    noise must not be taken for pulls. The last two measurements are two points of a line.
+    """
+    runs, scale = min(cell.runs, 4 * (workers or os.cpu_count() or 1)), _FIRST
+    part = _part(cell, scale, runs)
+    _timed(part, workers)  # compiles
+    before, after = (0.0, 0.0), (_timed(part, workers), part.pulls)
+    while after[0] < _LONG_ENOUGH and (scale < 1.0 or runs < cell.runs):
+        if scale < 1.0:
+            scale = min(1.0, scale * _GROWTH)
+        else:
+            runs = min(cell.runs, round(runs * _GROWTH))
+        part = _part(cell, scale, runs)
+        if part.pulls > after[1]:  # few requests may have been rounded to as many as before
+            before, after = after, (_timed(part, workers), part.pulls)
+    slope = (after[0] - before[0]) / (after[1] - before[1])
+    return Pace(max(after[0] - slope * after[1], 0.0), slope) if slope > 0 else Pace(after[0], 0.0)
+
+
+def _timed(part: Cell, workers: int | None) -> float:
+    start = time.perf_counter()
+    result = simulate(
+        part.problem, part.policy, part.budgets, requests=part.requests, mode=part.mode, runs=part.runs,
+        seed=part.seed, workers=workers, backend=part.backend, progress=False,
+    )  # fmt: skip
+    result.oracle_reward.mean()
+    return time.perf_counter() - start
+
+
+def _part(cell: Cell, scale: float, runs: int) -> Cell:
+    """The cell with less budget and fewer requests, at least one; pairs that have become the same count once."""
+    budgets = [scale * budget for budget in cell.budgets]
+    if cell.requests is None:
+        return replace(cell, budgets=tuple(budgets), runs=runs)
+    counts = [max(1, round(scale * count)) for count in cell.requests]
+    pairs = dict.fromkeys(zip(budgets, counts, strict=True))
+    money, requests = zip(*pairs, strict=True)
+    return replace(cell, budgets=money, requests=requests, runs=runs)
+
+
+def _kind(cell: Cell) -> object:
+    return cell.mode, type(cell.policy), frozenset(map(type, cell.problem.arms)), len(cell.problem)
+
+
+def compare(
+    problem: str,
+    names: Sequence[str] = (),
+    *,
+    budget: float,
+    requests: int | None = None,
+    mode: Mode = "until_exceeded",
+    runs: int,
+    seed: int = 0,
+    workers: int | None = None,
+    out: Path,
+    save: Path | None = None,
+) -> tuple[Result, list[Path]]:
+    """Play the policies called `names` (or the usual ones) on a problem and write the report: the result, the files.
+
+    `save` ends in .parquet, for the result itself, or in .csv, for a row per policy, run and budget. A file that cannot
+    be written is found before the work begins, and what fails leaves no folder behind.
+    """
+    require("compare", "matplotlib", "jinja2", "pandas", "scipy")
+    from outlay.report.page import report_files, write_report
+
+    if save is not None and save.suffix not in (".parquet", ".csv"):
+        raise BadParameter("compare", "save", "a file that ends in .parquet or .csv", str(save))
+    arms = catalogue.find(problem)
+    chosen = named_policies(arms, names) if names else usual_policies(arms, requests is not None)
+    with made(out):
+        for path in (*report_files(out), *([save] if save else [])):
+            check_writable(path)
+        result = simulate(
+            arms, chosen, budget=budget, requests=requests, mode=mode, runs=runs, seed=seed, workers=workers
+        )
+        written = write_report(result, out)
+    if save:
+        if save.suffix == ".csv":
+            with writing(save):
+                result.frame().to_csv(save, index=False)
+        else:
+            result.save(save)
+        written.append(save)
+    return result, written

@@ -17,7 +17,7 @@ These functions run in the interpreter and compiled.
 import math
 from typing import NamedTuple
 
-from outlay.beliefs import Belief, Lead, Points, price_of
+from outlay.beliefs import Belief, HullMoments, Lead, price_of
 from outlay.checks import Vector
 from outlay.formulas.choices.choose import Now, leader_of
 from outlay.formulas.thrift import GROWTH, Asked, Priced, asked, excess_within, length
@@ -110,7 +110,7 @@ class UnitPrices(NamedTuple):
     worth: float  # ν
 
 
-def unit_prices(memory: Points, edge: Prices, usual: Lead) -> UnitPrices:
+def unit_prices(memory: HullMoments, edge: Prices, usual: Lead) -> UnitPrices:
     """The currency at the prices of an edge; `usual` has the extreme costs.
 
     While nothing has paid it is requests alone where the edge has a low end, that is, there is money for usual pulls.
@@ -148,7 +148,7 @@ class HullPosition(NamedTuple):
     scarce: float  # how far requests are
 
 
-def hull_position(budget: float, requests: float, memory: Points, now: Now) -> HullPosition:
+def hull_position(budget: float, requests: float, memory: HullMoments, now: Now) -> HullPosition:
     """Where a run with this budget and so many requests stands."""
     money, left = max(0.0, budget - now.spent), max(1.0, requests - now.pulls)
     c, usual = per_request(money, left), memory.lead(0)
@@ -173,7 +173,7 @@ def per_request(money: float, requests: float) -> float:
     return money / requests if requests < math.inf else 0.0
 
 
-def edge_in_use(memory: Points, per_request: float, usual_price: float) -> Prices:
+def edge_in_use(memory: HullMoments, per_request: float, usual_price: float) -> Prices:
     """The edge over so much money for each request, of the arms' points so far; it always has an arm.
 
     On the first edge that is the arm with the best rate. While nothing has paid it is that arm, too, or the one with
@@ -193,7 +193,7 @@ def edge_in_use(memory: Points, per_request: float, usual_price: float) -> Price
     return Prices(found.price, 0.0, NOTHING, leader)
 
 
-def money_after_exploring(memory: Points, edge: Prices, money: float, requests: float, made: float) -> float:
+def money_after_exploring(memory: HullMoments, edge: Prices, money: float, requests: float, made: float) -> float:
     """The money for each request that arms on the edge will have, if exploring goes on for a while: at most now's.
 
     What is kept for that is in proportion to the requests that are left of all: near the end nearly nothing, or else
@@ -209,7 +209,7 @@ def money_after_exploring(memory: Points, edge: Prices, money: float, requests: 
     return min(per_request(money, requests), then)
 
 
-def lead_in_dues(memory: Points, usual: Lead, edge: Prices, currency: UnitPrices, spent: float) -> Lead:
+def lead_in_dues(memory: HullMoments, usual: Lead, edge: Prices, currency: UnitPrices, spent: float) -> Lead:
     """The lead of both ends of the edge together, in dues; `usual` is what all arms are like, in money."""
     everything = memory.arms.belief(len(memory.pulls))
     spend, pulls = 0.0, 0
@@ -237,7 +237,7 @@ def lead_in_dues(memory: Points, usual: Lead, edge: Prices, currency: UnitPrices
     )
 
 
-def cheapest(memory: Points) -> float:
+def cheapest(memory: HullMoments) -> float:
     """The least mean cost above 0 of an arm so far; ∞ if there is none."""
     least = math.inf
     for arm in range(len(memory.pulls)):
@@ -282,7 +282,7 @@ def excess_in_dues(of: Asked, belief: Belief, at: HullPosition) -> float:
     )  # fmt: skip
 
 
-def known_cost(memory: Points, arm: int) -> Belief:
+def known_cost(memory: HullMoments, arm: int) -> Belief:
     """What is known of an arm, with a cost that does not vary where its mean was told: only rewards are in doubt."""
     belief = memory.belief(arm)
     if math.isnan(memory.told[arm]):
@@ -290,7 +290,7 @@ def known_cost(memory: Points, arm: int) -> Belief:
     return Belief(arm, belief.pulls, belief.mean_cost, belief.mean_reward, 0.0, belief.var_reward, 0.0)
 
 
-def on_edge(memory: Points, edge: Prices, per_request: float, requests: float) -> int:
+def on_edge(memory: HullMoments, edge: Prices, per_request: float, requests: float) -> int:
     """The end of the edge to pull: the two in the proportion that uses up money and requests together.
 
     Near a vertex, where chance moves the money for a request more than that, the arm at the vertex is pulled alone.

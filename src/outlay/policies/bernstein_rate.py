@@ -5,10 +5,10 @@ import math
 from outlay.beliefs import Belief
 from outlay.formulas.fieller_limit import fieller_limit
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class BernsteinRate(Rising, Parameters):
+class BernsteinRate(RisingScore, Parameters):
     """The largest rate r for which the mean of R − rX could still be 0, by the empirical Bernstein bound.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂(R − rX) = V̂(R) − 2r·Ĉov + r²V̂(X) its biased sample variance,

@@ -6,13 +6,13 @@ from typing import Literal
 from outlay.beliefs import Belief
 from outlay.formulas.fieller_limit import fieller_limit
 from outlay.parameters import Parameters, choice, derived, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 FEWEST = 5  # pulls before sample moments stand for the true ones
 LARGEST = 600.0  # exponents above it are as good as infinite, and exp would overflow
 
 
-class Fieller(Rising, Parameters):
+class Fieller(RisingScore, Parameters):
     """The largest rate r for which the mean of R − rX could still be 0, everything being learnt from the samples.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂(R − rX) = V̂(R) − 2r·Ĉov + r²V̂(X) its biased sample variance,

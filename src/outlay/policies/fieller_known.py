@@ -6,10 +6,10 @@ from outlay.beliefs import Belief
 from outlay.formulas.fieller_limit import fieller_limit
 from outlay.formulas.known_moments import KnownMoments, known
 from outlay.parameters import number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class FiellerKnown(Rising, KnownMoments):
+class FiellerKnown(RisingScore, KnownMoments):
     """The largest rate r for which the mean of R − rX could still be 0, the second moments being known.
 
     With T pulls of the arm, X̄ and R̄ its means, ℓ = α·ln n, Var(R − rX) = Var(R) − 2r·Cov + r²Var(X):

@@ -2,7 +2,7 @@
 
 import math
 
-from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
+from outlay.beliefs import Lead, PooledBelief, PooledMoments, price_of
 from outlay.formulas.between_leads import are_one, largest_seen, own_spread, unpaid, usual_spread
 from outlay.formulas.evidence import closed_evidence, gaussian_evidence
 from outlay.parameters import Parameters, derived, number
@@ -46,9 +46,9 @@ class Frugal(Parameters):
 
     known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
 
-    def memory(self, arms: int) -> Pooled:
+    def memory(self, arms: int) -> PooledMoments:
         """Moments of each arm and of all together."""
-        return Pooled.empty(arms)
+        return PooledMoments.empty(arms)
 
     def excess(self, belief: PooledBelief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""

@@ -3,7 +3,7 @@
 import math
 from typing import Literal, get_args
 
-from outlay.beliefs import Lead, Pooled, PooledBelief, price_of
+from outlay.beliefs import Lead, PooledBelief, PooledMoments, price_of
 from outlay.formulas.between_leads import are_one, largest_seen, own_spread, usual_spread
 from outlay.formulas.evidence import best_weight, closed_evidence, exact_evidence, sample_evidence
 from outlay.parameters import Parameters, choice, derived, number
@@ -65,9 +65,9 @@ class KLRate(Parameters):
     form: int = derived(lambda given: EVIDENCE.index(given.evidence))
     known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
 
-    def memory(self, arms: int) -> Pooled:
+    def memory(self, arms: int) -> PooledMoments:
         """Moments of each arm and of all together; the sample form keeps samples too."""
-        return Pooled.empty(arms, (1, KEPT, KEPT_EXACTLY)[self.form])
+        return PooledMoments.empty(arms, (1, KEPT, KEPT_EXACTLY)[self.form])
 
     def excess(self, belief: PooledBelief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
@@ -110,11 +110,11 @@ class Ration(Parameters):
         if self.costs is not None and len(self.known_costs) != arms:
             raise BadParameter("Ration", "costs", f"one for each of {arms} arms", self.costs)
 
-    def memory(self, arms: int) -> Points:
+    def memory(self, arms: int) -> HullMoments:
         """The arms' points, and the order in which those that are not open will be."""
-        return Points.empty(arms, () if self.costs is None else self.known_costs, FREE_AFTER)
+        return HullMoments.empty(arms, () if self.costs is None else self.known_costs, FREE_AFTER)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""
         arms, opened = len(memory.pulls), int(memory.opened())
         if opened < arms:
@@ -135,14 +135,14 @@ class Ration(Parameters):
             return fresh
         return arm if excess <= 0.0 else on_edge(memory, at.edge, at.per_request, at.left)
 
-    def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
+    def choose_among(self, memory: HullMoments, arms: Counts, now: Now, rng: np.random.Generator) -> int:
         """Choose where only these arms may be pulled: what is left is shared out among them."""
         if memory.opened() < len(memory.pulls):
             memory.shuffle(rng)
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
-def fresh_excess(memory: Points, fresh: int, at: HullPosition) -> float:
+def fresh_excess(memory: HullMoments, fresh: int, at: HullPosition) -> float:
     """The excess of the arm to be opened next; −∞ comes before everything."""
     if at.total == math.inf:
         return fresh_within(at.total, at.lead, at.lead)
@@ -152,7 +152,7 @@ def fresh_excess(memory: Points, fresh: int, at: HullPosition) -> float:
     return math.inf if at.total - at.lead.spent < to_open(costly, price, at.lead.opened) else -math.inf
 
 
-def cannot_pay(memory: Points, fresh: int, bound: float, at: HullPosition) -> bool:
+def cannot_pay(memory: HullMoments, fresh: int, bound: float, at: HullPosition) -> bool:
     """Whether an arm of known cost would be due as much as any reward, at the prices after it was opened."""
     told = memory.told[fresh]
     if math.isnan(told):
@@ -162,7 +162,7 @@ def cannot_pay(memory: Points, fresh: int, bound: float, at: HullPosition) -> bo
     return bool(then.price * told + then.worth >= max(bound, at.usual.reward_max) > 0.0)
 
 
-def least_in_dues(slope: float, memory: Points, at: HullPosition) -> tuple[int, float]:
+def least_in_dues(slope: float, memory: HullMoments, at: HullPosition) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
     edge, ahead, asked = at.edge, at.ahead, asked_in_dues(slope, at)

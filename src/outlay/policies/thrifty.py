@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from outlay.beliefs import Belief, Lead, Opened
+from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.formulas.thrift import excess_in_money, fresh_within
 from outlay.parameters import Parameters, choice, derived, number
 from outlay.policies.baselines.told_budget import budget_or_infinity
@@ -49,11 +49,11 @@ class Thrifty(Parameters):
 
     known_budget: float = derived(budget_or_infinity)
 
-    def memory(self, arms: int) -> Opened:
+    def memory(self, arms: int) -> SequentialMoments:
         """Moments of the arms that are open, and the order in which the others will be."""
-        return Opened.empty(arms)
+        return SequentialMoments.empty(arms)
 
-    def fresh(self, low: Lead, high: Lead) -> float:
+    def excess_of_new_arm(self, low: Lead, high: Lead) -> float:
         """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
         return fresh_within(self.known_budget, low, high)
 

@@ -6,10 +6,10 @@ from outlay.beliefs import Belief, residual_variance, slope
 from outlay.formulas.known_moments import KnownMoments, known
 from outlay.formulas.upper_rate import estimated_rate, upper_rate
 from outlay.parameters import Draft, derived, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class UCBB1(Rising, KnownMoments):
+class UCBB1(RisingScore, KnownMoments):
     """UCB-B1: upper confidence bound of the reward rate from known second moments, for light tails.
 
     With T pulls of the arm, X̄ and R̄ its means, ω = Cov/Var(X), V = Var(R) − ω²Var(X), r̂ = max(0, R̄)/max(b, X̄):

@@ -6,10 +6,10 @@ from outlay.beliefs import Belief
 from outlay.formulas.unit import Bounds
 from outlay.formulas.upper_rate import estimated_rate, upper_rate
 from outlay.parameters import number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class UCBB2(Rising, Bounds):
+class UCBB2(RisingScore, Bounds):
     """UCB-B2: upper confidence bound of the reward rate from sample variances, for bounded, uncorrelated pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ its biased sample variances, r̂ = max(0, R̄)/max(b, X̄), ℓ = α·ln n:

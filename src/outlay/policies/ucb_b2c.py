@@ -6,10 +6,10 @@ from outlay.beliefs import Belief, residual_variance, slope
 from outlay.formulas.unit import Bounds
 from outlay.formulas.upper_rate import estimated_rate, upper_rate
 from outlay.parameters import number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class UCBB2C(Rising, Bounds):
+class UCBB2C(RisingScore, Bounds):
     """UCB-B2C: upper confidence bound of the reward rate that learns the correlation, for bounded pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ and Ĉov its biased sample moments, ω̂ = Ĉov/V̂(X),

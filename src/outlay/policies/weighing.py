@@ -13,7 +13,16 @@ import numpy as np
 
 from outlay.formulas.choices.choose import Counts, Now, leader_of, log_of
 from outlay.formulas.pricing import NOTHING, asked_in_dues, excess_in_dues, hull_position, known_cost
-from outlay.policies.protocol import Compared, Leads, Memory, Opens, Policy, Sampled, Scored, way_of
+from outlay.policies.protocol import (
+    Compared,
+    LeaderMemory,
+    Memory,
+    Policy,
+    Sampled,
+    Scored,
+    SequentialMemory,
+    policy_kind,
+)
 from outlay.policies.ration import Ration
 
 DRAWS = 100  # of a policy that leaves it to chance
@@ -60,14 +69,14 @@ def weigh(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequenc
     """
     if isinstance(policy, Ration):
         return _in_dues(policy, memory, now, arms)
-    kind = way_of(type(policy)).kind
-    if kind == "excess":
+    method = policy_kind(type(policy)).method
+    if method == "excess":
         return _against_the_leader(cast("Compared", policy), memory, pulls, arms)
-    if kind == "score":
+    if method == "score":
         scored = cast("Scored", policy)
         scores = [float(scored.score(memory.belief(arm), now.log_n)) for arm in arms]
         return Weighing("score", (), tuple(Weight(arm, score=s) for arm, s in zip(arms, scores, strict=True)))
-    if kind == "sample":
+    if method == "sample":
         return _by_chance(cast("Sampled", policy), memory, pulls, arms)
     return Weighing("its own rule", (), tuple(map(Weight, arms)))
 
@@ -76,7 +85,7 @@ def _against_the_leader(policy: Compared, memory: Memory, pulls: Counts, arms: S
     if not pulls.any():
         return Weighing("evidence", (), tuple(map(Weight, arms)))
     leader, _ = leader_of(memory, pulls)
-    lead = cast("Leads", memory).lead(leader)
+    lead = cast("LeaderMemory", memory).lead(leader)
 
     def excess(belief: Any) -> float:
         return policy.excess(belief, lead, lead)
@@ -88,7 +97,7 @@ def _against_the_leader(policy: Compared, memory: Memory, pulls: Counts, arms: S
 
 def _in_dues(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> Weighing:
     """The same in `Ration`'s currency, against both ends of the edge in use."""
-    if cast("Opens", memory).opened() == 0:
+    if cast("SequentialMemory", memory).opened() == 0:
         return Weighing("evidence", (), tuple(map(Weight, arms)))
     at = hull_position(policy.known_budget, policy.known_requests, memory, now)
     ends = tuple(arm for arm in (at.edge.low, at.edge.high) if arm != NOTHING)

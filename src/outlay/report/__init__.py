@@ -4,9 +4,6 @@
     distribution_figure        the regret of every run
     pulls_figure               which arms were pulled, over the budget
     reward_figure              what each arm earned
-    path_figure                one run
-    heatmap_figure             policies by problems
-    intervals_figure           confidence intervals of rates, closing in
     rate_box_figure            the rates that estimates in a box around the truth can give
     bounds_figure              the bounds alone
     save_figure                PNG, PDF or SVG, the same bytes every time
@@ -28,44 +25,27 @@ from typing import TYPE_CHECKING
 from outlay import lazily
 
 if TYPE_CHECKING:
-    from outlay.report.figures import (
-        bounds_figure,
-        distribution_figure,
-        heatmap_figure,
-        intervals_figure,
-        path_figure,
-        pulls_figure,
-        regret_figure,
-        reward_figure,
-        save_figure,
-    )
-    from outlay.report.figures.rate_box import rate_box_figure
-    from outlay.report.numbers.bounds import problem_bounds
-    from outlay.report.numbers.request_bounds import request_bounds
-    from outlay.report.page import write_page
+    from outlay.report.bounds import bounds_table, problem_bounds, request_bounds, request_bounds_table
+    from outlay.report.figures import bounds_figure, rate_box_figure, regret_figure
+    from outlay.report.page import write_page, write_report
     from outlay.report.regret import regret_table, table
-    from outlay.report.tables.bounds import bounds_table
-    from outlay.report.tables.request_bounds import request_bounds_table
-    from outlay.report.write import write_report
+    from outlay.report.runs import distribution_figure, pulls_figure, reward_figure
+    from outlay.report.style import save_figure
 
 __all__ = [
-    "bounds_figure", "bounds_table", "distribution_figure", "heatmap_figure", "intervals_figure", "path_figure",
-    "problem_bounds", "pulls_figure", "rate_box_figure", "regret_figure", "regret_table", "request_bounds",
-    "request_bounds_table", "reward_figure", "save_figure", "table", "write_page", "write_report",
+    "bounds_figure", "bounds_table", "distribution_figure", "problem_bounds", "pulls_figure", "rate_box_figure",
+    "regret_figure", "regret_table", "request_bounds", "request_bounds_table", "reward_figure", "save_figure", "table",
+    "write_page", "write_report",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "outlay.report.figures": "bounds_figure distribution_figure heatmap_figure intervals_figure path_figure "
-        "pulls_figure regret_figure reward_figure save_figure",
-        "outlay.report.figures.rate_box": "rate_box_figure",
-        "outlay.report.numbers.bounds": "problem_bounds",
-        "outlay.report.numbers.request_bounds": "request_bounds",
-        "outlay.report.page": "write_page",
-        "outlay.report.tables.bounds": "bounds_table",
+        "outlay.report.bounds": "bounds_table problem_bounds request_bounds request_bounds_table",
+        "outlay.report.figures": "bounds_figure rate_box_figure regret_figure",
+        "outlay.report.page": "write_page write_report",
         "outlay.report.regret": "regret_table table",
-        "outlay.report.tables.request_bounds": "request_bounds_table",
-        "outlay.report.write": "write_report",
+        "outlay.report.runs": "distribution_figure pulls_figure reward_figure",
+        "outlay.report.style": "save_figure",
     },
 )

@@ -1,26 +1,42 @@
-"""One self-contained HTML page about a result: nothing to load from elsewhere, every name escaped."""
+"""One self-contained HTML page about a result, in a folder of files: verdict, figures, tables, how to make it again.
+
+Pages about sweeps and advice are made of the same parts: `PageFigure`, `render` and the templates beside this file.
+"""
 
 import inspect
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
-from outlay.checks import check_writable, checked_path, writing
-from outlay.engine.limits import Counts
-from outlay.report.contents import FIGURES, TABLES
-from outlay.report.drawn import Drawn, drawn
-from outlay.report.figures.files import inline_svg
-from outlay.report.findings import finding, sentences
-from outlay.report.regret import RegretTable, bound_sentence, checked_title, regret_numbers
-from outlay.report.rendering import rendered
-from outlay.report.reproduce import python_call, shell_call
+from outlay import policies
+from outlay.arms import Problem, catalogue
+from outlay.arms.remembered import absent_laws
+from outlay.checks import check_writable, checked_path, made, writing
+from outlay.engine.limits import Counts, usual_budgets
+from outlay.errors import BadFile, BadParameter, NotCovered
+from outlay.knowledge import named_policies
+from outlay.parameters import Parameters
+from outlay.policies import Fixed
+from outlay.policies.protocol import Policy, as_data
+from outlay.report.curves import Chart, Floats, Floor, regret_chart
+from outlay.report.figures import draw
+from outlay.report.regret import Format, RegretTable, bound_sentence, checked_title, regret_numbers, written
+from outlay.report.runs import LEAST_SEEN, distribution_figure, pulls_figure, reward_figure, shares
+from outlay.report.style import WIDTHS, Width, inline_svg, save_figures, sheet_of, svg_text
 from outlay.results import Result, checked
-from outlay.text import capital, counted
+from outlay.text import amount, capital, counted, listed, percent
+from outlay.usercode import own_classes, reference_of, short
 
+TABLES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}  # by the file's ending
+FIGURES = ("regret", "distribution", "pulls", "reward")
 _QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160
 _GAP = {
@@ -29,6 +45,121 @@ _GAP = {
     "lose nothing. Policies are not told which they are.",
 }
 _MOST_ARMS = 30
+# A problem whose text is longer (an empirical law lists every sample) is better kept in a file.
+_LONGEST_PROBLEM = 4000
+_MOST_ARMS_IN_CODE = 100  # more are longer than that, whatever their laws
+_ERRORS = 1.96  # standard errors from which on a difference is told from 0, at 95 %
+_CARRIED = 2.0  # mean ÷ median
+_KNOWLEDGE = ("var_cost", "var_reward", "cov", "cost_bound", "reward_bound", "slope_bound", "costs", "cost_moment",
+              "reward_moment")  # fmt: skip
+
+
+def write_report(
+    result: Result, folder: str | PathLike[str], title: str | None = None, *, command: str | None = None
+) -> list[Path]:
+    """Write everything about a result into `folder` and return the paths; a folder that does not exist is made.
+
+    report.html is one page with all of it. table.txt, .md, .csv and .tex are the regret table. The figures are regret,
+    distribution, pulls and reward: .png and .svg for a page, .pdf for a column of a two-column paper, 3.3 inches.
+    `title` heads the page and the tables; `command` is what makes it again in a shell, where that is not known from the
+    result. The same result and title give the same bytes.
+    """
+    checked("write_report", result)
+    checked_title("write_report", title)
+    target = checked_path("write_report", folder)
+    with made(target):
+        numbers = regret_numbers(result, title=title)
+        figures = page_figures(result, numbers.floor)
+        texts = {"report.html": page_text(result, numbers, figures, title, files=True, command=command)}
+        texts |= {f"table.{ending}": written(numbers, form) for ending, form in TABLES.items()}
+        for name, text in texts.items():
+            with writing(target / name):
+                (target / name).write_text(text, encoding="utf-8", newline="\n")
+        for figure in figures:
+            if figure.name in FIGURES:
+                save_figures(figure.page, figure.column, target / figure.name)
+    return report_files(target)
+
+
+def report_files(folder: Path) -> list[Path]:
+    """The paths of a report's files in `folder`; the page is the first.
+
+    >>> [path.name for path in report_files(Path("build"))][:4]
+    ['report.html', 'table.txt', 'table.md', 'table.csv']
+    """
+    names = ["report.html", *(f"table.{ending}" for ending in TABLES)]
+    names += [f"{name}.{ending}" for name in FIGURES for ending in ("png", "svg", "pdf")]
+    return [folder / name for name in names]
+
+
+def write_page(result: Result, path: str | PathLike[str], title: str | None = None) -> None:
+    """Write the page: which policy to use, figures, the table, the problem, the settings, how to make it again."""
+    target = checked_path("write_page", path)
+    checked("write_page", result)
+    checked_title("write_page", title)
+    check_writable(target)
+    numbers = regret_numbers(result, title=title)
+    text = page_text(result, numbers, page_figures(result, numbers.floor), title)
+    with writing(target):
+        target.write_text(text, encoding="utf-8")
+
+
+def render(template: str, **parts: object) -> str:
+    """The page that a template makes of its parts; all text in them is escaped."""
+    pages = Environment(
+        loader=PackageLoader("outlay.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return pages.get_template(template).render(parts)
+
+
+class PageFigure(NamedTuple):
+    """A figure with its title and how to read it: drawn for a page, and for a phone or a column of a paper."""
+
+    name: str
+    title: str
+    words: str
+    page: Figure
+    column: Figure
+
+    def svg(self, width: Width) -> Markup:
+        """The figure inside a page, in its colours; matplotlib has escaped its labels (tested)."""
+        text = svg_text(self.page if width == "page" else self.column)
+        return Markup(inline_svg(text, f"{self.name}-{width}", self.title))  # noqa: S704
+
+
+def page_text(
+    result: Result, numbers: RegretTable, figures: list[PageFigure], title: str | None = None, files: bool = False,
+    command: str | None = None,
+) -> str:  # fmt: skip
+    """The page as text; without a title, the heading is its question. With `files`, those of a report are beside it."""
+    arms, policies = len(result.problem), len(result.policies)
+    counts = f"{counted(policies, 'policy', 'policies')}, {counted(arms, 'arm')}"
+    runs = f"{counted(result.runs, 'run')} of each policy"
+    summary = f"{counts}, {_limits(result)}, {runs}"
+    table = numbers.table()
+    return render(
+        "report.html.j2",
+        title=title or f"{', '.join(result.labels)} on {arms} arms",
+        heading=title or _QUESTION,
+        summary=f"{_QUESTION} {summary}" if title else summary,
+        verdict=verdict(ranking(result), result),
+        figures={figure.name: figure for figure in figures},
+        table=table,
+        bound=capital(bound_sentence(numbers.floor)),
+        arms=arm_rows(result),
+        served=result.requests is not None,
+        gap=_GAP[result.requests is not None],
+        more_arms=max(0, arms - _MOST_ARMS),
+        policies=policy_rows(result),
+        settings=settings(result),
+        files=[f"table.{ending}" for ending in TABLES] + [f"{name}.pdf" for name in FIGURES] if files else [],
+        command=command or shell_call(result),
+        call=python_call(result),
+    )
 
 
 class ArmRow(NamedTuple):
@@ -41,59 +172,6 @@ class ArmRow(NamedTuple):
     mean_reward: str
     rate: str
     gap: str
-
-
-class PolicyRow(NamedTuple):
-    """One policy, as text: what it is, in the words of its docstring, and its parameters."""
-
-    label: str
-    words: str
-    call: str
-
-
-def write_page(result: Result, path: str | PathLike[str], title: str | None = None) -> None:
-    """Write the page: which policy to use, figures, the table, the problem, the settings, how to make it again."""
-    target = checked_path("write_page", path)
-    checked("write_page", result)
-    checked_title("write_page", title)
-    check_writable(target)
-    numbers = regret_numbers(result, title=title)
-    text = page_text(result, numbers, drawn(result, numbers.floor), title)
-    with writing(target):
-        target.write_text(text, encoding="utf-8")
-
-
-def page_text(
-    result: Result, numbers: RegretTable, figures: list[Drawn], title: str | None = None, files: bool = False,
-    command: str | None = None,
-) -> str:  # fmt: skip
-    """The page as text; without a title, the heading is its question. With `files`, those of a report are beside it."""
-    arms, policies = len(result.problem), len(result.policies)
-    counts = f"{counted(policies, 'policy', 'policies')}, {counted(arms, 'arm')}"
-    runs = f"{counted(result.runs, 'run')} of each policy"
-    summary = f"{counts}, {_limits(result)}, {runs}"
-    return rendered(
-        "outlay.report",
-        "report.html.j2",
-        title=title or f"{', '.join(result.labels)} on {arms} arms",
-        heading=title or _QUESTION,
-        summary=f"{_QUESTION} {summary}" if title else summary,
-        verdict=sentences(finding(result), result),
-        figures={one.name: (one.title, one.words, *_inline(one)) for one in figures},
-        caption=numbers.caption,
-        headings=numbers.table().headings,
-        rows=numbers.table().rows,
-        bound=capital(bound_sentence(numbers.floor)),
-        arms=arm_rows(result),
-        served=result.requests is not None,
-        gap=_GAP[result.requests is not None],
-        more_arms=max(0, arms - _MOST_ARMS),
-        policies=policy_rows(result),
-        settings=settings(result),
-        files=[f"table.{ending}" for ending in TABLES] + [f"{name}.pdf" for name in FIGURES] if files else [],
-        command=command or shell_call(result),
-        call=python_call(result),
-    )
 
 
 def arm_rows(result: Result) -> list[ArmRow]:
@@ -116,9 +194,38 @@ def arm_rows(result: Result) -> list[ArmRow]:
     ]
 
 
+class PolicyRow(NamedTuple):
+    """One policy, as text: what it is, in the words of its docstring, and its parameters."""
+
+    label: str
+    words: str
+    call: str
+
+
 def policy_rows(result: Result) -> list[PolicyRow]:
     """What was compared."""
     return [PolicyRow(label, _description(policy), _call(policy)) for label, policy in result.policies.items()]
+
+
+def _description(policy: object) -> str:
+    """The first sentence of its docstring; a policy that is not outlay's is loaded as text, and has none."""
+    text = "" if isinstance(policy, str) else inspect.getdoc(type(policy)) or ""
+    first = " ".join(text.partition("\n\n")[0].split())
+    return "" if first.startswith(f"{type(policy).__name__}(") else first
+
+
+def _call(policy: object) -> str:
+    return _rounded(policy if isinstance(policy, str) else repr(policy))
+
+
+def _rounded(text: str) -> str:
+    """The text with its numbers to twelve digits: further digits are rounding errors."""
+    return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda found: repr(float(f"{float(found[0]):.12g}")), text)
+
+
+def _beginning(text: str) -> str:
+    """As much of a law as fits; its parameters come in order, so that it is cut at the end."""
+    return text if len(text) <= _LONGEST_LAW else text[: _LONGEST_LAW - 1] + "…"
 
 
 def settings(result: Result) -> dict[str, str]:
@@ -157,28 +264,297 @@ def _span(counts: Counts) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _inline(one: Drawn) -> list[Markup]:
-    """SVG elements, whose labels matplotlib has escaped (tested): for a page and for a phone."""
-    texts = {"page": one.page_svg, "column": one.column_svg}
-    return [Markup(inline_svg(text, f"{one.name}-{width}", one.title)) for width, text in texts.items()]  # noqa: S704
+def page_figures(result: Result, floor: Floor) -> list[PageFigure]:
+    """The figures of a report, in their order; those for a column have no title, since papers have captions."""
+    chart = regret_chart(result, floor=floor)
+    makers: tuple[Callable[[Width, bool], Figure], ...] = (
+        lambda width, title: draw(chart, sheet_of("regret_figure", width), title=title),
+        lambda width, title: distribution_figure(result, width=width, title=title),
+        lambda width, _: pulls_figure(result, width=width),
+        lambda width, title: reward_figure(result, width=width, title=title),
+    )
+    served = result.requests is not None
+    found = []
+    for name, make in zip(FIGURES, makers, strict=True):
+        title, words = (_SERVED if served else _WORDS)[name]
+        if name == "regret":
+            words = _served_words(words, chart) if served else words.format(axes=_AXES[chart.axis.scale])
+        if name == "pulls" and not served and (share := shares(result).share[:, -1, 0].max()) < LEAST_SEEN:
+            words += f" It got at most {percent(share)} of the pulls, too few to be seen."
+        found.append(PageFigure(name, title, words, make("page", True), make("column", False)))
+    if result.runs > 1 and any((curve.low <= 0.0).any() for curve in chart.curves):
+        medians = regret_chart(result, floor=floor, centre="median")
+        both = (draw(medians, sheet_of("regret_figure", width)) for width in WIDTHS)
+        found.append(PageFigure("medians", *_MEDIANS, *both))
+    return found
 
 
-def _description(policy: object) -> str:
-    """The first sentence of its docstring; a policy that is not outlay's is loaded as text, and has none."""
-    text = "" if isinstance(policy, str) else inspect.getdoc(type(policy)) or ""
-    first = " ".join(text.partition("\n\n")[0].split())
-    return "" if first.startswith(f"{type(policy).__name__}(") else first
+def _served_words(words: str, chart: Chart) -> str:
+    """How to read the regret with requests: which axes are logarithmic, and the bound where it is drawn.
+
+    Of straight lines nothing is said: they are for a budget and requests that grow in proportion.
+    """
+    axes = f"The {chart.across} axis is" if chart.axis.scale == "linear" else "Both axes are"
+    return words.format(axes=f"{axes} logarithmic.") + (_SERVED_BOUND if chart.bounds else "")
 
 
-def _call(policy: object) -> str:
-    return _rounded(policy if isinstance(policy, str) else repr(policy))
+_MEDIANS = (
+    "The median run",
+    "The interval of a mean reaches below 0 above: a few runs are far from the others, and the mean says little about "
+    "a single run. Here are medians, with the middle 80 % of the runs.",
+)
+_AXES = {
+    "linear": "The budget axis is logarithmic: the line of a policy that has learnt is straight, and the flatter the "
+    "better; the line of a policy that does not learn shoots up.",
+    "log": "Both axes are logarithmic: the line of a policy that has learnt flattens; that of a policy that does "
+    "not learn keeps rising as steeply as it began.",
+}
+_WORDS = {
+    "regret": (
+        "Regret as the budget grows",
+        "Lower is better. {axes} Bands are 95 % intervals of the mean. Dashed: the lower bound, sharp and as the paper "
+        "prints it. Thin, in a policy's colour: what a theorem proves that the policy does not exceed, "
+        "up to a constant. Bounds far above all lines are left out.",
+    ),
+    "distribution": (
+        "Every run",
+        "Each dot is one run at the largest budget. Where dots form two clouds, the mean lies between them and "
+        "describes no run: look at the median, and at how many dots are far to the right.",
+    ),
+    "pulls": (
+        "Where the pulls went",
+        "The share of pulls that each arm got up to a budget, over all runs; a policy that learns fills "
+        "its panel with the colour of the best arm, which is at the bottom.",
+    ),
+    "reward": (
+        "What each arm earned",
+        "Pulls of an arm times its mean reward, at the largest budget. The dashed line is what the best arm alone "
+        "earned: the distance to it is the regret.",
+    ),
+}
+_SERVED_BOUND = " Dashed: the lower bound, for both growing in proportion."
+_SERVED = {  # where requests are limited beside the budget
+    **_WORDS,
+    "regret": (
+        "Regret at each budget and number of requests",
+        "Lower is better. {axes} Bands are 95 % intervals of the mean. Regret is what falls short of the most that "
+        "budget and requests can bring together on average.",
+    ),
+    "distribution": (
+        "Every run",
+        _WORDS["distribution"][1].replace("the largest budget", "the last budget and number of requests"),
+    ),
+    "pulls": (
+        "Where the pulls went",
+        "The share of pulls that each arm got, over all runs, those that lose least at the bottom. As a rule two arms "
+        "share the pulls of the best policy: how depends on what can be spent on a request.",
+    ),
+    "reward": (
+        "What each arm earned",
+        "Pulls of an arm times its mean reward, at the last budget and number of requests. The dashed line is the most "
+        "that can be earned on average: the distance to it is the regret.",
+    ),
+}
 
 
-def _rounded(text: str) -> str:
-    """The text with its numbers to twelve digits: further digits are rounding errors."""
-    return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda found: repr(float(f"{float(found[0]):.12g}")), text)
+class Ranking(NamedTuple):
+    """The policies that learn, ranked by mean regret at the largest budget."""
+
+    order: list[str]
+    tied: list[str]  # those that the runs cannot tell from the first
+    regret: Floats  # means, in that order
+    median: Floats
+    lost: float | None  # regret of the first, as a share of what the best arm alone earned, or of all that can be
+    one_in_ten: float  # what a tenth of its runs exceeded
+    knowledge: list[str]  # what the first was told about the problem
+
+    @property
+    def winner(self) -> str:
+        """The policy to use."""
+        return self.order[0]
+
+    @property
+    def carried(self) -> dict[str, float]:
+        """The medians of the policies whose mean is carried by a few runs: it is more than twice the median."""
+        numbers = zip(self.order, self.regret, self.median, strict=True)
+        return {label: float(median) for label, mean, median in numbers if mean > _CARRIED * median}
 
 
-def _beginning(text: str) -> str:
-    """As much of a law as fits; its parameters come in order, so that it is cut at the end."""
-    return text if len(text) <= _LONGEST_LAW else text[: _LONGEST_LAW - 1] + "…"
+def ranking(result: Result) -> Ranking:
+    """Rank the policies of a result.
+
+    A policy that pulls one arm for ever learns nothing, and is ranked only where there is no other policy.
+    """
+    learns = [not isinstance(policy, Fixed) for policy in result.policies.values()]
+    ranked = [index for index, does in enumerate(learns) if does] or list(range(len(learns)))
+    runs = result.run_regret()[:, :, -1]
+    ranked.sort(key=lambda index: (runs[index].mean(), index))
+    best = runs[ranked[0]]
+    earned = float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1])
+    return Ranking(
+        [result.labels[index] for index in ranked],
+        [result.labels[index] for index in ranked[1:] if _alike(best, runs[index])],
+        runs[ranked].mean(axis=1),
+        np.median(runs[ranked], axis=1),
+        float(best.mean()) / earned if earned > 0 else None,
+        float(np.quantile(best, 0.9)),
+        _knowledge(result.policies[result.labels[ranked[0]]]),
+    )
+
+
+def verdict(found: Ranking, result: Result) -> list[str]:
+    """The ranking in words."""
+    if result.requests is None and not np.any(result.gaps):
+        return ["All arms are equally good: whatever is pulled, nothing is lost."]
+    whole = "the best arm alone earns" if result.requests is None else "can be earned"
+    share = f", {percent(found.lost)} of what {whole}" if found.lost is not None else ""
+    lost = f"{amount(found.regret[0])} on average{share}"
+    if len(found.order) == 1:
+        said = [f"{found.winner} lost {lost}."]
+    elif found.tied:
+        names = listed([found.winner, *found.tied], most=None)
+        apart = "one run does not tell" if result.runs == 1 else f"{result.runs} runs do not tell"
+        said = [f"{names} lost least, and {apart} them apart: {found.winner} lost {lost}."]
+    else:
+        _, *others = zip(found.order, map(amount, found.regret), strict=True)
+        second = [label for label, lost_too in others if lost_too == others[0][1]]
+        follow = f"Next {'is' if len(second) == 1 else 'are'} {listed(second, most=None)} with {others[0][1]}."
+        said = [f"Use {found.winner}: it lost least, {lost}. {follow}"]
+    if result.runs >= 10:
+        said.append(f"One run in ten of {found.winner} lost more than {amount(found.one_in_ten)}.")
+        if found.carried:
+            medians = [f"{label} (median {amount(median)})" for label, median in found.carried.items()]
+            said.append(f"A few long runs carry the mean of {listed(medians, most=None)}.")
+    if found.knowledge:
+        known = listed(found.knowledge, most=None)
+        said.append(f"It was told {known} of the arms; if you do not know them, use policies.default().")
+    return said
+
+
+def _alike(one: Floats, other: Floats) -> bool:
+    """Whether the mean difference of runs on the same random numbers could be 0."""
+    difference = other - one
+    if difference.size == 1:
+        return True
+    error = float(difference.std(ddof=1)) / np.sqrt(difference.size)
+    return bool(difference.mean() <= _ERRORS * error)
+
+
+def _knowledge(policy: Policy | str) -> list[str]:
+    """The names of the facts about the problem that the policy was told."""
+    if isinstance(policy, str):
+        return []
+    given = as_data(policy)["parameters"]
+    return [name for name in _KNOWLEDGE if name in given and given[name] is not None and np.any(given[name])]
+
+
+def python_call(result: Result) -> str:
+    """A script whose `result` equals `result`, as long as its laws and policies are outlay's own.
+
+    Laws and policies of the user's are imported from where they were; a policy that is known by its repr alone is shown
+    as that, and a problem too long to read as the file it has to come from.
+    """
+    chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
+    return "\n".join(
+        [
+            *(["import math", ""] if np.isinf(result.budgets).any() else []),
+            "import outlay",
+            "from outlay import arms, policies",
+            *_imports(result),
+            "",
+            f"problem = {_problem_code(result.problem)}",
+            "contenders = {",
+            *chosen,
+            "}",
+            "result = outlay.simulate(",
+            f"    problem, contenders, {_budgets_code(result.budgets)}{_more(result)}, runs={result.runs}, "
+            f"seed={result.seed}",
+            ")",
+            "",
+        ]
+    )
+
+
+def shell_call(result: Result) -> str:
+    """The command that makes the same numbers and its report; empty where no command can say it all.
+
+    It can where the problem is of the catalogue, the budgets follow from one, and every policy is as `outlay compare`
+    would make it.
+    """
+    names = [name for name in catalogue.names() if catalogue.load(name) == result.problem]
+    top, counts = float(result.budgets[-1]), set() if result.requests is None else set(result.requests.tolist())
+    usual = np.array([top]) if top == math.inf else usual_budgets(top)
+    if not names or not np.array_equal(result.budgets, usual) or len(counts) > 1:
+        return ""
+    try:
+        told = named_policies(result.problem, result.labels)
+    except (BadParameter, NotCovered):
+        return ""
+    if any(told.get(label) != policy for label, policy in result.policies.items()):
+        return ""
+    parts = [f"outlay compare {names[0]} --budget {top:g} --runs {result.runs} --seed {result.seed}"]
+    parts += [f"--requests {count}" for count in counts] + ["--mode hard"] * (result.mode == "hard")
+    lines = [" ".join(parts), " ".join(f"--policy {label}" for label in result.labels)]
+    return " \\\n    ".join(lines)
+
+
+def _budgets_code(budgets: Floats) -> str:
+    """The largest budget alone, where `simulate` makes the others from it."""
+    top = float(budgets[-1])
+    if np.isinf(budgets).any():
+        listed = ", ".join("math.inf" if budget == math.inf else repr(budget) for budget in budgets.tolist())
+        return f"budgets=[{listed}]"
+    if np.array_equal(budgets, usual_budgets(top)):
+        return f"budget={top!r}"
+    return f"budgets={budgets.tolist()!r}"
+
+
+def _more(result: Result) -> str:
+    """What else `simulate` was given that is not as by default."""
+    counts = [] if result.requests is None else result.requests.tolist()
+    requests = f", requests={counts[0] if len(set(counts)) == 1 else counts!r}" if counts else ""
+    return requests + (f", mode={result.mode!r}" if result.mode != "until_exceeded" else "")
+
+
+def _problem_code(problem: Problem) -> str:
+    for name in catalogue.names():
+        if catalogue.load(name) == problem:
+            return f"arms.catalogue.load({name!r})"
+    many = len(problem) > _MOST_ARMS_IN_CODE
+    try:
+        text = (Problem({type(law): law for law in problem.arms}.values()) if many else problem).to_toml()
+    except BadFile:
+        return "...  # its laws cannot be written down: make it as you did"
+    laws = [short(reference) for reference in _own_laws(problem)]
+    handed = f", laws=[{', '.join(laws)}]" if laws else ""
+    if many or len(text) > _LONGEST_PROBLEM:
+        return f'outlay.Problem.load("problem.toml"{handed})  # where problem.save("problem.toml") put it'
+    quoted = repr(text) if "\\" in text or "'''" in text else f"'''\n{text}'''"
+    return f"outlay.Problem.from_toml({quoted}{handed})"
+
+
+def _imports(result: Result) -> list[str]:
+    """Where the user's laws and policies come from, a line for each."""
+    references = [*_own_laws(result.problem), *map(reference_of, own_classes(*result.policies.values()))]
+    lines = []
+    for reference in dict.fromkeys(references):
+        module, _, name = reference.rpartition(":")
+        here = module == "__main__" or "." in name
+        lines.append(f"# {short(reference)} is yours: define it here" if here else f"from {module} import {name}")
+    return lines
+
+
+def _own_laws(problem: Problem) -> list[str]:
+    """What the user's laws are called, whether their code is here or not."""
+    absent = [law.reference for law in absent_laws(*problem.arms)]
+    return list(dict.fromkeys([*map(reference_of, own_classes(*problem.arms)), *absent]))
+
+
+def _policy_code(policy: object) -> str:
+    """The call that makes a policy; one that is not outlay's is loaded as its repr."""
+    if isinstance(policy, str):
+        return policy
+    name = type(policy).__name__
+    if policies.BY_NAME.get(name) is not type(policy) or not isinstance(policy, Parameters):
+        return repr(policy)
+    return f"policies.{'' if name in policies.BUILT_IN else 'baselines.'}{policy.call()}"

@@ -1,17 +1,17 @@
 """The regret table at the largest budget: as rows of numbers; for a terminal; as text, Markdown, CSV and LaTeX."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from outlay.checks import line, word
-from outlay.report.contents import Format
-from outlay.report.numbers.curves import Floor, floor_for
+from outlay.report.curves import Floor, floor_for
 from outlay.results import RegretKind, Result, beside, check_kind, checked, last_of
 from outlay.tables import Table
 from outlay.text import amount, coefficient, plural
 
+Format = Literal["text", "markdown", "csv", "latex"]
 HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
 
 

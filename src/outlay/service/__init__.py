@@ -1,23 +1,78 @@
-"""Campaigns over HTTP: `outlay serve`. A skin over `Campaign`: see who asks, call one verb, answer in JSON."""
+"""Campaigns over HTTP: `outlay serve`. A skin over `Campaign`: see who asks, call one verb, answer in JSON.
 
-from typing import TYPE_CHECKING
+What can be set about it is declared here: the command line reads that without a web framework.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlay import lazily
 
 if TYPE_CHECKING:
-    from outlay.service.front.app import application
-    from outlay.service.front.server import serve
+    from outlay.service.app import application
     from outlay.service.openapi import document
-    from outlay.service.settings import Settings
+    from outlay.service.server import serve
 
-__all__ = ["Settings", "application", "document", "serve"]
+__all__ = ["ServiceSettings", "application", "document", "serve"]
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+class ServiceSettings(NamedTuple):
+    """How the service runs.
+
+    Args:
+        store: the address of the campaigns' database.
+        host: the address to listen on; beyond this machine only with keys.
+        port: the port; 0 for any that is free.
+        hosts: the names by which the service may be called, as in `https://budget.example.com`; empty: this machine's
+            own where it listens on loopback, any otherwise.
+        most_bytes: the largest body of a request.
+        most_active: requests that may be under way; more are refused, with 503.
+        most_streams: event streams that may be open.
+        proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
+        warn_at: shares of a budget, as 0.8: a warning is made when so much is spent.
+        webhook: where warnings are sent, beside the log; None for nowhere.
+        webhook_secret: what they are signed with.
+        log_all: log every request, not only those that fail or change something.
+        trace: make a span of each request, for OpenTelemetry.
+    """
+
+    store: str = "sqlite:///outlay.db"
+    host: str = "127.0.0.1"
+    port: int = 8700
+    hosts: tuple[str, ...] = ()
+    most_bytes: int = 1 << 20
+    most_active: int = 2000
+    most_streams: int = 100
+    proxy: str | None = None
+    warn_at: tuple[float, ...] = ()
+    webhook: str | None = None
+    webhook_secret: str = ""
+    log_all: bool = False
+    trace: bool = False
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only programs on this machine can call it.
+
+        >>> ServiceSettings().on_loopback, ServiceSettings(host="0.0.0.0").on_loopback
+        (True, False)
+        """
+        return self.host in LOOPBACK
+
+    @property
+    def allowed_hosts(self) -> frozenset[str] | None:
+        """The names that a request may call the service by; None for any."""
+        if self.hosts:
+            return frozenset((*self.hosts, *LOOPBACK))
+        return frozenset(LOOPBACK) if self.on_loopback else None
+
 
 __getattr__, __dir__ = lazily(
-    __name__,  # the command line reads the settings without a web framework
+    __name__,
     {
-        "outlay.service.front.app": "application",
+        "outlay.service.app": "application",
         "outlay.service.openapi": "document",
-        "outlay.service.front.server": "serve",
-        "outlay.service.settings": "Settings",
+        "outlay.service.server": "serve",
     },
 )

@@ -19,9 +19,8 @@ from msgspec.structs import asdict
 
 from outlay.campaign.records import Status
 from outlay.errors import StoreError
-from outlay.service.desk import Desk
-from outlay.service.wire import records
-from outlay.service.wire.answers import encode
+from outlay.service.campaigns import OpenCampaigns
+from outlay.service.schemas import encode, text
 
 EVERY = 5.0  # seconds between two looks at the campaigns
 FIRST, LONGEST = 1.0, 300.0  # seconds until a warning that was not received is sent again: twice as long each time
@@ -34,23 +33,23 @@ _log = logging.getLogger("outlay.service")
 class BudgetAlerts:
     """Looks at the open campaigns, and warns; does nothing where no level was set."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk, self._settings = desk, desk.settings
+    def __init__(self, campaigns: OpenCampaigns) -> None:
+        self._campaigns, self._settings = campaigns, campaigns.settings
         self._known: dict[str, None] = {}  # ids of warnings that were made
         self._waiting: dict[str, tuple[float, float, bytes]] = {}  # by id: when to send it, the pause after that, what
 
     async def run(self) -> None:
         """Until the service stops."""
-        while self._settings.warn_at and not self._desk.stopping.is_set():
+        while self._settings.warn_at and not self._campaigns.stopping.is_set():
             try:
-                for status in await self._desk.all():
+                for status in await self._campaigns.all():
                     self._look(status)
             except StoreError as error:
                 _log.warning("campaigns cannot be read for their warnings: %s", error)
             for name in [name for name, (due, _, _) in self._waiting.items() if due <= time.monotonic()]:
                 await self._send(name)
             try:
-                await asyncio.wait_for(self._desk.stopping.wait(), EVERY)
+                await asyncio.wait_for(self._campaigns.stopping.wait(), EVERY)
             except TimeoutError:
                 continue
 
@@ -62,7 +61,7 @@ class BudgetAlerts:
             self._known[name] = None
             if len(self._known) > MOST:
                 del self._known[next(iter(self._known))]
-            money = {name: records.text(amount) for name, amount in asdict(status.exact).items()}
+            money = {name: text(amount) for name, amount in asdict(status.exact).items()}
             window = {} if status.window is None else {"window": status.window}
             said = {"warning": name, "campaign": status.name, "level": level, "exact": money, **window}
             _log.warning("a budget is nearly spent", extra={"said": said})
@@ -83,8 +82,8 @@ class BudgetAlerts:
 def warning_id(status: Status, level: float) -> str:
     """What this warning is called, whoever sends it."""
     window = () if status.window is None else (status.window.start.isoformat(),)
-    text = "\0".join((status.name, str(status.exact.budget), repr(level), *window))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    parts = "\0".join((status.name, str(status.exact.budget), repr(level), *window))
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
 def signature(secret: str, at: str, body: bytes) -> str:

@@ -1,18 +1,19 @@
-"""The description of the service, OpenAPI 3.1, made from the table of routes and the types that it names."""
+"""The description of the service, OpenAPI 3.1, made from the tables of routes and the types that they name."""
 
 import inspect
 import re
 from functools import cache
-from typing import Any, get_args, get_origin
+from typing import Any, get_args
 
 import msgspec
 
 from outlay import __version__
-from outlay.service.problems import JSON, KINDS
-from outlay.service.routes import ROUTES
-from outlay.service.table import Route
-from outlay.service.wire.answers import Problem
+from outlay.service import routes, streams
+from outlay.service.endpoints import JSON, Route
+from outlay.service.problems import MEDIA
+from outlay.service.schemas import Problem
 
+ROUTES = (*routes.table, *streams.table)
 REF = "#/components/schemas/{name}"
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"  # an amount as a string
 PATH = {
@@ -50,9 +51,7 @@ def document() -> dict[str, Any]:
 def _answers(route: Route) -> tuple[Any, ...]:
     """The types that an answer in JSON may have; none where the handler sends something else."""
     parts = get_args(route.answer) or (route.answer,)
-    if route.media != "application/json":
-        return ()
-    return tuple(part for part in parts if isinstance(part, type) and issubclass(part, msgspec.Struct))
+    return tuple(part for part in parts if issubclass(part, msgspec.Struct))
 
 
 def _with_money(schema: Any) -> Any:
@@ -66,62 +65,56 @@ def _with_money(schema: Any) -> Any:
 
 def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     answers = [schemas[kind] for kind in _answers(route)]
-    ok: dict[str, Any] = {"description": "Done."}
+    done: dict[str, Any] = {"description": "Done."}
     if links := _links(route):
-        ok["links"] = links
-    if route.status != 204:
+        done["links"] = links
+    if 204 not in route.statuses:
         schema = {"schema": answers[0] if len(answers) == 1 else {"anyOf": answers}} if answers else {}
-        ok["content"] = {route.media: schema}
-    problems = {"default": {"description": "Refused.", "content": {JSON: {"schema": schemas[Problem]}}}}
-    statuses = {str(route.status), "200"} if get_origin(route.answer) is tuple else {str(route.status)}
+        done["content"] = {route.media: schema}
+    refused = {"description": "Refused.", "content": {MEDIA: {"schema": schemas[Problem]}}}
+    text = inspect.getdoc(route.handler) or ""
+    path = [{"name": name, "in": "path", "required": True, "schema": PATH[name]} for name in _named(route.path)]
     found: dict[str, Any] = {
         "operationId": route.handler.__name__,
-        "summary": route.summary,
-        "description": inspect.getdoc(route.handler) or "",
-        "parameters": _parameters(route),
-        "responses": {**dict.fromkeys(sorted(statuses), ok), **problems},
+        "summary": text.partition("\n")[0],
+        "description": text,
+        "parameters": [*path, *_query(route)],
+        "responses": {**{str(status): done for status in sorted(route.statuses)}, "default": refused},
     }
     if route.scope is not None:
         found |= {"security": [{"key": []}], "x-scope": route.scope}
     if route.body is not None:
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schemas[route.body]}}}
+        found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas[route.body]}}}
     return found
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
-    path = [
-        {"name": name, "in": "path", "required": True, "schema": PATH[name]}
-        for name in re.findall(r"{(\w+)}", route.path)
-    ]
+def _query(route: Route) -> list[dict[str, Any]]:
     if route.query is None:
-        return path
+        return []
     (_,), components = msgspec.json.schema_components([route.query], ref_template=REF)
     fields = components[route.query.__name__]["properties"]
-    return [*path, *({"name": name, "in": "query", "schema": schema} for name, schema in fields.items())]
+    return [{"name": name, "in": "query", "schema": schema} for name, schema in fields.items()]
 
 
 def _links(route: Route) -> dict[str, Any]:
     """What can be called next with what was answered: a campaign that was opened, a pull that was named."""
-    if route.handler.__name__ == "new_campaign":
+    known: dict[str, str] = {}
+    if route.handler is routes.new_campaign:
         known = {"campaign": "$response.body#/name", "arm": "$response.body#/arms/0/name"}
-        left_out = "{pull}"
-    elif route.handler.__name__ == "ask":
+    elif route.handler is routes.ask:
         known = {"campaign": "$request.path.campaign", "pull": "$response.body#/pulls/0/pull"}
-        left_out = "{arm}"
-    else:
-        return {}
     found: dict[str, Any] = {}
-    for other in ROUTES:
-        named = re.findall(r"{(\w+)}", other.path)
-        if named and left_out not in other.path and (route.path == "/v1/campaigns" or "pull" in named):
-            parameters = {name: known[name] for name in named}
-            found[other.handler.__name__] = {"operationId": other.handler.__name__, "parameters": parameters}
+    for other in ROUTES if known else ():
+        named = _named(other.path)
+        if named and set(named) <= set(known) and ("pull" in named or "pull" not in known):
+            name = other.handler.__name__
+            found[name] = {"operationId": name, "parameters": {each: known[each] for each in named}}
     if "pull" in known:
         told = {"pull": known["pull"], "cost": 0.5, "reward": 1.0}
         found["tell"] = {"operationId": "tell", "parameters": {"campaign": known["campaign"]}, "requestBody": told}
     return found
 
 
-def codes() -> dict[str, int]:
-    """Every code of a problem, and its status."""
-    return {code: kind.status for code, kind in KINDS.items()}
+def _named(path: str) -> list[str]:
+    """The parameters of a path."""
+    return re.findall(r"{(\w+)}", path)

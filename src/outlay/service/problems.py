@@ -10,10 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from outlay import errors
-from outlay.service.wire import records
-from outlay.service.wire.answers import Problem
+from outlay.service import schemas
+from outlay.service.schemas import Problem
 
-JSON = "application/problem+json"
+MEDIA = "application/problem+json"
 
 
 class Kind(NamedTuple):
@@ -52,9 +52,9 @@ KINDS = {
 class Refused(Exception):
     """A request is refused by a rule of the service."""
 
-    def __init__(self, code: str, detail: str = "", retry_after: float | None = None) -> None:
-        super().__init__(code, detail, retry_after)
-        self.code, self.detail, self.retry_after = code, detail, retry_after
+    def __init__(self, code: str, detail: str = "", retry_after: float | None = None, allow: str = "") -> None:
+        super().__init__(code, detail, retry_after, allow)
+        self.code, self.detail, self.retry_after, self.allow = code, detail, retry_after, allow
 
 
 def problem(code: str, detail: str = "", retry_after: float | None = None) -> Problem:
@@ -77,7 +77,7 @@ def problem_of(error: BaseException) -> Problem:
         return problem(error.code, error.detail, error.retry_after)
     if isinstance(error, errors.PullOver):
         found = problem("pull_over", str(error))
-        found.pull = None if error.pull is None else records.pull(error.pull)
+        found.pull = None if error.pull is None else schemas.pull(error.pull)
         return found
     if isinstance(error, errors.NothingTold):
         found = problem("nothing_told", str(error))
@@ -115,11 +115,13 @@ UNSAID: dict[type[BaseException], str] = {
 }
 
 
-def headers_of(found: Problem) -> list[tuple[bytes, bytes]]:
+def headers_of(error: BaseException, found: Problem) -> dict[str, str]:
     """The headers that go with a problem."""
-    headers = [(b"content-type", JSON.encode())]
+    headers = {"content-type": MEDIA}
     if found.retry_after is not None:
-        headers.append((b"retry-after", str(max(1, math.ceil(found.retry_after))).encode()))
+        headers["retry-after"] = str(max(1, math.ceil(found.retry_after)))
     if found.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+        headers["www-authenticate"] = "Bearer"
+    if isinstance(error, Refused) and error.allow:
+        headers["allow"] = error.allow
     return headers

@@ -18,8 +18,7 @@ from outlay.formulas.choices import asking, certificate
 from outlay.formulas.choices.boxes import box_around
 from outlay.formulas.choices.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
 from outlay.formulas.lazy_score import MARGIN, lazy_best
-from outlay.policies.protocol import MemoryTuple, Policy, Way, memory_of, way_of
-from outlay.policies.trial import checked_policy
+from outlay.policies.protocol import MemoryTuple, Policy, PolicyKind, check_policy, memory_of, policy_kind
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)
 
@@ -65,7 +64,7 @@ class PolicyContract:
 
     def test_pulling_one_arm_leaves_the_beliefs_of_the_others(self) -> None:
         """The other half of the licence: a memory that discounts would change scores that are not looked at."""
-        if not self._way.lazy:
+        if not self._kind.lazy:
             return
         for memory in self._memories(np.random.default_rng(1)):
             if memory.full() or (self._has_excess() and memory.belief(0).pulls == 0):
@@ -93,8 +92,8 @@ class PolicyContract:
                 weights = rng.choice([0.0, 1.0, rng.random()], len(low))
                 lead = type(low)(*(np.array(low) + weights * (np.array(high) - np.array(low))).tolist())
                 self._is_bounded(low, high, lead, partial(self.policy.excess, memory.belief(arm)))
-                if self._way.name == "opening":
-                    self._is_bounded(low, high, lead, self.policy.fresh)
+                if self._kind.name == "opening":
+                    self._is_bounded(low, high, lead, self.policy.excess_of_new_arm)
 
     def _is_bounded(self, low: Lead, high: Lead, lead: Lead, excess: Callable[[Lead, Lead], float]) -> None:
         bound, value = excess(low, high), excess(lead, lead)
@@ -104,7 +103,7 @@ class PolicyContract:
 
     def test_lazy_choices_are_those_of_a_full_scan(self) -> None:
         """At every pull of some runs, the arm that the engine finds is that of a full scan."""
-        if not self._way.lazy:
+        if not self._kind.lazy:
             return
         for seed in range(len(_SCALES)):
             rng = np.random.default_rng(seed)
@@ -112,7 +111,7 @@ class PolicyContract:
             forget(cache)
             means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed]
             for n in range(400):
-                if self._way.name == "opening":
+                if self._kind.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)
                     lazy = certificate.lazy_among(self.policy, memory, pulls, cache.known)
                 elif self._has_excess():
@@ -128,7 +127,7 @@ class PolicyContract:
                 memory.observe(arm, *(means[arm] + scale * rng.standard_normal(2)).tolist())
                 pulls[arm] += 1
                 if memory.full():
-                    memory = memory.grown()
+                    memory = memory.enlarged()
                     forget(cache)
 
     def test_it_compiles_and_repeats_itself(self) -> None:
@@ -145,19 +144,19 @@ class PolicyContract:
             raise AssertionError(f"{self.policy!r} makes other pulls when it is run again")
 
     @property
-    def _way(self) -> Way:
-        return way_of(type(self._checked()))
+    def _kind(self) -> PolicyKind:
+        return policy_kind(type(self._checked()))
 
     def _checked(self) -> Policy:
         if self.policy is None:
             raise AssertionError(f"{type(self).__name__} must say which policy it tests: policy = …")
         try:
-            return checked_policy(type(self).__name__, "policy", self.policy, self.arms)
+            return check_policy(type(self).__name__, "policy", self.policy, self.arms)
         except BadParameter as error:
             raise AssertionError(str(error)) from None
 
     def _is_lazy(self) -> bool:
-        return self._way.name == "lazy score"
+        return self._kind.name == "lazy score"
 
     def _judged(self, memory: MemoryTuple, lead: Lead | None = None) -> list[Any]:
         """A lead, and the scores of all arms but the first, or how they compare with that lead."""
@@ -168,7 +167,7 @@ class PolicyContract:
         return [lead, *(self.policy.excess(memory.belief(arm), lead, lead) for arm in arms)]
 
     def _has_excess(self) -> bool:
-        return self._way.kind == "excess"
+        return self._kind.method == "excess"
 
     def _memory(self) -> MemoryTuple:
         return memory_of(self.policy, self.arms)
@@ -183,5 +182,5 @@ class PolicyContract:
                 for z, w in rng.standard_normal((count, 2)).tolist():
                     memory.observe(arm, means[arm, 0] + scale * z, means[arm, 1] + scale * (slope * z + w))
                     if memory.full():
-                        memory = memory.grown()
+                        memory = memory.enlarged()
             yield memory

@@ -141,7 +141,7 @@ def test_bts_loses_no_sample_that_waits() -> None:
     policy, rng = b.BTS(), np.random.default_rng(0)
     memory = policy.memory(2)
     for k in range(100):
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
         memory.observe(k % 2, 0.3, 0.9)
     policy.choose(memory, Now(100, log_of(100), 30.0), rng)
     one, other = memory.belief(0), memory.belief(1)

@@ -85,7 +85,7 @@ def test_robust_scores_equal_the_slow_twins(seed: int) -> None:
             history[arm].append((cost, reward))
             whens[arm].append(when)
             truncated.observe(arm, cost, reward)
-            medians = medians.grown() if medians.full() else medians
+            medians = medians.enlarged() if medians.full() else medians
             medians.observe(arm, cost, reward)
         for arm, n in itertools.product(range(2), (when, 2 * when, 10**8)):
             if history[arm]:
@@ -113,7 +113,7 @@ def test_compiled_equals_interpreted_with_a_memory(policy: Any) -> None:
     rng, score = np.random.default_rng(8), compiled(type(policy).score)
     memory, finite = policy.memory(2), 0
     for n in range(1, 1500):
-        memory = memory.grown() if memory.full() else memory
+        memory = memory.enlarged() if memory.full() else memory
         memory.observe(int(rng.integers(2)), 1.0 + 0.1 * rng.standard_t(3), rng.standard_t(3))
         for log_n in (math.log(n), 36.0) if n % 10 == 0 else ():
             one = policy.score(memory.belief(0), log_n)

@@ -12,7 +12,7 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import some
 from tests.policies.baselines.test_choices import blank, play, tables
 
-from outlay.beliefs import Opened, Points
+from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.formulas.choices.choose import log_of
@@ -29,7 +29,7 @@ EVERY: list[Any] = [
 
 @pytest.mark.parametrize("policy", some(EVERY), ids=repr)
 def test_compiled_runs_equal_interpreted_ones(policy: Any) -> None:
-    for function in Reach(type(policy), Points, Opened, log_of).functions:
+    for function in Reach(type(policy), HullMoments, SequentialMoments, log_of).functions:
         register(function)
     fast: Any = numba.njit(**OPTIONS)(play)
     for seed, table in enumerate(tables(0)):

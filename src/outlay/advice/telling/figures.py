@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from outlay.advice.telling.charts import KINDS, REFERENCE, Dots
-from outlay.report.figures.style import INK, PALETTE, REST, Width, blank, frame, set_scale, sheet_of
+from outlay.report.style import INK, PALETTE, REST, Width, blank, frame, set_scale, sheet_of
 from outlay.text import cut
 
 _COLOURS = dict(zip(KINDS, (PALETTE[2], PALETTE[0], PALETTE[4], REST, PALETTE[0], INK), strict=True))

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from outlay.advice.evidence.hull import MAYBE, SURE
 from outlay.advice.records import Findings
 from outlay.advice.serving import Serving
-from outlay.report.figures.style import INK, PALETTE, REST, Width, blank, frame, legend, set_scale, sheet_of
+from outlay.report.style import INK, PALETTE, REST, Width, blank, frame, legend, set_scale, sheet_of
 from outlay.text import cut
 
 _COLOURS = {SURE: PALETTE[2], MAYBE: PALETTE[4]}

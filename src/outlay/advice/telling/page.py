@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from markupsafe import Markup
-
 from outlay import __version__
 from outlay.advice.records import Findings
 from outlay.advice.rehearsal import Rehearsal
@@ -17,12 +15,12 @@ from outlay.advice.telling.charts import Dots, rate_dots, reward_dots
 from outlay.advice.telling.code import call
 from outlay.advice.telling.figures import dots_figure
 from outlay.advice.telling.glossary import glossary
-from outlay.advice.telling.hull_figure import TITLE, hull_figure
+from outlay.advice.telling.hull_figure import hull_figure
 from outlay.checks import check_writable, checked_path, made, writing
 from outlay.errors import BadParameter
-from outlay.report.figures.files import inline_svg, svg_text
-from outlay.report.figures.style import WIDTHS
-from outlay.report.rendering import rendered
+from outlay.report.page import PageFigure, render
+from outlay.report.style import WIDTHS
+from outlay.tables import Table
 from outlay.text import capital, counted, number
 
 
@@ -58,8 +56,7 @@ def save_page(advice: Findings, path: str | PathLike[str]) -> Path:
 def page_text(advice: Findings) -> str:
     """The page as text."""
     played = advice.rehearsal
-    return rendered(
-        "outlay.advice",
+    return render(
         "advice.html.j2",
         title=title(advice),
         serving=None if advice.serving is None else _serving(advice, advice.serving),
@@ -67,13 +64,11 @@ def page_text(advice: Findings) -> str:
         answer=answer(advice),
         code=advice.code,
         cautions=advice.cautions,
-        rates=_drawings(rate_dots(advice), "rates"),
-        arm_headings=tables.ARMS,
-        arm_rows=tables.arm_rows(advice),
+        rates=_dots("rates", "The arms" + ", by rate alone" * (advice.serving is not None), _RATES, rate_dots(advice)),
+        arms=Table(tables.ARMS, tables.arm_rows(advice)),
         arm_note=capital("; ".join(tables.arm_notes(advice).values())),
-        rewards=None if played is None else _drawings(reward_dots(played), "rewards"),
-        policy_headings=tables.POLICIES,
-        policy_rows=[] if played is None else tables.policy_rows(played),
+        rewards=None if played is None else _dots("rewards", "The policies, rehearsed", _REWARDS, reward_dots(played)),
+        policies=None if played is None else Table(tables.POLICIES, tables.policy_rows(played)),
         policy_note="" if played is None else _policy_note(played),
         calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
         settings=settings(advice, played),
@@ -89,13 +84,14 @@ def title(advice: Findings) -> str:
 
 def _serving(advice: Findings, found: Serving) -> dict[str, object]:
     """What the page says about requests."""
-    texts = {width: svg_text(hull_figure(advice, found, width)) for width in WIDTHS}
+    figures = [hull_figure(advice, found, width) for width in WIDTHS]
     return {
-        "figure": [Markup(inline_svg(text, f"hull-{width}", TITLE)) for width, text in texts.items()],  # noqa: S704
-        "arms": (serving.ARMS, serving.arm_rows(found)),
-        "mixes": (serving.MIXES, serving.mix_rows(found)),
-        "played": (serving.PLAYED, serving.played_rows(found)) if found.rehearsal else None,
-        "caption": serving.caption(found),
+        "figure": PageFigure("hull", "Money and requests", _HULL, *figures),
+        "arms": Table(serving.ARMS, serving.arm_rows(found)),
+        "mixes": Table(serving.MIXES, serving.mix_rows(found)),
+        "played": Table(serving.PLAYED, serving.played_rows(found), serving.caption(found))
+        if found.rehearsal
+        else None,
     }
 
 
@@ -120,7 +116,22 @@ def _policy_note(played: Rehearsal) -> str:
     return "; ".join([tables.rehearsal_caption(played), *tables.policy_notes(played).values()])
 
 
-def _drawings(chart: Dots, name: str) -> list[Markup]:
-    """SVG for a page and for a phone, whose labels matplotlib has escaped."""
-    texts = {width: svg_text(dots_figure(chart, width)) for width in WIDTHS}
-    return [Markup(inline_svg(text, f"{name}-{width}", chart.title)) for width, text in texts.items()]  # noqa: S704
+def _dots(name: str, title: str, words: str, chart: Dots) -> PageFigure:
+    return PageFigure(name, title, words, *(dots_figure(chart, width) for width in WIDTHS))
+
+
+_RATES = (
+    "The rate of an arm is its mean reward divided by its mean cost: what a unit of budget spent on it brings. An "
+    "arm is ruled out (grey) where it is below another beyond chance, on equal terms, and behind (orange) where "
+    "tails or drift put that in doubt."
+)
+_REWARDS = (
+    "Each policy started from nothing and played rows of the log, drawn at random with replacement, until the "
+    "budget was spent. The dashed line is what the best arm alone earned: knowing it beforehand would be worth the "
+    "distance."
+)
+_HULL = (
+    "A point is an arm: what a pull costs and earns on average. Requests can be shared out among arms, so the most "
+    "that one can bring lies on the line over the points. Green arms are part of the best mix for some budget, "
+    "orange ones may be, grey ones are not."
+)

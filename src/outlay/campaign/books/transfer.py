@@ -12,14 +12,15 @@ import msgspec
 
 from outlay.campaign.books.ledger_file import LedgerFile, write
 from outlay.campaign.books.verification import Verdict, verify
+from outlay.campaign.ledger.agreement import label
 from outlay.campaign.ledger.events import Opened, Record
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
+from outlay.campaign.settings import PolicyGiven, chosen
 from outlay.campaign.stores.db.adding import Addition, adding
 from outlay.campaign.stores.db.database import connect, in_plain_words, is_sqlite, where
 from outlay.campaign.stores.db.reading import reading
 from outlay.campaign.stores.db.stored import CHUNK, Stored
-from outlay.campaign.terms import PolicyGiven, chosen, label
 from outlay.checks import check_writable, checked_path, writing
 from outlay.checks import reading as reading_file
 from outlay.errors import BadFile, StoreError

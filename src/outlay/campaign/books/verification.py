@@ -13,13 +13,14 @@ import msgspec
 
 from outlay import __version__
 from outlay.campaign.ledger import snapshot
+from outlay.campaign.ledger.agreement import label
 from outlay.campaign.ledger.chain import NOTHING
 from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.settings import PolicyGiven, check_same_policy, chosen
 from outlay.campaign.stores.db.reading import reading
 from outlay.campaign.stores.db.stored import CHUNK, Line, Row, Stored
-from outlay.campaign.terms import PolicyGiven, check_policy, chosen, label
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
@@ -163,7 +164,7 @@ class _Check:
             self._say(doubt)
         if isinstance(event, Opened):
             if self._policy is not None:
-                check_policy(event, self._policy)
+                check_same_policy(event, self._policy)
             if event.name != self._name:
                 self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._name!r}")
         self._asked += isinstance(event, Asked)

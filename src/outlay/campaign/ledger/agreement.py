@@ -16,13 +16,15 @@ from outlay.campaign.ledger.events import (
     Asked,
     Budgeted,
     Expected,
+    Expiry,
+    Mode,
     Opened,
     Renewed,
     Requested,
     Terms,
+    Window,
 )
 from outlay.campaign.ledger.money import MOST, Unit
-from outlay.campaign.settings import Expiry, Mode, Window
 from outlay.checks import real, word
 from outlay.errors import BadParameter
 

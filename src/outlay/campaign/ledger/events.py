@@ -1,16 +1,44 @@
-"""What can have happened in a campaign: one small record per kind, written to the ledger as JSON.
+"""What can have happened in a campaign: one small record per kind, written to the ledger as JSON; and its settings.
 
-Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a decision is named by the
-sequence number of the event that made it. An event says all that its fold needs except what is pending, so that a
-campaign can continue from a snapshot and never read old decisions. The fold of the events is the truth; everything else
-is derived from it.
+Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a pull is named by the sequence
+number of the event that made it. An event says all that its fold needs except what is pending, so that a campaign can
+continue from a snapshot and never read old pulls. The fold of the events is the truth; everything else is derived from
+it. This file imports nothing heavy, so that the help of the command line is quick.
 """
 
-from typing import Any
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, SupportsIndex
 
 import msgspec
 
-from outlay.campaign.settings import Expiry, Mode, Window
+Amount = float | Decimal | SupportsIndex  # of money, as users give it; numpy's whole numbers have an index
+Mode = Literal["until_exceeded", "hard"]
+Expiry = Literal["charge", "release"]
+Window = Literal["day", "week", "month"]
+HOUR = 3600.0
+
+
+class Settings(NamedTuple):
+    """The settings of a campaign as a user gives them, with their defaults; `Campaign` says what each means."""
+
+    mode: Mode = "until_exceeded"
+    unit: str | Amount = "1e-9"
+    seed: int = 0
+    ttl: float | None = HOUR
+    expiry: Expiry = "charge"
+    reservation: Amount | None = None
+    default_reward: float = 0.0
+    max_in_flight: int | None = None
+    negative_costs: bool = True
+    propensity_draws: int = 100
+    first_pulls: int | None = 1
+    window: Window | None = None
+    timezone: str = "UTC"
+    fallback: str | None = None
+
+
+DEFAULT = Settings()
+
 
 FORMAT = 1  # of the events and of the rules that they follow; a ledger keeps the one that it was opened with
 

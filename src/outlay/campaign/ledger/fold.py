@@ -39,7 +39,7 @@ def stored_policy(terms: e.Terms) -> Policy | None:
     return None if kind is None else kind(**terms.policy["parameters"])
 
 
-def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
+def check_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
     """The policy of a campaign that is read again; StoreError where it stands on terms that cannot be."""
     try:
         check_opening(opened)
@@ -49,7 +49,7 @@ def checked_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
 
 
 def _opened(event: e.Opened, policy: Policy | None) -> State:
-    policy = checked_policy(event, policy)
+    policy = check_policy(event, policy)
     arms = [Arm.agreed(terms) for terms in event.arms]
     budget = Unit.named(event.terms.unit).amount(event.budget)
     learner = None if policy is None else Learner(policy, len(arms), budget, event.requests, mean_costs(arms))

@@ -5,7 +5,7 @@ that cannot be read, or was written by another version, is passed over and the e
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 import msgspec
@@ -14,10 +14,10 @@ import numpy as np
 from outlay import __version__
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.fold import checked_policy
+from outlay.campaign.ledger.fold import check_policy
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_costs
 from outlay.parameters import is_record
-from outlay.policies.protocol import Bares, Policy
+from outlay.policies.protocol import CampaignMemory, Policy, has
 
 WRITER = f"{__version__}/5"  # with the number of the layout, which may change before a version is out
 SUM = 4  # bytes of a checksum, before the snapshot
@@ -76,7 +76,9 @@ def dump(state: State) -> bytes | None:
     learner = state.learner
     if learner is None:
         return None
-    known = learner.memory.bare() if isinstance(learner.memory, Bares) else learner.memory
+    known = learner.memory
+    if has(known, "without_cache"):
+        known = cast("CampaignMemory", known).without_cache()
     fields = list(_fields(known))
     if not all(map(_is_plain, fields)):
         return None
@@ -103,7 +105,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     if kept.version != WRITER:
         return None
-    policy = checked_policy(kept.opened, policy)
+    policy = check_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)
     state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
     state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from outlay.campaign.settings import DEFAULT, Expiry, Mode, Window
+from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.cli.campaign.shared import (
     Numbered,
     amount,

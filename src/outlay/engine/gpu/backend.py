@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from outlay.beliefs import Opened, Points
+from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
 from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Affordable, Crossings
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
-from outlay.policies.protocol import Grows, MemoryTuple
+from outlay.policies.protocol import MemoryTuple, has
 from outlay.progress import Report
 
 THREADS = 128  # in a block; runs are padded to a multiple
@@ -164,8 +164,8 @@ class Chunk:
 
     def _grow(self) -> None:
         """Enlarge every run's memory: all are of one size."""
-        if not isinstance(self.plan.first, Grows):
-            raise OutlayError(f"a {type(self.plan.first).__name__} is full and has no method grown() to go on with")
+        if not has(self.plan.first, "enlarged"):
+            raise OutlayError(f"a {type(self.plan.first).__name__} is full and has no method enlarged() to go on with")
         held = each(lambda item: item.copy_to_host() if hasattr(item, "copy_to_host") else item, self.memories)
         self.memories = None
 
@@ -173,7 +173,7 @@ class Chunk:
             return each(lambda item: np.ascontiguousarray(item[..., i]) if isinstance(item, np.ndarray) else item, held)
 
         parts = [of_run(i) for i in range(self.lanes)]
-        grown = [same_types(part.grown(), part) for part in parts]
+        grown = [same_types(part.enlarged(), part) for part in parts]
         if any(memory.full() for memory in grown):
             raise OutlayError(f"{self.task.label} makes no progress")
         self.memories = self._spread(grown)
@@ -203,7 +203,7 @@ class Plan:
         self.kernel: Any = imported("outlay.engine.gpu.kernel")
         first = task.memory()()
         self.first: MemoryTuple = (
-            PointsWithRoom._make((*first, first)) if task.hard and type(first) is Points else first
+            PointsWithRoom._make((*first, first)) if task.hard and type(first) is HullMoments else first
         )
         policy = coerced(task.policy)
         if any(array.size == 0 for array in arrays_in(policy)):
@@ -230,7 +230,7 @@ class Plan:
         with contextlib.suppress(AttributeError):  # of another allocator than numba's, which frees late
             context.memory_manager.deallocations.clear()
         free = int(context.get_memory_info()[0])
-        return free // ROOM_TO_GROW if isinstance(self.first, Grows) else free
+        return free // ROOM_TO_GROW if has(self.first, "enlarged") else free
 
     def on_device(self, value: Any) -> Any:
         """The same value with its arrays on the device."""
@@ -310,38 +310,38 @@ def limited_memory() -> Iterator[None]:
 
 
 class _PointsFields(NamedTuple):
-    """Those of `Points`, and a second one to line up some of its arms in."""
+    """Those of `HullMoments`, and a second one to line up some of its arms in."""
 
-    arms: Opened
+    arms: SequentialMoments
     pulls: NDArray[np.int64]
     costs: Vector
     rewards: Vector
     told: Vector
     other: Vector
     free_after: NDArray[np.int64]
-    spare: Points
+    spare: HullMoments
 
 
 class PointsWithRoom(_PointsFields):
-    """`Points` for the GPU, where no array can be made: it need not make room."""
+    """`HullMoments` for the GPU, where no array can be made: it need not make room."""
 
     __slots__ = ()
 
-    shuffle = Points.shuffle
-    observe = Points.observe
-    belief = Points.belief
-    lead = Points.lead
-    opened = Points.opened
-    unopened = Points.unopened
-    full = Points.full
+    shuffle = HullMoments.shuffle
+    observe = HullMoments.observe
+    belief = HullMoments.belief
+    lead = HullMoments.lead
+    opened = HullMoments.opened
+    unopened = HullMoments.unopened
+    full = HullMoments.full
 
-    def room_for(self, count: int) -> Points:
+    def room_for(self, count: int) -> HullMoments:
         """A part of the room."""
         spare, arms = self.spare, self.spare.arms
-        narrow = Opened(
+        narrow = SequentialMoments(
             arms.stats[: count + 1], arms.extremes, arms.usual, arms.order[:count], arms.place[:count], arms.marks
         )
-        return Points(
+        return HullMoments(
             narrow, spare.pulls[:count], spare.costs[:count], spare.rewards[:count], spare.told[:count],
             spare.other[:, :count], spare.free_after,
         )  # fmt: skip

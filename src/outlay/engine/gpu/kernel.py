@@ -52,14 +52,14 @@ from outlay.formulas.lazy_score import MARGIN as SCORE_MARGIN
 from outlay.policies.protocol import (
     Belief,
     Compared,
-    Leads,
+    KindName,
+    LeaderMemory,
     MemoryTuple,
     Opening,
-    Opens,
     Phased,
     Policy,
-    WayName,
-    way_of,
+    SequentialMemory,
+    policy_kind,
 )
 
 # Entries of the tally, which a run that raises is not in: runs not done, those that need help, what is done, runs done.
@@ -318,7 +318,7 @@ def span_of_phase(policy: Phased, log_n: float) -> float:
 
 
 def decide_by_excess(
-    policy: Compared, memory: Leads, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
+    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`choose.best_by_excess`."""
     proof.box[LOW, 0] = math.inf
@@ -330,7 +330,7 @@ def decide_by_excess(
 
 
 def decide_by_opening(
-    policy: Opening, memory: Opens, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
+    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`choose.best_of_opened`; the order of the arms is drawn before the first pull."""
     if n == 0:
@@ -344,15 +344,15 @@ def decide_by_opening(
     if arm < len(pulls):
         return arm
     leader, lead, low, high = leader_and_box(memory, pulls, proof)
-    wanted = -number(-policy.fresh(lead, lead)) if some_left else math.inf
+    wanted = -number(-policy.excess_of_new_arm(lead, lead)) if some_left else math.inf
     if wanted == -math.inf:
         return fresh
-    none_to_open = not some_left or policy.fresh(low, high) > EXCESS_MARGIN
+    none_to_open = not some_left or policy.excess_of_new_arm(low, high) > EXCESS_MARGIN
     arm, least = challenger(policy, memory, pulls, proof, leader, lead, low, high, n, none_to_open)
     return fresh if wanted <= 0.0 and wanted <= least else arm
 
 
-def excess_holds(policy: Compared, memory: Leads, proof: Proof, arm: int, n: int) -> bool:  # noqa: ARG001
+def excess_holds(policy: Compared, memory: LeaderMemory, proof: Proof, arm: int, n: int) -> bool:  # noqa: ARG001
     """Whether the lead is still in the box, if there is one."""
     b = proof.box
     if b[LOW, 0] == math.inf:
@@ -382,7 +382,7 @@ def draw(box: Floats, side: int, lead: Lead) -> None:
     box[side, 9], box[side, 10] = lead.usual_rate, lead.spent
 
 
-def leader_and_box(memory: Leads, pulls: Counts, proof: Proof) -> tuple[int, Lead, Lead, Lead]:
+def leader_and_box(memory: LeaderMemory, pulls: Counts, proof: Proof) -> tuple[int, Lead, Lead, Lead]:
     """The leader, its lead, and a box around that for as many pulls as it is worth trying.
 
     The leader's spend grows by the share of these pulls; the rest may move as far as chance has it, but no further than
@@ -408,7 +408,7 @@ def leader_and_box(memory: Leads, pulls: Counts, proof: Proof) -> tuple[int, Lea
 
 
 def challenger(
-    policy: Compared, memory: Leads, pulls: Counts, proof: Proof, leader: int, lead: Lead, low: Lead, high: Lead,
+    policy: Compared, memory: LeaderMemory, pulls: Counts, proof: Proof, leader: int, lead: Lead, low: Lead, high: Lead,
     n: int, certain: bool,
 ) -> tuple[int, float]:  # fmt: skip
     """The arm with the least excess if that is ≤ 0, else the leader; and the least, ∞ if none is near 0.
@@ -446,8 +446,8 @@ def never_holds(policy: Policy, memory: MemoryTuple, proof: Proof, arm: int, n: 
     return False
 
 
-# For each way of `protocol.WAYS`: what names the arm, and whether that holds after a pull.
-NAMING: dict[WayName, tuple[Callable[..., int], Callable[..., bool]]] = {
+# For each way of `protocol.POLICY_KINDS`: what names the arm, and whether that holds after a pull.
+NAMING: dict[KindName, tuple[Callable[..., int], Callable[..., bool]]] = {
     "lazy score": (decide_rising, score_holds),
     "score": (DECIDE["score"], never_holds),
     "sample": (DECIDE["sample"], never_holds),
@@ -459,4 +459,4 @@ NAMING: dict[WayName, tuple[Callable[..., int], Callable[..., bool]]] = {
 
 def way_to_decide(policy: type) -> tuple[Callable[..., int], Callable[..., bool]]:
     """The two functions above that serve a class of policies."""
-    return NAMING[way_of(policy).name]
+    return NAMING[policy_kind(policy).name]

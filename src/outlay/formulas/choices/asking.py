@@ -13,7 +13,7 @@ from outlay.formulas.choices.boxes import BOXES, DUE, LASTING, WIDTHS, Boxes, dr
 from outlay.formulas.choices.choose import Counts, leads, number
 
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
-Policy = Any  # with `excess`; for `lazy_among` with `fresh` too
+Policy = Any  # with `excess`; for `lazy_among` with `excess_of_new_arm` too
 Memory = Any  # with `lead`; for `lazy_among` with `opened` and `unopened` too
 
 MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain

@@ -105,7 +105,7 @@ def opened_or_fresh(policy: Policy, memory: Memory, pulls: Counts, known: Certif
     lead, wanted = memory.lead(leader), math.inf
     settle(policy, memory, pulls, known, leader, lead)
     if fresh < len(pulls) and not none_to_open(known, lead):
-        wanted = -number(-policy.fresh(lead, lead))
+        wanted = -number(-policy.excess_of_new_arm(lead, lead))
         if wanted == -math.inf:
             return fresh
         if wanted > 0.0:
@@ -222,7 +222,7 @@ def certify_fresh(policy: Policy, known: Certificate, lead: Lead) -> None:
             for times in FRESH_TIMES:
                 limit = times * lead.spent
                 low, high = edge(boxes, box, 0), edge(boxes, box, 1)
-                if limit > lead.spent and policy.fresh(spent(low, lead.spent), spent(high, limit)) > MARGIN:
+                if limit > lead.spent and policy.excess_of_new_arm(spent(low, lead.spent), spent(high, limit)) > MARGIN:
                     known.marks[FRESH_BOX] = box
                     levels[OPEN_FROM], levels[OPEN_UNTIL] = lead.spent, limit
                     return

@@ -28,10 +28,10 @@ def report(memory: Memory, pulls: Counts, known: Certificate, arms: Collection[i
     """Say whose beliefs have changed since the last choice, in place of the arm that was named then.
 
     >>> import numpy as np
-    >>> from outlay.beliefs import Pooled
+    >>> from outlay.beliefs import PooledMoments
     >>> from outlay.formulas.choices.certificate import lazy_against
     >>> from outlay.policies import Frugal
-    >>> memory, pulls, known = Pooled.empty(2), np.array([1, 1]), Certificate.start(2)
+    >>> memory, pulls, known = PooledMoments.empty(2), np.array([1, 1]), Certificate.start(2)
     >>> memory.observe(0, 1.0, 2.0)
     >>> memory.observe(1, 1.0, 1.0)
     >>> forget_certificate(known)

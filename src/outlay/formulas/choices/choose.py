@@ -2,7 +2,7 @@
 
 A policy that compares every arm with the leader has `excess` in place of a score: by how much the evidence against the
 arm exceeds what would be enough. The leader is pulled unless some other arm's excess is ≤ 0; then the arm with the
-least is pulled. Where it has `fresh` too, arms are opened one by one, and that is the excess of the next one.
+least is pulled. Where it has `excess_of_new_arm` too, arms are opened one by one, and that is the excess of the next.
 
 Ties matter most at +∞, where every policy of the paper starts: if the lowest index won them, arm 0 would be pulled
 until its confidence interval is stable, whatever it costs, and the result would depend on the order of the arms.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from outlay.beliefs import Lead, price_of
 
 Counts = NDArray[np.int64]
-AT_ONCE = 2  # arms that a policy with `fresh` opens before it compares any
+AT_ONCE = 2  # arms that a policy with `excess_of_new_arm` opens before it compares any
 PATIENCE = 30  # pulls after which an arm is compared with the others though it has cost nothing
 
 
@@ -63,7 +63,7 @@ def best_by_excess(policy: Any, memory: Any, pulls: Counts) -> int:
 
 
 def best_of_opened(policy: Any, memory: Any, pulls: Counts) -> int:
-    """`best_by_excess` for a policy with `fresh`: over the open arms, and the one to be opened next as a challenger."""
+    """`best_by_excess` for a policy that opens arms: over the open ones, and the next to be opened as a challenger."""
     fresh, opened = int(memory.unopened()), int(memory.opened())
     if fresh < len(pulls) and opened < AT_ONCE:
         return fresh
@@ -75,7 +75,7 @@ def best_of_opened(policy: Any, memory: Any, pulls: Counts) -> int:
     if fresh == len(pulls):
         arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
         return arm if excess <= 0.0 else leader
-    wanted = -number(-policy.fresh(lead, lead))
+    wanted = -number(-policy.excess_of_new_arm(lead, lead))
     if wanted == -math.inf:
         return fresh
     arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)

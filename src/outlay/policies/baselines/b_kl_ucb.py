@@ -6,13 +6,13 @@ from outlay.beliefs import Belief
 from outlay.formulas.known_moments import check_length
 from outlay.formulas.unit import share
 from outlay.parameters import Array, Parameters, array, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 STEPS = 50  # more than it ever takes
 CLOSE = 1e-15
 
 
-class BKLUCB(Rising, Parameters):
+class BKLUCB(RisingScore, Parameters):
     """B-KL-UCB: the largest mean reward that the samples do not refute, over the mean cost, which is known.
 
     With r̄ the mean reward as a share of its bound, kl the divergence of two coins, f = ln n + c·ln max(1, ln n):

@@ -35,7 +35,7 @@ class Coins(NamedTuple):
         """Make the memory before the first pull."""
         return Coins(np.zeros((arms, 3)), np.zeros((ROOM, 3)), np.zeros(1, dtype=np.int64))
 
-    def grown(self) -> "Coins":
+    def enlarged(self) -> "Coins":
         """Copy the content into a memory where twice as many samples can wait."""
         return Coins(self.counts.copy(), np.concatenate([self.waiting, np.zeros_like(self.waiting)]), self.state.copy())
 
@@ -56,7 +56,7 @@ class Coins(NamedTuple):
         """Whether there is no room for another sample to wait."""
         return int(self.state[0]) == len(self.waiting)
 
-    def widened(self) -> "Coins":
+    def with_new_arm(self) -> "Coins":
         """The same with one more arm."""
         return Coins(np.vstack([self.counts, np.zeros(3)]), self.waiting.copy(), self.state.copy())
 

@@ -4,10 +4,10 @@ import math
 
 from outlay.beliefs import Belief
 from outlay.formulas.unit import LeastCost, share
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class BudgetUCB(Rising, LeastCost):
+class BudgetUCB(RisingScore, LeastCost):
     """Budget-UCB: the rate of the means plus a bonus from both intervals.
 
     With r̄ and c̄ the means as shares of their bounds, λ = min_cost as a share of M_X, e = √(2·ln n/T):

@@ -5,10 +5,10 @@ import math
 from outlay.beliefs import Belief
 from outlay.formulas.unit import share
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class CUCB(Rising, Parameters):
+class CUCB(RisingScore, Parameters):
     """c-UCB: an upper confidence bound of the reward over the mean cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):

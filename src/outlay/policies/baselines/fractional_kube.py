@@ -6,10 +6,10 @@ from outlay.beliefs import Belief
 from outlay.formulas.log_time import log_after
 from outlay.formulas.unit import share
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class FractionalKUBE(Rising, Parameters):
+class FractionalKUBE(RisingScore, Parameters):
     """Fractional KUBE: an upper confidence bound of the reward over the mean cost.
 
         score = (R̄/M_R + √(2·ln t/T))/X̄      with t the pull to come; ∞ while T = 0 or X̄ ≤ 0

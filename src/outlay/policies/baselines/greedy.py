@@ -3,10 +3,10 @@
 from outlay.beliefs import Belief
 from outlay.formulas.rates import observed_rate
 from outlay.parameters import Parameters
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class Greedy(Rising, Parameters):
+class Greedy(RisingScore, Parameters):
     """Pull the arm with the largest R̄/X̄ so far; it locks onto a wrong arm in many runs: the floor for any learner.
 
     An arm whose mean cost is not positive yet has score ∞.

@@ -5,10 +5,10 @@ import math
 from outlay.beliefs import Belief
 from outlay.formulas.unit import share
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class IUCB(Rising, Parameters):
+class IUCB(RisingScore, Parameters):
     """i-UCB: the rate of the means plus a bonus that does not look at the cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):

@@ -6,13 +6,13 @@ from outlay.beliefs import Belief
 from outlay.formulas.unit import UnitBounds, share
 from outlay.parameters import number
 from outlay.policies.baselines.b_kl_ucb import kl_upper
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 STEPS = 100  # more than it ever takes
 CLOSE = 1e-14
 
 
-class KLUCBSC(Rising, UnitBounds):
+class KLUCBSC(RisingScore, UnitBounds):
     """KL-UCB-SC: the largest rate of a pair of coins that the samples do not refute.
 
     With r̄ and c̄ the means as shares of their bounds, kl the divergence of two coins, f = ln n + c·ln max(1, ln n):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.formulas.choices.choose import Now
 from outlay.parameters import number
 from outlay.policies.baselines.two_budgets import TwoBudgets, drawn_end, left_per_request, unpulled
@@ -26,7 +26,7 @@ class LPEpsilonFirst(TwoBudgets):
 
     epsilon: float = number(default=0.1, above=0, below=1)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """The next arm in turn, or one of the mix."""
         arms = len(memory.pulls)
         exploring = now.pulls < self.epsilon * self.known_requests and now.spent < self.epsilon * self.known_budget

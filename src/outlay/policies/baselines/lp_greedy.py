@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.formulas.choices.choose import Now
 from outlay.policies.baselines.two_budgets import TwoBudgets, drawn_end, left_per_request, unpulled
 
@@ -28,7 +28,7 @@ class LPGreedy(TwoBudgets):
     customer choice", Mathematics of Operations Research 37 (2012).
     """
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """An arm without a sample, or one of the mix."""
         first = unpulled(memory)
         if first < len(memory.pulls):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.formulas.choices.choose import Now
 from outlay.parameters import number
 from outlay.policies.baselines.lp_ucb import reward_spread
@@ -35,7 +35,7 @@ class LPThompson(TwoBudgets):
 
     scale: float = number(default=1.0, above=0)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """An arm without a sample, or one of the mix of what was drawn."""
         first = unpulled(memory)
         if first < len(memory.pulls):

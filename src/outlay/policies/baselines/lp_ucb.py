@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.formulas.choices.choose import Now
 from outlay.parameters import number
 from outlay.policies.baselines.two_budgets import TwoBudgets, drawn_end, left_per_request, unpulled
@@ -37,7 +37,7 @@ class LPUCB(TwoBudgets):
 
     alpha: float = number(default=0.3, above=0)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """An arm without a sample, or one of the optimistic mix."""
         first = unpulled(memory)
         if first < len(memory.pulls):
@@ -49,10 +49,10 @@ class LPUCB(TwoBudgets):
         return drawn_end(memory.costs, memory.other[1], c, now, rng)
 
 
-def reward_spread(memory: Points, arm: int) -> float:
+def reward_spread(memory: HullMoments, arm: int) -> float:
     """The standard deviation of the arm's rewards and of one more that is as variable as all are together.
 
-    >>> memory = Points.empty(1)
+    >>> memory = HullMoments.empty(1)
     >>> for reward in (0.0, 1.0):
     ...     memory.observe(0, 1.0, reward)
     >>> reward_spread(memory, 0)

@@ -6,10 +6,10 @@ from outlay.beliefs import Belief
 from outlay.formulas.rates import upper_over_lower
 from outlay.formulas.unit import share
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class MUCB(Rising, Parameters):
+class MUCB(RisingScore, Parameters):
     """m-UCB: an upper confidence bound of the reward over a lower one of the cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):

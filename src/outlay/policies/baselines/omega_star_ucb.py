@@ -7,10 +7,10 @@ from outlay.formulas.log_time import log_after
 from outlay.formulas.unit import share
 from outlay.formulas.wilson import wilson_lower, wilson_upper
 from outlay.parameters import Parameters, integer, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class OmegaStarUCB(Rising, Parameters):
+class OmegaStarUCB(RisingScore, Parameters):
     """ω*-UCB: ω-UCB with z² multiplied by η ≤ 1, for reward and cost each.
 
     η is the sample variance over the largest that a law on [0, M] of this mean can have, x̄(M − x̄), both unbiased, and

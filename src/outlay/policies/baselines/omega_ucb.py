@@ -7,10 +7,10 @@ from outlay.formulas.log_time import log_after
 from outlay.formulas.unit import share
 from outlay.formulas.wilson import wilson_lower, wilson_upper
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class OmegaUCB(Rising, Parameters):
+class OmegaUCB(RisingScore, Parameters):
     """ω-UCB: Wilson's upper bound of the reward over his lower bound of the cost.
 
     With r̄ and c̄ the means as shares of their bounds, z² = 2ρ·ln(t + 1), t the pull to come, the bounds are the ends of

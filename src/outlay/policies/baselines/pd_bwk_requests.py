@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.formulas.choices.choose import Now, precedes
 from outlay.formulas.unit import share
 from outlay.parameters import number
@@ -38,7 +38,7 @@ class PDBwKRequests(TwoBudgets):
     cost_bound: float = number(default=1.0, above=0)
     reward_bound: float = number(default=1.0, above=0)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (nothing is random)
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:  # noqa: ARG002 (nothing is random)
         """Return the arm with the largest score."""
         arms, rounds, size = len(memory.pulls), self.known_requests, self.known_budget / self.cost_bound
         least = min(size, rounds)

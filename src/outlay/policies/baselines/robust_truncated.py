@@ -8,7 +8,7 @@ import numpy as np
 from outlay.checks import Vector
 from outlay.formulas.rates import upper_over_lower
 from outlay.parameters import Parameters, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 # Columns of `Truncated.stats`, and entries of `Truncated.criteria`.
 PULLS, COST, REWARD = range(3)
@@ -57,12 +57,12 @@ class Truncated(NamedTuple):
         """Never: sums take the same room whatever the number of pulls."""
         return False
 
-    def widened(self) -> "Truncated":
+    def with_new_arm(self) -> "Truncated":
         """The same with one more arm."""
         return Truncated(np.vstack([self.stats, np.zeros(3)]), self.criteria.copy())
 
 
-class RobustUCBTruncated(Rising, Parameters):
+class RobustUCBTruncated(RisingScore, Parameters):
     """Robust UCB, truncated means: for heavy tails, with known bounds of the second moments.
 
     With x̃ and r̃ the means of the arm's T samples where those that were too large count as 0 (see `Truncated`):

@@ -5,10 +5,10 @@ import math
 from outlay.beliefs import Belief
 from outlay.formulas.rates import observed_rate
 from outlay.parameters import Parameters
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class RootGreedy(Rising, Parameters):
+class RootGreedy(RisingScore, Parameters):
     """Open another arm while fewer than 1 + √n are open, else pull the open arm with the largest R̄/X̄; told nothing.
 
     For hundreds of arms and few pulls for each. Arms are opened in the order in which they are listed, so arm k, from

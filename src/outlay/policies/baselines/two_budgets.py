@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from outlay.beliefs import Points
+from outlay.beliefs import HullMoments
 from outlay.beliefs.points import points_among
 from outlay.checks import Vector
 from outlay.formulas.choices.choose import Counts, Now
@@ -20,15 +20,15 @@ class TwoBudgets(Parameters):
     known_budget: float = derived(budget_or_infinity)
     known_requests: float = derived(requests_or_infinity)
 
-    def memory(self, arms: int) -> Points:
+    def memory(self, arms: int) -> HullMoments:
         """The arms as points (mean cost, mean reward)."""
-        return Points.empty(arms)
+        return HullMoments.empty(arms)
 
-    def choose(self, memory: Points, now: Now, rng: np.random.Generator) -> int:
+    def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """The arm to pull."""
         raise NotImplementedError
 
-    def choose_among(self, memory: Points, arms: Counts, now: Now, rng: np.random.Generator) -> int:
+    def choose_among(self, memory: HullMoments, arms: Counts, now: Now, rng: np.random.Generator) -> int:
         """The arm to pull where only these may be."""
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
@@ -42,7 +42,7 @@ def left_per_request(budget: float, requests: float, now: Now) -> float:
     return per_request(max(0.0, budget - now.spent), max(1.0, requests - now.pulls))
 
 
-def unpulled(memory: Points) -> int:
+def unpulled(memory: HullMoments) -> int:
     """The first arm without a sample, or the number of arms."""
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0:

@@ -5,7 +5,7 @@ import math
 from outlay.beliefs import Belief
 from outlay.formulas.log_time import log_after
 from outlay.parameters import Draft, Parameters, derived, number
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
 def power_of(given: Draft) -> float:
@@ -14,7 +14,7 @@ def power_of(given: Draft) -> float:
     return 0.5 * beta if beta < 1.0 else beta / (beta + 1.0)
 
 
-class UCBAIR(Rising, Parameters):
+class UCBAIR(RisingScore, Parameters):
     """UCB-AIR: open another arm while fewer than t^p are open, else pull the open arm with the largest UCB-V score.
 
     t is the pull to come; p = β/2 if β < 1, else β/(β + 1), where a new arm is within ε of the best with a chance of

@@ -4,10 +4,10 @@ import math
 
 from outlay.beliefs import Belief
 from outlay.formulas.unit import LeastCost, share
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class UCBBV1(Rising, LeastCost):
+class UCBBV1(RisingScore, LeastCost):
     """UCB-BV1: the rate of the means plus a bonus that the smallest mean cost scales.
 
     With r̄ and c̄ the means as shares of their bounds, λ = min_cost as a share of M_X, s = √(ln n/T):

@@ -5,10 +5,10 @@ import math
 from outlay.beliefs import Belief
 from outlay.formulas.log_time import log_after
 from outlay.formulas.unit import UnitBounds, share
-from outlay.policies.protocol import Rising
+from outlay.policies.protocol import RisingScore
 
 
-class UCBSCPlus(Rising, UnitBounds):
+class UCBSCPlus(RisingScore, UnitBounds):
     """UCB-SC+: the steepest line through the origin that touches a circle around the pair of means.
 
     With r̄ and c̄ the means as shares of their bounds, δ = ln(t/T)/(2T), t the pull to come, a = √(δ/(r̄² + c̄² − δ)):

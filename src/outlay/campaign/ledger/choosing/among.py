@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from outlay.beliefs import Lead
-from outlay.policies.protocol import Belief, Leads, Memory, Narrows, Opens
+from outlay.policies.protocol import Belief, CampaignMemory, LeaderMemory, Memory, SequentialMemory
 
 
 class Among:
@@ -21,7 +21,7 @@ class Among:
 
     def lead(self, arm: int) -> Lead:
         """What the others are compared with when this arm leads."""
-        return cast("Leads", self._memory).lead(self._arms[arm])
+        return cast("LeaderMemory", self._memory).lead(self._arms[arm])
 
 
 class AmongOpened(Among):
@@ -29,7 +29,7 @@ class AmongOpened(Among):
 
     def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
         super().__init__(memory, arms)
-        self._narrow: Opens = cast("Narrows", memory).narrowed(np.array(arms, np.int64))
+        self._narrow: SequentialMemory = cast("CampaignMemory", memory).subset(np.array(arms, np.int64))
 
     def lead(self, arm: int) -> Lead:
         """What the others are compared with when this arm leads."""

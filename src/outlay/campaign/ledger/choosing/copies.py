@@ -6,13 +6,13 @@ from typing import TypeGuard, cast
 import numpy as np
 
 from outlay.parameters import is_record
-from outlay.policies.protocol import Grows, Memory
+from outlay.policies.protocol import CampaignMemory, Memory
 
 
 def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
     """The memory with one sample more."""
     memory.observe(arm, cost, reward)
-    return cast("Grows", memory).grown() if memory.full() else memory
+    return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
 
 
 def copied(memory: Memory) -> Memory:

@@ -23,25 +23,20 @@ from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
 from outlay.policies.protocol import (
+    CampaignMemory,
     Chooser,
-    ChooserAmong,
-    Deals,
-    Imagines,
-    KnowsCosts,
     Memory,
-    Narrows,
-    Opens,
     Policy,
-    Revises,
-    Settles,
-    Widens,
-    checked_memory,
+    PolicyExtras,
+    SequentialMemory,
+    check_memory,
+    check_policy,
+    has,
+    policy_kind,
     wants_requests,
-    way_of,
     with_costs,
     with_limits,
 )
-from outlay.policies.trial import checked_policy
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 
@@ -56,14 +51,14 @@ class Learner:
     def __init__(
         self, policy: Policy, arms: int, budget: float, requests: int | None = None, costs: Costs | None = None
     ) -> None:
-        self.given = checked_policy("Campaign", "policy", policy, arms)
-        self.memory = checked_memory("Campaign", with_costs(policy, costs), arms)
-        way = way_of(type(policy))
-        self._kind, self._opening = way.kind, way.name == "opening"
-        if self._opening and not isinstance(self.memory, Narrows):
-            raise BadParameter("Campaign", "policy", "one whose memory has a method narrowed", policy)
-        self._settles = isinstance(policy, Settles)
-        self._revises, self._imagines = isinstance(self.memory, Revises), isinstance(self.memory, Imagines)
+        self.given = check_policy("Campaign", "policy", policy, arms)
+        self.memory = check_memory("Campaign", with_costs(policy, costs), arms)
+        kind = policy_kind(type(policy))
+        self._kind, self._opening = kind.method, kind.name == "opening"
+        if self._opening and not has(self.memory, "subset"):
+            raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
+        self._settles = has(policy, "settle")
+        self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
         self._shortcut = Shortcut(self._opening)
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
@@ -73,14 +68,14 @@ class Learner:
 
     def shuffle(self, stream: Stream) -> None:
         """Draw the order in which arms are opened, where the policy opens them one by one."""
-        if isinstance(self.memory, Opens):
+        if isinstance(self.memory, SequentialMemory):
             self.memory.shuffle(cast("np.random.Generator", stream))
 
     def observe(self, arm: int, cost: float, reward: float, stream: Stream) -> None:
         """Learn one sample."""
         self.memory = observed(self.memory, arm, cost, reward)
         if self._settles:
-            cast("Settles", self.policy).settle(self.memory, cast("np.random.Generator", stream))
+            cast("PolicyExtras", self.policy).settle(self.memory, cast("np.random.Generator", stream))
         self.pulls[arm] += 1
         self.totals[arm, 0] += cost
         self.totals[arm, 1] += reward
@@ -128,17 +123,17 @@ class Learner:
 
     def check_wider(self) -> None:
         """Refuse another arm where the policy or its memory cannot take one."""
-        checked_policy("add_arm", "policy", self.given, len(self.pulls) + 1)
-        if not isinstance(self.memory, Widens):
-            raise BadParameter("add_arm", "policy", "one whose memory has a method widened", self.given)
+        check_policy("add_arm", "policy", self.given, len(self.pulls) + 1)
+        if not has(self.memory, "with_new_arm"):
+            raise BadParameter("add_arm", "policy", "one whose memory has a method with_new_arm", self.given)
 
     def widen(self, stream: Stream, cost: float | None = None) -> None:
         """Make room for another arm of this mean cost, if it is known; its place among those not open is random."""
-        self.memory = self.memory.widened()
-        if cost is not None and isinstance(self.memory, KnowsCosts):
+        self.memory = self.memory.with_new_arm()
+        if cost is not None and has(self.memory, "know_cost"):
             self.memory.know_cost(len(self.pulls), cost)
-        if isinstance(self.memory, Deals):
-            self.memory.deal_in(cast("np.random.Generator", stream))
+        if has(self.memory, "insert_at_random"):
+            self.memory.insert_at_random(cast("np.random.Generator", stream))
         self.pulls = np.append(self.pulls, 0)
         self.totals = np.vstack([self.totals, np.zeros(2)])
         self._shortcut.forget()
@@ -209,8 +204,8 @@ class Learner:
         Where that is closed, the open one with the largest rate takes its place.
         """
         rng = cast("np.random.Generator", stream)
-        if len(open_arms) < len(pulls) and isinstance(self.policy, ChooserAmong):
-            arm = self.policy.choose_among(memory, np.array(open_arms, np.int64), now, rng)
+        if len(open_arms) < len(pulls) and has(self.policy, "choose_among"):
+            arm = cast("PolicyExtras", self.policy).choose_among(memory, np.array(open_arms, np.int64), now, rng)
         else:
             arm = cast("Chooser", self.policy).choose(memory, now, rng)
         if not 0 <= arm < len(pulls):
@@ -224,7 +219,7 @@ class Learner:
         memory, pulls, everywhere = copied(self.memory), self.pulls.copy(), self._everywhere()
         for arm in sorted(under_way):
             expected = self._expected(arm) if self.pulls[arm] else everywhere
-            memory = self._imagined(memory, arm, under_way[arm], expected)
+            memory = self._with_expected(memory, arm, under_way[arm], expected)
             pulls[arm] += under_way[arm]
         return memory, pulls
 
@@ -235,10 +230,10 @@ class Learner:
             count * (self._expected(arm) if self.pulls[arm] else everywhere)[0] for arm, count in under_way.items()
         )
 
-    def _imagined(self, memory: Memory, arm: int, count: int, expected: Sample) -> Memory:
+    def _with_expected(self, memory: Memory, arm: int, count: int, expected: Sample) -> Memory:
         """The memory with `count` samples more, all as expected."""
-        if self._imagines:
-            cast("Imagines", memory).imagine(arm, count, *expected)
+        if self._adds:
+            cast("CampaignMemory", memory).add_expected(arm, count, *expected)
             return memory
         for _ in range(count):
             memory = observed(memory, arm, *expected)

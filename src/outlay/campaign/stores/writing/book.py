@@ -4,11 +4,11 @@ What is known is a cache: each transaction starts by folding in the events that 
 Where a transaction fails, what was known is dropped and read again.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy.engine import Connection
 
-from outlay.campaign import log
 from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.commands import Command, Open
@@ -21,6 +21,7 @@ from outlay.campaign.stores.db import locking, rows, snapshots
 from outlay.campaign.stores.db.database import where
 from outlay.campaign.stores.listeners import Listener, tell
 from outlay.campaign.stores.plain import plain
+from outlay.campaign.waiting import log
 from outlay.errors import NoCampaign, OutlayError, StoreError
 from outlay.policies.protocol import Policy
 
@@ -72,7 +73,8 @@ class Book:
         if self.shared and not found.records:
             found = found._replace(records=list(rows.events(connection, self.number, self.seq or 0)))
         if self.state is not None and (another or not found.continues(self.state.seq, self.state.head)):
-            log.set_back(self.name, self.state.seq, found.seq)
+            what = "was set back: its ledger had %d events that are not all there any more, and now has %d"
+            log(logging.ERROR, self.name, f"{what}; it is read anew", self.state.seq, found.seq)
             self.forget()
         if self.state is None:
             self._recover(connection)

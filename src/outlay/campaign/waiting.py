@@ -1,0 +1,403 @@
+"""What a campaign waits for: its store, a pull, a change; the hooks of users; and the log, `outlay.campaign`.
+
+Every record of the log has the campaign's name as `record.campaign`. Nothing is printed unless the program sets logging
+up.
+"""
+
+import asyncio
+import inspect
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from itertools import count
+from typing import Any, NamedTuple, TypeVar, get_args
+from weakref import WeakValueDictionary, ref
+
+from outlay.campaign.ledger.commands import Command
+from outlay.campaign.ledger.events import (
+    AnyEvent,
+    Archived,
+    Asked,
+    Closed,
+    Exhausted,
+    Expired,
+    Record,
+    Renewed,
+    Restored,
+    Told,
+)
+from outlay.campaign.records import Entry, Reply, entries
+from outlay.campaign.stores.protocol import Store
+from outlay.checks import word
+from outlay.errors import BadParameter, NotNow, StoreBusy, StoreError
+from outlay.sansio import Steps
+
+T = TypeVar("T")
+Hook = Callable[[Entry], object]
+
+SHORTEST, LONGEST = 0.05, 1.0  # seconds from one look to the next, where another process may have changed something
+AT_LEAST = 1.0  # seconds that a store has to answer, however soon a wait ends
+EVERY = "*"
+KINDS = tuple(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent))
+LOOK = 1.0  # seconds between two looks at what other processes wrote
+LAST_CALL = 5.0  # seconds that a hook may still take while the campaign is disconnected
+
+_log = logging.getLogger("outlay.campaign")
+_log.addHandler(logging.NullHandler())  # a library prints nothing by itself
+
+
+class WithTimeout(NamedTuple):
+    """A step: a command that the store must answer in so many seconds."""
+
+    command: Command
+    seconds: float
+
+
+class WaitFor(NamedTuple):
+    """A step: wait for a future, whatever comes of it, or for so many seconds."""
+
+    future: Future[None]
+    seconds: float | None = None
+
+
+Step = Command | list[Command] | WithTimeout | WaitFor  # of a list the replies come back, errors among them
+
+
+def perform(ledger: Store, campaign: str, step: Step) -> Any:
+    """What comes of a step, in the caller's thread; refusals are logged."""
+    if isinstance(step, list):
+        return _logged(campaign, ledger.transact(step))
+    if not isinstance(step, WaitFor):  # on the way of every ask and tell: no call more than it takes
+        command, seconds = step if isinstance(step, WithTimeout) else (step, None)
+        reply = ledger.transact((command,), seconds)[0]
+        if isinstance(reply, Exception):
+            _log_refusal(campaign, reply)
+            raise reply
+        return reply
+    try:
+        return step.future.result(step.seconds)
+    except TimeoutError:
+        return None
+
+
+async def aperform(ledger: Store, campaign: str, step: Step) -> Any:
+    """The same, awaited."""
+    if isinstance(step, WaitFor):
+        await asyncio.wait([asyncio.wrap_future(step.future)], timeout=step.seconds)
+        return None
+    if isinstance(step, list):
+        return _logged(campaign, await ledger.atransact(step))
+    if isinstance(step, WithTimeout):
+        try:
+            replies = await asyncio.wait_for(ledger.atransact((step.command,)), step.seconds)
+        except TimeoutError:
+            raise StoreBusy(f"campaign {campaign!r} did not answer within {step.seconds:g} s") from None
+    else:
+        replies = await ledger.atransact((step,))
+    return answers(_logged(campaign, replies))[0]
+
+
+def once(command: Command, seconds: float | None) -> Steps[Any]:
+    """One command; StoreBusy where the store takes longer than these seconds."""
+    return (yield command if seconds is None else WithTimeout(command, seconds))
+
+
+def answers(replies: Sequence[Reply]) -> list[Any]:
+    """What the commands came to; the first error that one met is raised."""
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    return [*replies]
+
+
+class WaitQueue:
+    """Those who wait for a pull, in the order in which they came, threads and tasks of asyncio alike.
+
+    If each of fifty workers asked after every tell, forty-nine would be refused. So the first asks alone, when
+    something may have changed; when it leaves with its pull, the next one becomes first, and asks at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = False
+        self._behind: deque[Future[None]] = deque()
+
+    def ask(
+        self, once: Callable[[float | None], Steps[T]], first: bool, timeout: float | None, changes: "ChangeCounter"
+    ) -> Steps[T]:
+        """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
+
+        `once` asks, with the seconds that the store has to answer. Who is to ask `first` tries before standing behind
+        others: its pull may be there already, and they may wait for it.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        refusal = NotNow(f"{len(self)} others wait for a pull", 1.0)
+        if first or not len(self):
+            try:
+                return (yield from once(_at_the_store(end)))
+            except NotNow as error:
+                refusal = error
+        turn, backoff = self.join(), Backoff(changes)
+        try:
+            while not turn.done():
+                yield WaitFor(turn, _left(end, refusal))
+            while True:
+                seen = changes.seen
+                try:
+                    return (yield from once(_at_the_store(end)))
+                except NotNow as error:
+                    refusal = error
+                left = _left(end, refusal)
+                yield from backoff.wait(seen, refusal.retry_after if left is None else min(left, refusal.retry_after))
+        finally:
+            self.leave(turn)
+
+    def join(self) -> Future[None]:
+        """Done when it is one's turn; then `leave`, sooner or later."""
+        turn: Future[None] = Future()
+        with self._lock:
+            if self._taken:
+                self._behind.append(turn)
+                return turn
+            self._taken = True
+        turn.set_result(None)
+        return turn
+
+    def leave(self, turn: Future[None]) -> None:
+        """Make room for the next, or stop waiting for a turn that has not come."""
+        with self._lock:
+            if not turn.done():
+                self._behind.remove(turn)
+            elif self._behind:
+                self._behind.popleft().set_result(None)
+            else:
+                self._taken = False
+
+    def __len__(self) -> int:
+        return self._taken + len(self._behind)
+
+
+class Backoff:
+    """How long to wait before the next look: longer each time, until there was a change."""
+
+    def __init__(self, changes: "ChangeCounter") -> None:
+        self._changes, self._pause = changes, SHORTEST
+
+    def wait(self, seen: int, at_most: float) -> Steps[None]:
+        """Wait for a change after those `seen`, or for a while."""
+        future = self._changes.after(seen)
+        try:
+            yield WaitFor(future, min(self._pause, at_most))
+        finally:
+            self._changes.forget(future)
+        self._pause = SHORTEST if future.done() else min(LONGEST, 2 * self._pause)
+
+
+class ChangeCounter:
+    """Says when the ledger may have changed, to whoever waits for it in this process.
+
+    Changes are many and waiters few, so `announce` takes the lock only if somebody waits. None is missed: a waiter is
+    in the list before it looks at the number of the last change, and that is set before the list is looked at.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = count(1)
+        self._waiting: list[Future[None]] = []
+        self.seen = 0  # another number after each change
+
+    def announce(self) -> None:
+        """Something was written."""
+        self.seen = next(self._numbers)
+        if self._waiting:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                future.set_result(None)
+
+    def after(self, seen: int) -> Future[None]:
+        """Done as soon as there was a change after this number was seen; `forget` it if it is no longer wanted."""
+        future: Future[None] = Future()
+        with self._lock:
+            self._waiting.append(future)
+        if self.seen != seen and self.forget(future):
+            future.set_result(None)
+        return future
+
+    def forget(self, future: Future[None]) -> bool:
+        """Nobody waits for it any more; False where it was done meanwhile."""
+        with self._lock:
+            waits = future in self._waiting
+            if waits:
+                self._waiting.remove(future)
+        return waits
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+
+class Notifier:
+    """`written`: there are events. `settled`: among them one that may have made room for other pulls."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.written, self.settled = ChangeCounter(), ChangeCounter()
+
+    def hear(self, records: Sequence[Record]) -> None:
+        """These events were committed by this process: what somebody should know of is logged."""
+        for record in records:
+            if type(record.event) not in (Asked, Told) or (isinstance(record.event, Told) and record.event.overrun):
+                _log_event(self._name, record.event)  # a small part of all
+        self.written.announce()
+        if any(type(record.event) is not Asked for record in records):
+            self.settled.announce()
+
+
+_shared: WeakValueDictionary[tuple[str, str], Notifier] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def notifier_of(store: str | None, name: str) -> Notifier:
+    """That of a campaign: all who opened it in this process, at the same address, share it."""
+    if store is None:
+        return Notifier(name)
+    with _lock:
+        return _shared.setdefault((store, name), Notifier(name))
+
+
+class _Hook(NamedTuple):
+    kind: str
+    function: Hook
+    after: int  # the last event before the hook was given
+
+
+class Hooks:
+    """What the users of one `Campaign` want called when something has happened in it.
+
+    The ledger is the queue. A thread, started with the first hook, reads on from where it was whenever this process has
+    written something, and once a second for what others wrote. So every event comes once, in order, and after its
+    commit; and a hook may be slow, may raise, and may use the campaign.
+    """
+
+    def __init__(self, ledger: Store, name: str, notifier: Notifier) -> None:
+        self._ledger, self._name, self._notifier = ledger, name, notifier
+        self._hooks: list[_Hook] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._after = 0
+        self._arms: list[str] = []
+
+    def add(self, kind: str, function: Hook) -> Callable[[], None]:
+        """Call the function with each event of this kind from now on; what is returned ends that."""
+        kind = word("on", "kind", kind, (*KINDS, EVERY))
+        given: object = function
+        if not callable(given) or inspect.iscoroutinefunction(given):
+            raise BadParameter("on", "hook", "a function of one argument, the event, and not a coroutine", function)
+        state = self._ledger.state()
+        hook = _Hook(kind, function, state.seq)
+        with self._lock:
+            self._hooks.append(hook)
+            if self._thread is None:
+                self._after, self._arms = state.seq, [arm.name for arm in state.arms]
+                self._thread = threading.Thread(
+                    target=_work, args=(ref(self), self._notifier), name=f"outlay hooks {self._name}", daemon=True
+                )
+                self._thread.start()
+        return lambda: self._drop(hook)
+
+    def stop(self) -> None:
+        """Call the hooks for what was written, then no more."""
+        self._stopped = True
+        self._notifier.written.announce()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(LAST_CALL)
+
+    def _drop(self, hook: _Hook) -> None:
+        with self._lock:
+            if hook in self._hooks:
+                self._hooks.remove(hook)
+
+    def deliver(self) -> bool:
+        """Call the hooks for all events that are new; False where this was the last time."""
+        last = self._stopped
+        try:
+            for entry in entries(self._ledger.records(self._after), self._ledger.state().unit, self._arms):
+                self._after = entry.seq
+                self._call(entry)
+        except StoreError as error:
+            log(logging.WARNING, self._name, "cannot be read for its hooks: %s", error)
+        return not last
+
+    def _call(self, entry: Entry) -> None:
+        with self._lock:
+            wanted = [hook for hook in self._hooks if hook.kind in (entry.kind, EVERY) and entry.seq > hook.after]
+        for hook in wanted:
+            try:
+                hook.function(entry)
+            except BaseException as error:  # a user's code: whatever it raises, sys.exit too, the others go on
+                extra, what = {"campaign": self._name}, "campaign %r: hook %r on %s raised"
+                _log.error(what, self._name, hook.function, entry.kind, exc_info=error, extra=extra)
+
+
+def _work(hooks: ref[Hooks], notifier: Notifier) -> None:
+    """The thread: it ends with the campaign, or when nobody has the campaign any more."""
+    while True:
+        seen = notifier.written.seen
+        there = hooks()
+        if there is None or not there.deliver():
+            return
+        del there
+        change = notifier.written.after(seen)
+        try:
+            change.result(LOOK)
+        except TimeoutError:
+            notifier.written.forget(change)
+
+
+def log(level: int, campaign: str, message: str, *values: object) -> None:
+    """Write something about a campaign to the log."""
+    _log.log(level, f"campaign %r {message}", campaign, *values, extra={"campaign": campaign})
+
+
+def _log_refusal(campaign: str, error: Exception) -> None:
+    """A command was refused; that no pull can be named now is no news while workers wait."""
+    log(logging.DEBUG if isinstance(error, NotNow) else logging.WARNING, campaign, "refused: %s", error)
+
+
+def _logged(campaign: str, replies: list[Reply]) -> list[Reply]:
+    for reply in replies:
+        if isinstance(reply, Exception):
+            _log_refusal(campaign, reply)
+    return replies
+
+
+def _log_event(name: str, event: AnyEvent) -> None:
+    if isinstance(event, Told):
+        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.decision)
+    elif isinstance(event, Exhausted):
+        why = "the budget is spent, no arm fits what is left of it, or every request is served"
+        log(logging.INFO, name, f"exhausted: {why}")
+    elif isinstance(event, (Closed, Archived, Restored)):
+        log(logging.INFO, name, type(event).__name__.lower())
+    elif isinstance(event, Renewed):
+        log(logging.INFO, name, "began a window: its budget is whole again")
+    elif isinstance(event, Expired):
+        ending = "released" if event.charged is None else "charged"
+        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.decision, ending)
+
+
+def _at_the_store(end: float | None) -> float | None:
+    """The seconds that the store has to answer, where a wait ends then."""
+    return None if end is None else max(AT_LEAST, end - time.monotonic())
+
+
+def _left(end: float | None, refusal: NotNow) -> float | None:
+    """The seconds that are left; the refusal is raised where there are none."""
+    left = None if end is None else end - time.monotonic()
+    if left is not None and left <= 0:
+        raise refusal
+    return left

@@ -1,0 +1,567 @@
+"""A sweep as rows, a verdict, a figure, a table and a page; the report of each of its points."""
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from outlay import __version__
+from outlay.checks import check_folder, check_writable, writing
+from outlay.engine.limits import MODES
+from outlay.errors import BadFile
+from outlay.experiments.file import Experiment, PolicyEntry, Sweep, Value, Values, printable
+from outlay.experiments.plan import Point, folder_of, shown, title_of
+from outlay.report.curves import (
+    FLOOR_HELPS,
+    LOWER_BOUND,
+    REQUESTS_BOUND,
+    Axis,
+    Curve,
+    Floats,
+    Line,
+    Scale,
+    floor_for,
+    regret_axis,
+)
+from outlay.report.page import PageFigure, Ranking, budgets_spanned, ranking, render, report_files, write_report
+from outlay.report.regret import headed, table
+from outlay.report.style import (
+    INK,
+    Sheet,
+    Width,
+    band,
+    blank,
+    folded,
+    frame,
+    legend,
+    looks,
+    save_figures,
+    set_scale,
+    sheet_of,
+)
+from outlay.results import Result, beside, ended, load
+from outlay.tables import Table
+from outlay.text import amount, counted, listed, shortened, tick
+from outlay.usercode import own_classes
+
+_LOG_FROM = 20.0  # largest ÷ smallest
+_APART = 0.08  # between the points of two policies at a word
+_TICKS_APART = 0.09  # of the axis: closer ones could overlap
+_COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # of panels, by their number; more than four stand in threes
+_WORDS = (
+    "Lower is better. Each policy at each value, at the largest budget; bands and bars are 95 % intervals of the mean. "
+    "Dashed: the lower bound."
+)
+_SERVED = (
+    "Lower is better. Each policy at each value, at the last budget and number of requests; bands and bars are 95 % "
+    "intervals of the mean."
+)
+_SERVED_BOUND = " Dashed: the lower bound, for budget and requests that grow in proportion."
+_UNBOUNDED = " The lower bound is left out where it is far above all regrets: it is about larger budgets than this one."
+_CALL = """from outlay import experiments
+
+experiment = experiments.load({})
+for point, result in experiments.results(experiment, "FOLDER"):
+    print(point.title, result)
+"""
+
+
+def check_outputs(experiment: Experiment, points: Sequence[Point], folder: Path) -> None:
+    """Raise BadFile where something cannot be written, as far as can be told before the work."""
+    paths = [path for point in points for path in _files(point, folder)]
+    paths += _sweep_files(folder) if experiment.sweeps else []
+    for parent in dict.fromkeys([folder, *(path.parent for path in paths)]):
+        check_folder(parent)
+    for path in paths:
+        if path.parent.exists():
+            check_writable(path)
+
+
+def write_point(experiment: Experiment, point: Point, result: Result, folder: Path) -> list[Path]:
+    """Write the report and then the result, into the folder itself or one named after the swept values; the paths.
+
+    A report takes seconds to draw, so it is kept where all its files are there, it is about the same result, and its
+    table is the same, title included.
+    """
+    saved, *reports = files = _files(point, folder)
+    title = f"{experiment.title}, {point.title}" if point.title else experiment.title
+    if all(path.exists() for path in files) and _stands(saved, result, title):
+        return files
+    with writing(saved):
+        saved.unlink(missing_ok=True)  # what is interrupted from here on is drawn again
+    command = f"outlay compare {shlex.quote(printable(experiment.source.name))} --out FOLDER"
+    write_report(result, saved.parent, title, command=command)
+    result.save(saved)
+    return [saved, *reports]
+
+
+def _files(point: Point, folder: Path) -> list[Path]:
+    """The files of a point: its result, then its report."""
+    home = folder / point.folder if point.values else folder
+    return [home / "result.parquet", *report_files(home)]
+
+
+def _stands(saved: Path, result: Result, title: str) -> bool:
+    """Whether the report beside `saved` is about this result and has this title."""
+    try:
+        said = saved.with_name("table.md").read_text(encoding="utf-8")
+        laws, players = own_classes(*result.problem.arms), own_classes(*result.policies.values())
+        return load(saved, laws=laws, policies=players) == result and said == table(result, "markdown", title=title)
+    except (BadFile, OSError, UnicodeDecodeError):
+        return False
+
+
+class Row(NamedTuple):
+    """One policy at one point, at the largest budget; the columns of `Result.regret`, and the sharp lower bound."""
+
+    values: Values  # of the swept parameters, by name
+    policy: str
+    budget: float
+    mean: float
+    stderr: float
+    low: float
+    high: float
+    q10: float
+    q50: float
+    q90: float
+    lower_bound: float  # nan where there is none
+    requests: int | None = None
+
+    def as_object(self) -> dict[str, object]:
+        """The row by the names of its fields; without requests where there are none."""
+        fields = self._asdict()
+        return fields if self.requests is not None else {key: fields[key] for key in fields if key != "requests"}
+
+
+class PointRanking(NamedTuple):
+    """The ranking at one point; `level` where all arms are equally good, and nothing can be lost."""
+
+    values: Values
+    ranking: Ranking
+    level: bool
+
+    @property
+    def title(self) -> str:
+        """The values with their names."""
+        return title_of(self.values)
+
+
+def write_sweep(experiment: Experiment, rows: list[Row], rankings: list[PointRanking], folder: Path) -> list[Path]:
+    """Write the regret at the largest budget over all points and return the paths: page, table, figure.
+
+    The table comes in four formats and the figure in three; the PDF is for a column of a two-column paper.
+    """
+    table = sweep_table(experiment, rows)
+    chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
+    page, column = sweep_figure(chart), sweep_figure(chart, "column", title=False)
+    figure = PageFigure("sweep", "Regret along the sweep", _words(experiment, chart), page, column)
+    texts = {
+        "html": page_text(experiment, rankings, table, figure),
+        "txt": table.terminal(10_000),
+        "md": table.markdown(),
+        "csv": as_csv(rows),
+        "tex": table.latex(f"sweep-{experiment.title}", winners_of(rows)),
+    }
+    for ending, content in texts.items():
+        path = folder / f"sweep.{ending}"
+        with writing(path):
+            path.write_text(content, encoding="utf-8", newline="\n")
+    save_figures(page, column, folder / "sweep")
+    return _sweep_files(folder)
+
+
+def _sweep_files(folder: Path) -> list[Path]:
+    return [folder / f"sweep.{ending}" for ending in ("html", "txt", "md", "csv", "tex", "png", "svg", "pdf")]
+
+
+def rows_of(values: Values, result: Result) -> list[Row]:
+    """The rows of a point with these swept values, one per policy."""
+    frame = result.regret()
+    last = frame.iloc[len(result.budgets) - 1 :: len(result.budgets)]
+    bound = floor_for(result)
+    floor = bound.at(float(result.budgets[-1]))
+    found = last[list(Row._fields[1:-2])].itertuples(index=False, name=None)
+    return [Row._make((values, *numbers, math.nan if floor is None else floor, bound.requests)) for numbers in found]
+
+
+def where(rows: Sequence[Row]) -> str:
+    """The budget and the requests that all rows share, in words."""
+    budgets, requests = ({getattr(row, name) for row in rows} for name in ("budget", "requests"))
+    if len(budgets) == 1:
+        return ended(rows[0].budget, rows[0].requests if len(requests) == 1 else None)
+    return ended(math.inf, rows[0].requests) if len(requests) == 1 else "the budget of each point"
+
+
+def sweep_table(experiment: Experiment, rows: list[Row]) -> Table:
+    """A line per point: its values, then `regret ± stderr` of each policy, then the lower bound where there is one."""
+    policies = [" ".join(label.split()) for label in dict.fromkeys(row.policy for row in rows)]
+    headings, lines = [*rows[0].values, *policies], dict[tuple[Value, ...], list[str]]()
+    for row in rows:
+        line = lines.setdefault(tuple(row.values.values()), [shown(value) for value in row.values.values()])
+        line.append(loss(row.mean) + ("" if math.isnan(row.stderr) else f" ± {loss(row.stderr)}"))
+    if not all(math.isnan(row.lower_bound) for row in rows):
+        headings.append("lower bound")
+        for key, floor in {tuple(row.values.values()): row.lower_bound for row in rows}.items():
+            lines[key].append("–" if math.isnan(floor) else loss(floor))
+    title = headed(experiment.title, where(rows) + beside(experiment.mode), experiment.runs, experiment.seed)
+    return Table(headings, list(lines.values()), title, texts=())
+
+
+def winners_of(rows: Sequence[Row]) -> set[tuple[int, int]]:
+    """Where the table has the least mean of each point: its line and its column."""
+    points: dict[tuple[tuple[str, object], ...], list[Row]] = {}
+    for row in rows:
+        points.setdefault(tuple(row.values.items()), []).append(row)
+    first = len(rows[0].values)
+    means = [[row.mean for row in some] for some in points.values()]
+    return {
+        (line, first + column)
+        for line, some in enumerate(means)
+        for column, mean in enumerate(some)
+        if mean == min(some)
+    }
+
+
+def as_csv(rows: list[Row]) -> str:
+    """Every number of every row, in full precision; the swept values come first."""
+    served = rows[0].requests is not None and "requests" not in rows[0].values
+    last = len(Row._fields) if served else -1
+    headings = [*rows[0].values, *Row._fields[1:last]]
+    return Table(headings, [[*row.values.values(), *row[1:last]] for row in rows]).csv()
+
+
+def loss(value: float) -> str:
+    """A regret, with two decimals below ten: along a sweep small differences matter."""
+    return amount(value, below_ten=2, most=1e9)
+
+
+def point_ranking(point: Point, result: Result) -> PointRanking:
+    """How the policies stand at a point."""
+    return PointRanking(point.values, ranking(result), result.requests is None and not np.any(result.gaps))
+
+
+def sweep_verdict(rankings: Sequence[PointRanking], runs: int) -> list[str]:
+    """Who lost least where, as far as the runs can tell, whether the order changes, how much is lost."""
+    single = len(rankings[0].values) == 1
+    along = sorted(rankings, key=_position) if single else list(rankings)
+    lossy = [one for one in along if not one.level]
+    if not lossy:
+        return ["All arms are equally good at every point: whatever is pulled, nothing is lost."]
+    said = []
+    if len(lossy) < len(along):
+        flat = listed([one.title for one in along if one.level], 3, "; ")
+        said.append(f"At {flat} all arms are equally good, and nothing is lost.")
+    if len(lossy[0].ranking.order) > 1:
+        unsure = f"{counted(runs, 'run')} cannot tell"
+        every = "every value" if len(lossy) == len(along) else "every other value"
+        said += _along_one(along, unsure, every) if single else _in_a_grid(lossy, unsure)
+        if len(lossy) > 1:
+            orders = {tuple(one.ranking.order) for one in lossy}
+            changes = "changes along" if len(orders) > 1 else "is the same all along"
+            said.append(f"By mean regret, the order of the policies {changes} the sweep.")
+    first = Counter(one.ranking.winner for one in lossy).most_common(1)[0][0]
+    lost = [float(one.ranking.regret[one.ranking.order.index(first)]) for one in lossy]
+    least, most = int(np.argmin(lost)), int(np.argmax(lost))
+    if loss(lost[least]) == loss(lost[most]):
+        said.append(f"{first} lost {loss(lost[0])} on average{' at every point' * (1 < len(lossy) == len(along))}.")
+    else:
+        low, high = (f"{loss(lost[k])} (at {lossy[k].title})" for k in (least, most))
+        said.append(f"{first} lost between {low} and {high} on average.")
+    if runs >= 10:
+        said += _carried(lossy)
+    return said
+
+
+def _along_one(along: Sequence[PointRanking], unsure: str, every: str) -> list[str]:
+    """Of one sweep: who lost least at which values, and among whom that is open at the others."""
+    [name] = along[0].values
+    found: dict[tuple[str, ...], list[int]] = {}
+    for position, one in enumerate(along):
+        if one.level:
+            continue
+        found.setdefault(tuple(sorted([one.ranking.winner, *one.ranking.tied])), []).append(position)
+    groups = sorted(found.items(), key=lambda group: (len(group[0]) > 1, -len(group[1])))
+    parts = list[str]()
+    for labels, positions in groups:
+        where = ("" if parts else f"{name} = ") + _values(along, positions)
+        where = f"{every} of {name}" if len(groups) == 1 and sum(not one.level for one in along) > 1 else where
+        if len(labels) > 1:
+            parts.append(f"{'at' if parts else 'At'} {where}, {unsure} {listed(labels, 3)} apart")
+        else:
+            parts.append(f"{labels[0]} {'' if parts else 'lost least '}at {where}")
+    return ["; ".join(parts) + "."]
+
+
+def _in_a_grid(points: Sequence[PointRanking], unsure: str) -> list[str]:
+    """Of several sweeps: at how many points a policy lost least, and where that is open."""
+    wins = Counter(one.ranking.winner for one in points if not one.ranking.tied).most_common()
+    said = []
+    if wins:
+        (first, most), *rest = wins
+        least = [f"{first} lost least at {most} of {len(points)} points", *(f"{name} at {n}" for name, n in rest)]
+        said.append(", ".join(least) + ".")
+    if tied := [one.title for one in points if one.ranking.tied]:
+        where = f"{counted(len(tied), 'point')} ({listed(tied, 3, '; ')})"
+        said.append(f"At {where} {unsure} which policy lost least.")
+    return said
+
+
+def _carried(points: Sequence[PointRanking]) -> list[str]:
+    """The policies whose mean is carried by a few runs."""
+    counts = Counter(label for one in points for label in one.ranking.carried)
+    some = [f"{label} (at {count} of {len(points)} points)" for label, count in counts.most_common()]
+    carry = "A few long runs carry the mean of"
+    return [f"{carry} {listed(some, 3)}: the median there is less than half of it."] if some else []
+
+
+def _values(along: Sequence[PointRanking], positions: Sequence[int]) -> str:
+    """The values at these positions of one sweep; three numbers or more in a row are given as a range."""
+    parts = list[str]()
+    for _, group in groupby(enumerate(positions), key=lambda pair: pair[1] - pair[0]):
+        values = [value for _, position in group for value in along[position].values.values()]
+        words = list(map(shown, values))
+        long = len(words) > 2 and not isinstance(values[0], str)
+        parts += [f"{words[0]} to {words[-1]}"] if long else words
+    return listed(parts, 6)
+
+
+def _position(one: PointRanking) -> float:
+    """Numbers in rising order; words in the order of the file, since sorting keeps equal keys in their order."""
+    [value] = one.values.values()
+    return 0.0 if isinstance(value, str) else float(value)
+
+
+class Panel(NamedTuple):
+    """The curves at one combination of the other sweeps' values."""
+
+    title: str
+    curves: list[Curve]
+    floor: Line | None
+
+
+class SweepChart(NamedTuple):
+    """Everything the figure shows.
+
+    `ticks` are the values, empty where they stand too close to be named; where they are `words`, 0, 1, 2 and so on.
+    `unbounded` says that a lower bound was left out since it is far above all regrets, and would flatten them.
+    """
+
+    title: str
+    name: str
+    ticks: list[float]
+    words: list[str]
+    across: Axis
+    axis: Axis
+    panels: list[Panel]
+    unbounded: bool
+
+
+def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> SweepChart:
+    """The figure of a sweep in numbers: the first sweep goes along the axis."""
+    first = sweeps[0]
+    words = [str(value) for value in first.values] if isinstance(first.values[0], str) else []
+    order = np.argsort([0.0] * len(words) if words else [float(value) for value in first.values], kind="stable")
+    xs = np.arange(len(words), dtype=float) if words else np.sort(np.array(first.values, dtype=float))
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        others = {name: value for name, value in row.values.items() if name != first.name}
+        groups.setdefault(title_of(others), []).append(row)
+    panels = [_panel(title, group, xs, order, _APART if words else 0.0) for title, group in groups.items()]
+    curves = [curve for panel in panels for curve in panel.curves]
+    tops = np.array([curve.mean.max() for curve in curves])
+    apart = (tops > 0).any() and tops.max() > _LOG_FROM * tops[tops > 0].min()
+    means = f"mean of {runs} runs, 95 % bands" if runs > 1 else "1 run"
+    scale: Scale = "log" if apart else "linear"
+    high = float(tops.max()) * FLOOR_HELPS[scale]
+    kept = [panel._replace(floor=None) if _highest(panel) > high else panel for panel in panels]
+    axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
+    title = f"Regret at {where(rows)}, {means}"
+    across = _across(xs, words)
+    heights = [across.height(x) for x in xs.tolist()]
+    near = not words and any(after - before < _TICKS_APART for before, after in pairwise(heights))
+    return SweepChart(title, first.name, [] if near else xs.tolist(), words, across, axis, kept, kept != panels)
+
+
+def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp], apart: float) -> Panel:
+    labels = list(dict.fromkeys(row.policy for row in rows))
+    curves = []
+    for i, label in enumerate(labels):
+        mine = [row for row in rows if row.policy == label]
+        mean, low, high = (
+            np.array(column)[order] for column in zip(*((r.mean, r.low, r.high) for r in mine), strict=True)
+        )
+        aside = apart * (i - (len(labels) - 1) / 2)
+        curves.append(Curve(shortened(label), xs + aside, mean, low, high))
+    floor = np.array([row.lower_bound for row in rows if row.policy == rows[0].policy])[order]
+    name = LOWER_BOUND if rows[0].requests is None else REQUESTS_BOUND
+    return Panel(title, curves, None if np.isnan(floor).all() else Line(name, xs, floor))
+
+
+def _highest(panel: Panel) -> float:
+    return -np.inf if panel.floor is None else float(np.nanmax(panel.floor.values))
+
+
+def _across(xs: Floats, words: list[str]) -> Axis:
+    """The axis of the swept values: logarithmic where they are positive and far apart."""
+    low, high = float(xs[0]), float(xs[-1])
+    if low > 0 and high > _LOG_FROM * low:
+        return Axis("log", low / 1.1, high * 1.1)
+    margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return Axis("linear", low - (0.3 if words else margin), high + (0.3 if words else margin))
+
+
+def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True) -> Figure:
+    """Regret against the swept value, with 95 % bands and the lower bound, dashed, where there is one."""
+    sheet = sheet_of("sweep_figure", width)
+    columns = 1 if sheet.narrow else _COLUMNS.get(len(chart.panels), 3)
+    rows = -(-len(chart.panels) // columns)
+    figure, panels = blank(sheet, (4.2 if columns == 1 else 3.0) * rows, rows, columns, sharey=True)
+    named: dict[str, Line2D] = {}
+    for i, (axes, panel) in enumerate(zip(panels, chart.panels, strict=False)):
+        frame(axes, sheet, panel.title, chart.name, "regret" if i % columns == 0 else "")
+        set_scale(axes.xaxis, chart.across.scale, chart.across.bottom, chart.across.top)
+        set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
+        if chart.words or 0 < len(chart.ticks) <= (8 if columns == 1 else 5):
+            axes.set_xticks(chart.ticks, chart.words or list(map(tick, chart.ticks)), parse_math=False)
+        named |= _lines(axes, panel, sheet, bool(chart.words))
+    for axes in panels[len(chart.panels) :]:
+        axes.set_visible(False)
+    if len(chart.panels) == 1 and not chart.panels[0].title:
+        frame(panels[0], sheet, chart.title if title else "", chart.name, "regret")
+    elif title:
+        figure.suptitle(folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
+    legend(figure, sheet, list(named.values()), list(named))
+    return figure
+
+
+def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Line2D]:
+    """Each policy as a line with its band, or, where the values are words, as points with bars."""
+    drawn = {}
+    chosen = looks([curve.label for curve in panel.curves])
+    for curve, (colour, mark) in zip(panel.curves, chosen, strict=True):
+        if apart:
+            axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
+        else:
+            band(axes, curve, colour)
+        [drawn[curve.label]] = axes.plot(
+            curve.budgets, curve.mean, color=colour, linestyle="" if apart else "-", linewidth=sheet.line,
+            marker={"": "o", "o": "s"}.get(mark, mark), markersize=4.5 if mark else 3.5,
+            markerfacecolor="white" if mark else colour,
+        )  # fmt: skip
+    if panel.floor:
+        xs, values = panel.floor.budgets, panel.floor.values
+        [drawn[panel.floor.label]] = axes.plot(
+            xs,
+            values,
+            color=INK,
+            linestyle="" if apart else (0, (5, 3)),
+            linewidth=sheet.line / 1.6,
+            marker="_",
+            markersize=14 if apart else 6,
+        )
+    return drawn
+
+
+def page_text(experiment: Experiment, rankings: Sequence[PointRanking], table: Table, figure: PageFigure) -> str:
+    """The page as text."""
+    source = printable(experiment.source.name)
+    folders = [folder_of(one.values) for one in rankings]
+    rows = [[_link(folder, first), *rest] for folder, (first, *rest) in zip(folders, table.rows, strict=True)]
+    return render(
+        "sweep.html.j2",
+        title=experiment.title,
+        summary=_summary(experiment, len(rankings)),
+        verdict=[" ".join([*sweep_verdict(rankings, experiment.runs), *_unranked(experiment, rankings)])],
+        served=_served(experiment),
+        figure=figure,
+        table=replace(table, rows=rows),
+        settings=settings(experiment),
+        command=f"outlay compare {shlex.quote(source)} --out FOLDER",
+        call=_CALL.format(repr(source)),
+    )
+
+
+def settings(experiment: Experiment) -> dict[str, str]:
+    """What the file says."""
+    swept = {
+        f"sweep: {sweep.name}": f"{', '.join(sweep.over)} = {', '.join(map(shown, sweep.values))}"
+        for sweep in experiment.sweeps
+    }
+    return {
+        "file": printable(experiment.source.name),
+        **swept,
+        "policies": "; ".join(map(_player, experiment.players)),
+        "problem": f"{len(experiment.problem):,} arms before the sweep",
+        "budgets": _budgets(experiment),
+        **_more(experiment),
+        "runs": f"{experiment.runs:,} of each policy at each point",
+        "seed": str(experiment.seed),
+        "outlay": __version__,
+    }
+
+
+def _more(experiment: Experiment) -> dict[str, str]:
+    """Requests and mode, where they are not as in most experiments."""
+    requests = dict.fromkeys(experiment.requests or ())
+    found = {"requests": ", ".join(f"{count:,}" for count in requests)} if requests else {}
+    return found if experiment.mode == MODES[0] else found | {"mode": experiment.mode}
+
+
+def _served(experiment: Experiment) -> bool:
+    """Whether requests are limited beside the budget: everywhere, or by the sweep."""
+    return experiment.requests is not None or "requests" in _swept(experiment)
+
+
+def _swept(experiment: Experiment) -> list[str]:
+    return [target for sweep in experiment.sweeps for target in sweep.over]
+
+
+def _words(experiment: Experiment, chart: SweepChart) -> str:
+    """How to read the figure; of requests, the bound where it is drawn."""
+    words = _WORDS
+    if _served(experiment):
+        words = _SERVED + _SERVED_BOUND * any(panel.floor for panel in chart.panels)
+    return words + _UNBOUNDED * chart.unbounded
+
+
+def _budgets(experiment: Experiment) -> str:
+    """The budgets of the file, unless the sweep sets them."""
+    if "budget_per_request" in _swept(experiment):
+        return "budget_per_request times the requests"
+    return budgets_spanned(experiment.budgets)
+
+
+def _summary(experiment: Experiment, points: int) -> str:
+    policies = len(experiment.players)
+    values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
+    counts = f"{counted(policies, 'policy', 'policies')} at {counted(points, 'point')} ({values})"
+    budget = "" if "budget_per_request" in _swept(experiment) else f", a budget of {experiment.budgets[-1]:,.6g}"
+    return f"Which policy spends the budget best, and where? {counts}{budget}"
+
+
+def _unranked(experiment: Experiment, rankings: Sequence[PointRanking]) -> list[str]:
+    learning = set(rankings[0].ranking.order)
+    others = [one.label for one in experiment.players if one.label not in learning]
+    return [f"Not ranked, because pulling one arm for ever is not learning: {', '.join(others)}."] if others else []
+
+
+def _player(one: PolicyEntry) -> str:
+    given = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items())
+    call = f"{one.name}({given})"
+    return call if one.label == one.name else f"{one.label}: {call}"
+
+
+def _link(folder: str, text: object) -> Markup:
+    return Markup('<a href="./{}/report.html">{}</a>').format(quote(folder), text)

@@ -1,1 +1,0 @@
-"""What came of an experiment: summary, verdict, tables, figure and page."""

@@ -1,0 +1,287 @@
+"""The service as an application of ASGI: what every request passes, the way from a path to an endpoint, the numbers."""
+
+import asyncio
+import json
+import logging
+import re
+import time
+import uuid
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import count
+from urllib.parse import unquote
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from outlay.campaign.records import Status
+from outlay.errors import BadParameter
+from outlay.service import ServiceSettings, routes, streams
+from outlay.service.alerts import BudgetAlerts
+from outlay.service.auth import KeyCache
+from outlay.service.campaigns import OpenCampaigns
+from outlay.service.endpoints import SAFE, Endpoint
+from outlay.service.openapi import document
+from outlay.service.problems import Refused, headers_of, problem_of
+from outlay.service.schemas import encode
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SAFETY = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+ALWAYS = ("/healthz", "/readyz")  # that whoever watches the service hears of, however much there is to do
+TIMES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 60.0)  # seconds
+MOST_ARMS = 100  # of a campaign whose numbers are shown one by one
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_REQUEST_IDS = map((uuid.uuid4().hex[:20] + "{:012x}").format, count())  # of requests that bring none
+_log = logging.getLogger("outlay.service")
+
+
+def application(settings: ServiceSettings) -> "Application":
+    """The service; `uvicorn` or a test client runs it.
+
+    >>> application(ServiceSettings(store="sqlite:///spend.db")).settings.port
+    8700
+    """
+    return Application(settings)
+
+
+class Application:
+    """One service on one store."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.campaigns, self.keys, self.metrics = OpenCampaigns(settings), KeyCache(settings.store), Metrics()
+        self._paths = _Paths()
+        for route in (*routes.table, *streams.table):
+            self._paths.add(route.path, route.method, Endpoint(route, self.campaigns, self.keys))
+        for path, page in streams.pages().items():
+            self._paths.add(path, "GET", page)
+        self._http = RequestMiddleware(self._dispatch, settings, self.metrics)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            scope["app"] = self
+            await self._http(scope, receive, send)
+
+    @staticmethod
+    def description() -> bytes:
+        """The OpenAPI document."""
+        return json.dumps(document(), ensure_ascii=False).encode()
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Begin and end, as the server says."""
+        await receive()
+        alerts = asyncio.ensure_future(BudgetAlerts(self.campaigns).run())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.campaigns.stopping.set()
+        await alerts
+        await self.campaigns.close()
+        self.keys.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand over to what stands at the path."""
+        apps, scope["path_params"] = self._paths.find(scope["path"])
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if not apps:
+            raise Refused("not_found")
+        if method not in apps:
+            raise Refused("method_not_allowed", allow=", ".join(sorted(apps)))
+        scope["outlay.route"] = "page"  # an endpoint says better
+        await apps[method](scope, receive, send)
+
+
+class _Paths:
+    """What stands at a path, and what below it by the next part, None for a parameter."""
+
+    def __init__(self) -> None:
+        self._below: dict[str | None, _Paths] = {}
+        self._apps: dict[str, ASGIApp] = {}  # by method
+        self._names: list[str] = []  # of the parameters
+
+    def add(self, path: str, method: str, app: ASGIApp) -> None:
+        """Put something at a path."""
+        place = self
+        for part in path.split("/"):
+            place = place._below.setdefault(None if part.startswith("{") else part, _Paths())
+        place._apps[method] = app
+        place._names = re.findall(r"{(\w+)}", path)
+
+    def find(self, path: str) -> tuple[dict[str, ASGIApp], dict[str, str]]:
+        """What stands there, by method; parts are split before they are decoded, so that a name may hold a slash."""
+        place, values = self, []
+        for part in path.split("/"):
+            below = place._below.get(part)
+            if below is None and part:
+                below = place._below.get(None)
+                values.append(unquote(part))
+            if below is None:
+                return {}, {}
+            place = below
+        return place._apps, dict(zip(place._names, values, strict=True))
+
+
+class RequestMiddleware:
+    """What every request passes first (a request id, host and origin, limits), and what every answer carries."""
+
+    def __init__(self, inner: ASGIApp, settings: ServiceSettings, metrics: "Metrics") -> None:
+        self._inner, self._settings, self._metrics = inner, settings, metrics
+        self._hosts = settings.allowed_hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        began = time.perf_counter()
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request = scope["outlay.request"] = given if _REQUEST_ID.fullmatch(given) else next(_REQUEST_IDS)
+        scope["path"] = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                said = message["headers"]
+                cached = any(name == b"cache-control" for name, _ in said)
+                uncached = [] if cached else [(b"cache-control", b"no-store")]
+                message["headers"] = [*said, *SAFETY, (b"x-request-id", request.encode()), *uncached]
+            await send(message)
+
+        self._metrics.active += 1
+        try:
+            self._check(scope, headers)
+            await self._inner(scope, receive, answer)
+        except ClientDisconnect:
+            status = status or 499
+        except Exception as error:
+            if status:  # half of the answer is sent: to cut it off is all that is left
+                raise
+            found = problem_of(error)
+            found.request = request
+            if found.status >= 500 and not isinstance(error, Refused):
+                _log.error("request %s failed", request, exc_info=error, extra={"request": request})
+            await Response(encode(found), found.status, headers_of(error, found))(scope, receive, answer)
+        finally:
+            self._metrics.active -= 1
+            self._note(scope, status, time.perf_counter() - began)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        host = headers.get("host", "")
+        name, colon, port = host.rpartition(":")
+        if self._hosts is not None and (name if colon and port.isdecimal() else host).lower() not in self._hosts:
+            raise Refused("bad_host")
+        origin = headers.get("origin")
+        if origin is not None and scope["method"] not in SAFE and origin.partition("://")[2] != host:
+            raise Refused("bad_origin")
+        if self._metrics.active > self._settings.most_active and scope["path"] not in ALWAYS:
+            raise Refused("busy", retry_after=1.0)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        self._metrics.served(scope["method"], scope.get("outlay.route", "none"), status, seconds)
+        if self._settings.log_all or status >= 400:
+            said = {
+                "request": scope["outlay.request"],
+                "method": scope["method"],
+                "path": scope["path"][:200],
+                "status": status,
+                "ms": round(seconds * 1000, 2),
+                "key": scope.get("outlay.key", ""),
+            }
+            _log.log(logging.WARNING if status >= 500 else logging.INFO, "request", extra={"said": said})
+
+
+def traced(app: ASGIApp) -> ASGIApp:
+    """The application with a span of OpenTelemetry around every request; BadParameter where its package is absent."""
+    try:
+        trace = import_module("opentelemetry.trace")
+        middleware = import_module("opentelemetry.instrumentation.asgi").OpenTelemetryMiddleware
+    except ImportError:
+        allowed = "given where opentelemetry-instrumentation-asgi is installed"
+        raise BadParameter("serve", "trace", allowed, True) from None
+
+    async def named(scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, and name the span by the route, whose names are few, and not by the path."""
+        span = trace.get_current_span()
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start" and (route := scope.get("outlay.route")) is not None:
+                span.update_name(f"{scope['method']} {route}")
+                span.set_attributes({"http.route": route, "outlay.request": scope["outlay.request"]})
+            await send(message)
+
+        await app(scope, receive, answer)
+
+    wrapped: ASGIApp = middleware(named, exclude_spans=["receive", "send"])
+    return wrapped
+
+
+class Metrics:
+    """What Prometheus reads: requests and their times as they happen, campaigns as they stand when it asks."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        names = ["method", "route", "status"]
+        self._served = Counter("outlay_requests", "Requests answered.", names, registry=self._registry)
+        self._took = Histogram(
+            "outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=self._registry
+        )
+        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self.active = 0  # requests under way
+        self._active = Gauge("outlay_requests_active", "Requests under way.", registry=self._registry)
+        self._queue = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=self._registry)
+        self._streams = Gauge("outlay_streams", "Event streams that are open.", registry=self._registry)
+
+    def served(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered; what its sender made up is not taken for a name."""
+        method = method if method in ("GET", "POST", "DELETE", "HEAD") else "other"
+        counters = self._found.get((method, route, status))
+        if counters is None:  # to find them by their labels each time would take longer than to count
+            counters = self._served.labels(method, route, str(status)), self._took.labels(route)
+            self._found[method, route, status] = counters
+        counters[0].inc()
+        counters[1].observe(seconds)
+
+    def text(self, campaigns: Sequence[Status], queue: int, streams: int) -> bytes:
+        """All of it, with the campaigns as they stand, and how much waits to be written."""
+        self._active.set(self.active)
+        self._queue.set(queue)
+        self._streams.set(streams)
+        return generate_latest(self._registry) + generate_latest(_CampaignNumbers(campaigns))
+
+
+class _CampaignNumbers:
+    """Each number of each campaign, and of its first arms."""
+
+    def __init__(self, campaigns: Sequence[Status]) -> None:
+        self._campaigns = campaigns
+
+    def collect(self) -> list[GaugeMetricFamily]:
+        found = []
+        for field in ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "events"):
+            family = GaugeMetricFamily(f"outlay_campaign_{field}", f"{field} of a campaign.", labels=["campaign"])
+            for status in self._campaigns:
+                family.add_metric([status.name], getattr(status, field))
+            found.append(family)
+        for field in ("spent", "reserved", "reward", "pulls", "in_flight"):
+            family = GaugeMetricFamily(f"outlay_arm_{field}", f"{field} of an arm.", labels=["campaign", "arm"])
+            for status in self._campaigns:
+                for arm in status.arms[:MOST_ARMS]:
+                    family.add_metric([status.name, arm.name], getattr(arm, field))
+            found.append(family)
+        return found

@@ -1,0 +1,338 @@
+"""Who may do what: keys with scopes, sessions of browsers, and a log of what admins did.
+
+Of a key only its SHA-256 is kept, in two tables in the campaigns' own database, made with the first key. Whether keys
+are needed is decided by whether one was ever made: revoking the last does not open the door.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from outlay.campaign.ledger.agreement import label
+from outlay.campaign.stores.db.database import at_one_moment, connect, in_plain_words
+from outlay.checks import word
+from outlay.errors import BadParameter, NoCampaign, OutlayError, StoreError
+from outlay.service.problems import Refused
+
+Scope = Literal["ask", "tell", "read", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+PREFIX = "out_"
+MICROS = 1_000_000
+COOKIE, HOURS = "outlay_key", 12  # of a session
+CSRF = "x-csrf-token"
+FRESH = 1.0  # seconds for which the keys are taken to be as they were read
+USED = 60 * MICROS  # how far apart two notes of a key's use are
+MOST_FAILURES, WINDOW = 20, 60.0  # that one address may have, in so many seconds
+MOST_ADDRESSES = 10_000  # that failures are counted for
+
+T = TypeVar("T")
+_log = logging.getLogger("outlay.service")
+
+
+class Key(NamedTuple):
+    """What is known of a key; times are microseconds since 1970, and `campaigns` is empty where it may see all."""
+
+    id: str
+    name: str
+    digest: str
+    scopes: frozenset[str]
+    campaigns: frozenset[str]
+    created: int
+    expires: int | None = None
+    revoked: int | None = None
+    used: int | None = None
+
+    def allows(self, scope: Scope) -> bool:
+        """Whether it may do that: an admin may do everything.
+
+        >>> Key("1", "ci", "", frozenset({"ask"}), frozenset(), 0).allows("tell")
+        False
+        """
+        return scope in self.scopes or "admin" in self.scopes
+
+    def sees(self, campaign: str) -> bool:
+        """Whether it may know of this campaign."""
+        return not self.campaigns or campaign in self.campaigns
+
+    def valid(self, now: int) -> bool:
+        """Whether it may still be used, at this time."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # where no key was ever made
+
+
+def from_micros(micros: int) -> datetime:
+    """A time of a key or an act.
+
+    >>> from_micros(0).year
+    1970
+    """
+    return datetime.fromtimestamp(micros / MICROS, UTC)
+
+
+def digest_of(token: str) -> str:
+    """What is kept of it.
+
+    >>> len(digest_of("out_example"))
+    64
+    """
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+metadata = sa.MetaData()
+_Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+api_key = sa.Table(
+    "api_key",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
+    sa.Column("scopes", sa.Text, nullable=False),  # JSON, as the next
+    sa.Column("campaigns", sa.Text, nullable=False),
+    sa.Column("created", _Big, nullable=False),
+    sa.Column("expires", _Big),
+    sa.Column("revoked", _Big),
+    sa.Column("used", _Big),
+)
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("seq", _Big, primary_key=True, autoincrement=True),
+    sa.Column("at", _Big, nullable=False),
+    sa.Column("key", sa.String(16), nullable=False),
+    sa.Column("act", sa.String(200), nullable=False),
+    sa.Column("campaign", sa.String(200)),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("request", sa.String(64), nullable=False),
+)
+
+
+class NoKey(OutlayError):
+    """There is no key of this id."""
+
+
+class AuditEntry(NamedTuple):
+    """Something that an admin did: which key, what, on which campaign, what came of it, in which request."""
+
+    at: int
+    key: str
+    act: str
+    campaign: str | None
+    status: int
+    request: str
+    seq: int = 0  # its number in the log
+
+
+def now() -> int:
+    """The time, in microseconds."""
+    return int(time.time() * MICROS)
+
+
+class KeyStore:
+    """The keys of one store."""
+
+    def __init__(self, store: str) -> None:
+        self._engine: Engine | None = None
+        self._store = store
+
+    def new(
+        self, name: str, scopes: Iterable[str], campaigns: Iterable[str] = (), days: float | None = None
+    ) -> tuple[str, Key]:
+        """Make a key, and return its token, a secret of 256 random bits that nobody will see again."""
+        named = label("keys new", "name", name)
+        wanted = frozenset(word("keys new", "scope", scope, SCOPES) for scope in scopes)
+        if not wanted:
+            raise BadParameter("keys new", "scope", f"at least one of {', '.join(SCOPES)}", ())
+        only = frozenset(label("keys new", "campaign", campaign) for campaign in campaigns)
+        if days is not None and not 0 < days < 36_525:
+            raise BadParameter("keys new", "days", "> 0, and a century at most", days)
+        created = now()
+        expires = None if days is None else created + int(days * 86_400 * MICROS)
+        token = PREFIX + secrets.token_urlsafe(32)
+        key = Key(secrets.token_hex(4), named, digest_of(token), wanted, only, created, expires)
+        self._connected(new=True)
+        with self._writing() as connection:
+            metadata.create_all(connection)
+            lists = {"scopes": json.dumps(sorted(wanted)), "campaigns": json.dumps(sorted(only))}
+            connection.execute(sa.insert(api_key).values(key._asdict() | lists))
+        return token, key
+
+    def all(self) -> list[Key]:
+        """Every key that was ever made, the oldest first."""
+        rows = self._rows(sa.select(api_key).order_by(api_key.c.created, api_key.c.id), api_key)
+        return [
+            Key(**{**row, **{field: frozenset(json.loads(row[field])) for field in ("scopes", "campaigns")}})
+            for row in rows
+        ]
+
+    def revoke(self, key: str) -> None:
+        """Let a key be used no more; again, nothing happens."""
+        if key not in {each.id for each in self.all()}:
+            raise NoKey(f"there is no key {key}: `outlay keys list` shows them")
+        with self._writing() as connection:
+            query = sa.update(api_key).where(api_key.c.id == key, api_key.c.revoked.is_(None))
+            connection.execute(query.values(revoked=now()))
+
+    def note_use(self, key: str, at: int) -> None:
+        """Remember when a key was last used."""
+        with self._writing() as connection:
+            connection.execute(sa.update(api_key).where(api_key.c.id == key).values(used=at))
+
+    def record(self, entry: AuditEntry) -> None:
+        """Add to the log of what admins did."""
+        with self._writing() as connection:
+            connection.execute(sa.insert(audit).values({k: v for k, v in entry._asdict().items() if k != "seq"}))
+
+    def entries(self, limit: int = 100, before: int | None = None, campaigns: Iterable[str] = ()) -> list[AuditEntry]:
+        """What admins did last, the newest first: before this number, and on these campaigns, if any."""
+        wanted = sa.select(*(audit.c[name] for name in AuditEntry._fields)).order_by(audit.c.seq.desc()).limit(limit)
+        if before is not None:
+            wanted = wanted.where(audit.c.seq < before)
+        if only := list(campaigns):
+            wanted = wanted.where(audit.c.campaign.in_(only))
+        return [AuditEntry(**row) for row in self._rows(wanted, audit)]
+
+    def close(self) -> None:
+        """Let the database go."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+    def _connected(self, new: bool = False) -> Engine:
+        if self._engine is None:
+            self._engine = connect(self._store, new=new, owner="keys")
+        return self._engine
+
+    def _rows(self, query: sa.Select[Any], table: sa.Table) -> Sequence[sa.RowMapping]:
+        """What a query finds; nothing where there is no store yet, or no key was ever made."""
+        try:
+            engine = self._connected()
+        except NoCampaign:
+            return []
+        with in_plain_words(engine), at_one_moment(engine) as connection:
+            if not sa.inspect(connection).has_table(table.name):
+                return []
+            return connection.execute(query).mappings().all()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        engine = self._connected()
+        with in_plain_words(engine), engine.begin() as connection:
+            yield connection
+
+
+class KeyCache:
+    """The keys of a store, for one event loop: looked up in memory, read anew every second, failures counted."""
+
+    def __init__(self, store: str) -> None:
+        self._store = KeyStore(store)
+        self._keys: dict[str, Key] = {}
+        self._used: dict[str, int] = {}
+        self._read = -FRESH
+        self._lock = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "outlay-keys")  # its own: whatever others wait for, keys are looked up
+        self._failures: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    async def authenticate(self, token: str, address: str) -> Key:
+        """Whose token it is; Refused where it is nobody's, or not any more."""
+        if time.monotonic() - self._read > FRESH:
+            await self.refresh()
+        if not self._keys:
+            return ANYBODY
+        digest = digest_of(token)
+        key = self._keys.get(digest)
+        if key is None or not hmac.compare_digest(key.digest, digest) or not key.valid(at := now()):
+            raise self._failed(address)
+        if at - self._used.get(key.id, key.used or 0) > USED:
+            self._used[key.id] = at
+            await self._off_the_loop(lambda: self._note_use(key.id, at))
+        return key
+
+    async def still_valid(self, key: Key) -> bool:
+        """Whether a key that was let in would be let in still."""
+        if time.monotonic() - self._read > FRESH:
+            await self.refresh()
+        found = self._keys.get(key.digest)
+        return not self._keys if found is None else found.valid(now())
+
+    @property
+    def needed(self) -> bool:
+        """Whether a key is needed, as far as is known."""
+        return bool(self._keys)
+
+    async def refresh(self) -> None:
+        """Read the keys; one reads for all who come meanwhile."""
+        async with self._lock:
+            if time.monotonic() - self._read > FRESH:
+                self._keys = {key.digest: key for key in await self._off_the_loop(self._store.all)}
+                self._read = time.monotonic()
+
+    async def record(self, entry: AuditEntry) -> None:
+        """Keep what an admin did; where no key was ever made there is nobody to name, and the log has it."""
+        _log.info("audit", extra={"said": {name: value for name, value in entry._asdict().items() if name != "at"}})
+        if self._keys:
+            try:
+                await self._off_the_loop(lambda: self._store.record(entry))
+            except StoreError as error:
+                _log.error("the audit log cannot be written: %s", error)
+
+    async def entries(self, key: Key, limit: int, before: int | None) -> list[AuditEntry]:
+        """What admins did last, as far as this key may see the campaigns that it was done to."""
+        return await self._off_the_loop(lambda: self._store.entries(limit, before, key.campaigns))
+
+    def close(self) -> None:
+        """Let the database go."""
+        self._thread.shutdown()
+        self._store.close()
+
+    async def _off_the_loop(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _note_use(self, key: str, at: int) -> None:
+        try:
+            self._store.note_use(key, at)
+        except StoreError as error:
+            _log.warning("the use of key %s cannot be noted: %s", key, error)
+
+    def _failed(self, address: str) -> Refused:
+        """Count a failure; who has too many hears that, and is told when to come back."""
+        at = time.monotonic()
+        since, count = self._failures.pop(address, (at, 0))
+        if at - since > WINDOW:
+            since, count = at, 0
+        self._failures[address] = since, count + 1
+        while len(self._failures) > MOST_ADDRESSES:
+            self._failures.popitem(last=False)
+        if count >= MOST_FAILURES:
+            return Refused("too_many_failures", retry_after=max(1.0, since + WINDOW - at))
+        return Refused("no_key")
+
+
+def csrf_of(key: Key) -> str:
+    """What pages of the service must send with whatever changes something.
+
+    >>> len(csrf_of(Key("1", "me", "ab", frozenset(), frozenset(), 0)))
+    64
+    """
+    return hmac.new(key.digest.encode(), b"outlay csrf", hashlib.sha256).hexdigest()
+
+
+def check_csrf(key: Key, given: str) -> None:
+    """Refuse what a browser sent on behalf of another site."""
+    if not hmac.compare_digest(given.encode(), csrf_of(key).encode()):
+        raise Refused("bad_origin", "a browser must send the token of its session")

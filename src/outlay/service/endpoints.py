@@ -1,0 +1,191 @@
+"""From a request to a function and back: who may call it, what body and query may say, the answer in JSON.
+
+A route is a function whose annotations say what it takes and returns. From the same tables come the server's paths, the
+check of who may call what, and the OpenAPI document.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar, get_type_hints
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from outlay.campaign import Campaign
+from outlay.errors import NoCampaign
+from outlay.service import auth
+from outlay.service.campaigns import OpenCampaigns
+from outlay.service.problems import Refused, problem_of
+from outlay.service.schemas import encode
+
+T = TypeVar("T")
+Handler = Callable[..., Awaitable[Any]]
+H = TypeVar("H", bound=Handler)
+JSON = "application/json"
+SAFE = ("GET", "HEAD")
+
+
+class Route(NamedTuple):
+    """What can be called: `scope` is what a key must allow, None where none is needed."""
+
+    method: str
+    path: str
+    scope: auth.Scope | None
+    handler: Handler
+    body: Any  # the type, or None
+    query: Any
+    answer: Any
+    statuses: tuple[int, ...]  # the usual one first
+    media: str  # of the answer
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes something that an admin answers for."""
+        return self.scope == "admin" and self.method != "GET"
+
+
+class RouteTable(list[Route]):
+    """Routes that belong together."""
+
+    def route(
+        self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
+    ) -> Callable[[H], H]:
+        """Add a function: parameters named `body` and `query` are decoded into the types that it says."""
+
+        def add(handler: H) -> H:
+            hints = get_type_hints(handler, include_extras=True)
+            types = hints.get("body"), hints.get("query"), hints.get("return")
+            self.append(Route(method, path, scope, handler, *types, statuses, media))
+            return handler
+
+        return add
+
+
+class ApiRequest(Request):
+    """What a handler is handed: who calls, about which campaign, and what was said."""
+
+    key: auth.Key
+
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
+    ) -> None:
+        super().__init__(scope, receive, send)
+        self.campaigns, self.key_cache = campaigns, key_cache
+        self.status: int | None = None  # of the answer, where it is not the usual one
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign that it is about."""
+        return str(self.path_params["campaign"])
+
+    @property
+    def address(self) -> str:
+        """Where the caller is."""
+        return "" if self.client is None else self.client.host
+
+    async def campaign(self) -> Campaign:
+        """The campaign that it is about."""
+        return await self.campaigns.campaign(self.name)
+
+    async def still_allowed(self) -> bool:
+        """Whether the caller's key is still one."""
+        return await self.key_cache.still_valid(self.key)
+
+    async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
+        """What comes of a long wait; it is given up where the caller has gone, or the service stops."""
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(disconnected(self.receive))
+        stopping = asyncio.ensure_future(self.campaigns.stopping.wait())
+        try:
+            await asyncio.wait({task, gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise ClientDisconnect if gone.done() else Refused("busy", "the service stops", 1.0)
+        finally:
+            for each in (task, gone, stopping):
+                each.cancel()
+            await asyncio.gather(task, gone, stopping, return_exceptions=True)
+
+
+async def disconnected(receive: Receive) -> None:
+    """Until the caller has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        continue
+
+
+class Endpoint:
+    """A route as an application of ASGI."""
+
+    def __init__(self, route: Route, campaigns: OpenCampaigns, keys: auth.KeyCache) -> None:
+        self.route, self._campaigns, self._keys = route, campaigns, keys
+        self._body = None if route.body is None else msgspec.json.Decoder(route.body)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, decode, call, encode."""
+        route = self.route
+        scope["outlay.route"] = route.path
+        request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
+        await self._authorize(request)
+        arguments: dict[str, Any] = {}
+        if route.query is not None:
+            arguments["query"] = _query(request, route.query)
+        if self._body is not None:
+            arguments["body"] = self._body.decode(await self._read(request))
+        try:
+            answer = await route.handler(request, **arguments)
+        except Exception as error:
+            await self._record(request, problem_of(error).status)  # what an admin tried is on record, too
+            raise
+        status = request.status or route.statuses[0]
+        await self._record(request, status)
+        response = answer if callable(answer) else Response(encode(answer), status, media_type=JSON)
+        await response(scope, receive, send)
+
+    async def _authorize(self, request: ApiRequest) -> None:
+        """See that the caller may do this; what a key may not see is not there."""
+        wanted = self.route.scope
+        if wanted is None:
+            return
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        by_cookie = scheme.lower() != "bearer"  # which a browser sends by itself
+        token = request.cookies.get(auth.COOKIE, "") if by_cookie else token.strip()
+        request.key = await self._keys.authenticate(token, request.address)
+        request.scope["outlay.key"] = request.key.id
+        if by_cookie and request.method not in SAFE and self._keys.needed:
+            auth.check_csrf(request.key, request.headers.get(auth.CSRF, ""))
+        if "campaign" in request.path_params and not request.key.sees(request.name):
+            raise NoCampaign("it is another's")
+        if not request.key.allows(wanted):
+            raise Refused("forbidden", f"this needs a key with the scope {wanted!r}")
+
+    async def _read(self, request: ApiRequest) -> bytes:
+        """The body; Refused where it is too large, or no JSON."""
+        most = self._campaigns.settings.most_bytes
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                raise Refused("too_large", f"at most {most} bytes are taken")
+        if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            raise Refused("not_json")
+        return body or b"{}"
+
+    async def _record(self, request: ApiRequest, status: int) -> None:
+        """Keep what an admin did."""
+        route = self.route
+        if route.changes:
+            said = f"{route.method} {route.path}", request.path_params.get("campaign"), status
+            await self._keys.record(auth.AuditEntry(auth.now(), request.key.id, *said, request.scope["outlay.request"]))
+
+
+def _query(request: ApiRequest, wanted: type[T]) -> T:
+    """What the query says."""
+    given = request.query_params
+    if len(given) < len(given.multi_items()):
+        raise Refused("bad_request", "the query says something twice")
+    known = {field.name for field in msgspec.structs.fields(wanted)}  # type: ignore[arg-type]
+    if unknown := given.keys() - known:
+        raise Refused("bad_request", f"the query may say {', '.join(sorted(known))}; got {min(unknown)[:80]!r}")
+    return msgspec.convert(dict(given), wanted, strict=False)

@@ -1,1 +1,0 @@
-"""The door: a socket, what every request passes first, the way from a path to its route."""

@@ -1,0 +1,324 @@
+"""What can be called: ask and tell, pulls, arms and campaigns, and the service itself."""
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from outlay import __version__
+from outlay.campaign.records import PullStatus
+from outlay.campaign.stores.writing.shared import queue_depth
+from outlay.service import schemas as s
+from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros
+from outlay.service.endpoints import JSON, ApiRequest, RouteTable
+from outlay.service.problems import Refused, problem_of
+
+table = RouteTable()
+CAMPAIGN = "/v1/campaigns/{campaign}"
+PULL = CAMPAIGN + "/pulls/{pull}"
+
+
+@table.route("POST", CAMPAIGN + "/ask", "ask")
+async def ask(request: ApiRequest, body: s.AskBody) -> s.Asked:
+    """Name the next pull, or up to `n` of them; none and `ended` where the campaign is over.
+
+    With a `key`, asking again gives the same pulls, so that a lost answer does no harm. `not_now`, with `retry_after`,
+    says that no pull can be named at the moment; `wait` has the service wait for one.
+    """
+    campaign = await request.campaign()
+    notes: dict[str, Any] = {"tags": body.tags or (), "metadata": body.metadata}
+    if body.n is not None:
+        if body.wait:
+            raise Refused("bad_request", "wait is for a single pull: leave n out")
+        pulls = await campaign.aask_many(body.n, body.key, body.ttl, **notes)
+        return s.Asked([s.pull(pull) for pull in pulls], not pulls)
+    asking = campaign.aask(body.key, body.ttl, wait=body.wait > 0, timeout=body.wait or None, **notes)
+    pull = await (request.unless_gone(asking) if body.wait else asking)
+    return s.Asked([] if pull is None else [s.pull(pull)], pull is None)
+
+
+@table.route("POST", CAMPAIGN + "/tell", "tell")
+async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.ReceiptAnswer | s.TellResults:
+    """Record what a pull cost and earned, or what many did: then each has a result of its own.
+
+    Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
+    what cannot be (a cost that is no number), all are refused and none is told.
+    """
+    campaign = await request.campaign()
+    if isinstance(body, s.TellBody):
+        return s.receipt(await campaign.atell(body.pull, body.cost, body.reward))
+    replies = await campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
+    return s.TellResults(
+        [
+            s.TellResult(problem=problem_of(reply)) if isinstance(reply, Exception) else s.TellResult(s.receipt(reply))
+            for reply in replies
+        ]
+    )
+
+
+@table.route("GET", CAMPAIGN + "/pulls", "read")
+async def list_pulls(request: ApiRequest, query: s.PullsQuery) -> s.Pulls:
+    """The pulls in the order in which they were asked for: by status, tag and key."""
+    campaign = await request.campaign()
+    found = await campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
+    items = [s.pull_status(pull) for pull in found[: query.limit]]
+    return s.Pulls(items, items[-1].id if len(found) > query.limit else None)
+
+
+@table.route("GET", PULL, "read")
+async def one_pull(request: ApiRequest) -> s.PullStatusAnswer:
+    """How a pull stands."""
+    return s.pull_status(await _pull(request))
+
+
+@table.route("POST", PULL + "/cancel", "tell")
+async def cancel(request: ApiRequest, body: s.CancelBody) -> s.PullStatusAnswer:
+    """Say that a pull was never made: nothing is charged and nothing learned."""
+    await (await request.campaign()).acancel(_number(request), body.reason)
+    return s.pull_status(await _pull(request))
+
+
+@table.route("POST", PULL + "/charge", "tell")
+async def charge(request: ApiRequest) -> s.PullStatusAnswer:
+    """Give a pull up, and charge what was set aside for it until it is told after all."""
+    await (await request.campaign()).acharge(_number(request))
+    return s.pull_status(await _pull(request))
+
+
+@table.route("POST", PULL + "/extend", "tell")
+async def extend(request: ApiRequest, body: s.ExtendBody) -> s.PullStatusAnswer:
+    """Let a pull under way expire so many seconds from now."""
+    await (await request.campaign()).aextend(_number(request), body.ttl)
+    return s.pull_status(await _pull(request))
+
+
+@table.route("POST", PULL + "/amend", "admin")
+async def amend(request: ApiRequest, body: s.AmendBody) -> s.ReceiptAnswer:
+    """Correct what was told, on the record."""
+    campaign = await request.campaign()
+    return s.receipt(await campaign.aamend(_number(request), body.cost, body.reward, body.reason))
+
+
+@table.route("GET", CAMPAIGN + "/tags", "read")
+async def list_tags(request: ApiRequest, query: s.PageQuery) -> s.Tags:
+    """The tags that pulls were asked for with, by name, and how many have each."""
+    watched = await request.campaigns.watched(request.name)
+    await watched.catch_up()
+    tags = watched.tags
+    later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > query.after))
+    page = later[: query.limit]
+    return s.Tags([s.Tag(tag, tags[tag]) for tag in page], page[-1] if len(later) > len(page) else None)
+
+
+@table.route("GET", CAMPAIGN + "/arms", "read")
+async def list_arms(request: ApiRequest, query: s.ArmsQuery) -> s.Arms:
+    """The arms, in the order in which they were added; `next` counts those before."""
+    arms = (await (await request.campaign()).astatus()).arms
+    end = query.after + query.limit
+    return s.Arms([s.arm(arm) for arm in arms[query.after : end]], end if end < len(arms) else None)
+
+
+@table.route("POST", CAMPAIGN + "/arms", "admin", statuses=(201,))
+async def add_arm(request: ApiRequest, body: s.ArmBody) -> s.ArmAnswer:
+    """Add another arm."""
+    await (await request.campaign()).aadd_arm(body.name, body.max_cost, body.cost)
+    return await _arm(request, body.name)
+
+
+@table.route("POST", CAMPAIGN + "/arms/{arm}/disable", "admin")
+async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
+    """Stop pulling an arm; pulls under way can still be told."""
+    arm = await _arm(request, request.path_params["arm"])
+    await (await request.campaign()).adisable_arm(arm.name)
+    return await _arm(request, arm.name)
+
+
+@table.route("POST", CAMPAIGN + "/arms/{arm}/enable", "admin")
+async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
+    """Pull a disabled arm again."""
+    arm = await _arm(request, request.path_params["arm"])
+    await (await request.campaign()).aenable_arm(arm.name)
+    return await _arm(request, arm.name)
+
+
+@table.route("GET", "/v1/campaigns", "read")
+async def list_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> s.Campaigns:
+    """The campaigns that the key may see, by name: those that were archived, or the others."""
+    return await campaigns_page(request, query)
+
+
+async def campaigns_page(request: ApiRequest, query: s.CampaignsQuery, age: float = 0.0) -> s.Campaigns:
+    """A page of the campaigns that the key may see, as they were so many seconds ago at most."""
+    found = await request.campaigns.all(query.archived, age)
+    seen = [status for status in found if request.key.sees(status.name) and status.name > query.after]
+    page = sorted(seen, key=lambda status: status.name)[: query.limit]
+    return s.Campaigns([s.campaign(status) for status in page], page[-1].name if len(seen) > len(page) else None)
+
+
+@table.route("POST", "/v1/campaigns", "admin", statuses=(201, 200))
+async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignAndArms:
+    """Open a campaign. The same terms again change nothing (200); other terms for the same name are a `conflict`."""
+    terms = {field: getattr(body, field) for field in body.__struct_fields__}
+    if isinstance(body.policy, s.PolicyGiven):
+        terms["policy"] = msgspec.structs.asdict(body.policy)
+    if not request.key.sees(body.name):
+        raise Refused("forbidden", "the key is limited to other campaigns")
+    request.path_params["campaign"] = body.name  # for the audit log
+    campaign, new = await request.campaigns.new(terms)
+    request.status = 201 if new else 200
+    return s.campaign_and_arms(await campaign.astatus())
+
+
+@table.route("GET", CAMPAIGN, "read")
+async def campaign(request: ApiRequest) -> s.CampaignAndArms:
+    """How a campaign stands."""
+    return s.campaign_and_arms(await (await request.campaign()).astatus())
+
+
+@table.route("POST", CAMPAIGN + "/budget", "admin")
+async def set_budget(request: ApiRequest, body: s.BudgetBody) -> s.CampaignAndArms:
+    """Set the budget; more than was spent reopens a campaign that was exhausted."""
+    await (await request.campaign()).aset_budget(body.budget)
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/requests", "admin")
+async def set_requests(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
+    """Set how many pulls may be made in all."""
+    await (await request.campaign()).aset_requests(body.requests)
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/expect", "admin")
+async def expect(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
+    """Say how many requests are still to come, as far as anybody knows."""
+    await (await request.campaign()).aexpect_requests(body.requests)
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/warm", "admin")
+async def warm_start(request: ApiRequest, body: s.SamplesBody) -> s.Learned:
+    """Let the policy learn from samples made elsewhere, at no cost."""
+    return s.Learned(await (await request.campaign()).awarm_start(body.samples, body.key))
+
+
+@table.route("POST", CAMPAIGN + "/pause", "admin")
+async def pause(request: ApiRequest) -> s.CampaignAndArms:
+    """Name no arm until it is resumed; tells are still accepted."""
+    await (await request.campaign()).apause()
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/resume", "admin")
+async def resume(request: ApiRequest) -> s.CampaignAndArms:
+    """Name arms again."""
+    await (await request.campaign()).aresume()
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/close", "admin")
+async def close(request: ApiRequest) -> s.CampaignAndArms:
+    """End the campaign for good; pulls under way can still be told."""
+    await (await request.campaign()).aclose()
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/archive", "admin")
+async def archive(request: ApiRequest) -> s.CampaignAndArms:
+    """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
+    await (await request.campaign()).aarchive()
+    return await campaign(request)
+
+
+@table.route("POST", CAMPAIGN + "/restore", "admin")
+async def restore(request: ApiRequest) -> s.CampaignAndArms:
+    """Bring back a campaign that was archived, as it was."""
+    await (await request.campaign()).arestore()
+    return await campaign(request)
+
+
+@table.route("GET", "/healthz", None)
+async def health(request: ApiRequest) -> s.Health:  # noqa: ARG001
+    """That the service runs."""
+    return s.Health("ok", __version__)
+
+
+@table.route("GET", "/readyz", None)
+async def ready(request: ApiRequest) -> s.Health:
+    """That the service can read its store, or could a second ago: anybody may ask, so it costs little."""
+    await request.key_cache.refresh()
+    return s.Health("ok", __version__)
+
+
+@table.route("GET", "/metrics", "read", media="text/plain")
+async def metrics(request: ApiRequest) -> Response:
+    """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
+    campaigns = request.campaigns
+    seen = [status for status in await campaigns.all() if request.key.sees(status.name)]
+    text = request.app.metrics.text(seen, queue_depth(campaigns.settings.store), campaigns.streams)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@table.route("GET", "/v1/audit", "admin")
+async def audit(request: ApiRequest, query: s.AuditQuery) -> s.AuditPage:
+    """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
+    found = await request.key_cache.entries(request.key, query.limit + 1, query.after)
+    items = [s.AuditItem(each.seq, from_micros(each.at), *each[1:-1]) for each in found[: query.limit]]
+    return s.AuditPage(items, items[-1].seq if len(found) > query.limit else None)
+
+
+@table.route("GET", "/v1/openapi.json", None)
+async def openapi(request: ApiRequest) -> Response:
+    """The description of the service, OpenAPI 3.1."""
+    return Response(request.app.description(), media_type=JSON)
+
+
+@table.route("POST", "/session", None)
+async def log_in(request: ApiRequest, body: s.SessionBody) -> Response:
+    """Remember a key in a cookie that no script can read."""
+    key = await request.key_cache.authenticate(body.key, request.address)
+    answer = Response(s.encode(s.Session(key.name, sorted(key.scopes), csrf_of(key))), media_type=JSON)
+    if key is not ANYBODY:
+        secure = request.scope.get("scheme") == "https"
+        answer.set_cookie(COOKIE, body.key, HOURS * 3600, secure=secure, httponly=True, samesite="strict")
+    return answer
+
+
+@table.route("GET", "/session", "read")
+async def session(request: ApiRequest) -> s.Session:
+    """Who is logged in."""
+    return s.Session(request.key.name, sorted(request.key.scopes), csrf_of(request.key))
+
+
+@table.route("DELETE", "/session", None, statuses=(204,))
+async def log_out(request: ApiRequest) -> Response:
+    """Forget the key."""
+    answer = Response(status_code=204)
+    secure = request.scope.get("scheme") == "https"
+    answer.delete_cookie(COOKIE, secure=secure, httponly=True, samesite="strict")
+    return answer
+
+
+async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
+    status = await (await request.campaign()).astatus()
+    for arm in status.arms:
+        if arm.name == name:
+            return s.arm(arm)
+    raise Refused("not_found", "the campaign has no such arm")
+
+
+async def _pull(request: ApiRequest) -> PullStatus:
+    number = _number(request)
+    for pull in await (await request.campaign()).apulls(after=number - 1, limit=1):
+        if pull.id == number:
+            return pull
+    raise Refused("no_pull")
+
+
+def _number(request: ApiRequest) -> int:
+    text = request.path_params["pull"]
+    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+        raise Refused("no_pull")
+    return int(text)

@@ -1,0 +1,594 @@
+"""What requests may say and answers hold, as types: both are checked against these, and OpenAPI says them."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, astuple
+
+from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
+from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, Summary
+
+Money = Decimal  # from a JSON number or a string
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+PullNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Seconds = Annotated[float, Meta(ge=0, le=60)]
+MOST_LISTED = 1000  # items on a page
+PageSize = Annotated[int, Meta(ge=1, le=MOST_LISTED)]
+
+
+class Body(Struct, forbid_unknown_fields=True):
+    """What a request may say; a field that is not known is refused, for it may be a slip of the pen."""
+
+
+class PolicyGiven(Body):
+    """A built-in policy, with parameters."""
+
+    name: Name
+    parameters: dict[str, Any] = {}
+
+
+class CampaignBody(Body):
+    """A campaign to open; `Campaign` in the library says what each field means."""
+
+    name: Name
+    arms: list[Name] | dict[str, Money | None]
+    budget: Money
+    policy: Name | PolicyGiven | None = None
+    requests: int | None = None
+    costs: dict[str, float] | None = None
+    mode: Mode = DEFAULT.mode
+    unit: str = str(DEFAULT.unit)
+    seed: int = DEFAULT.seed
+    ttl: float | None = DEFAULT.ttl
+    expiry: Expiry = DEFAULT.expiry
+    reservation: Money | None = None
+    default_reward: float = DEFAULT.default_reward
+    max_in_flight: int | None = DEFAULT.max_in_flight
+    negative_costs: bool = DEFAULT.negative_costs
+    propensity_draws: int = DEFAULT.propensity_draws
+    first_pulls: int | None = DEFAULT.first_pulls
+    window: Window | None = DEFAULT.window
+    timezone: Name = DEFAULT.timezone
+    fallback: Name | None = DEFAULT.fallback
+
+
+class AskBody(Body):
+    """What an ask may say. With a key, asking again gives the same pulls; `wait` is in seconds, for a single pull."""
+
+    key: Name | None = None
+    n: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    ttl: float | None = None
+    wait: Seconds = 0.0
+    tags: list[str] = []
+    metadata: dict[str, Any] | None = None
+
+
+class TellBody(Body):
+    """What a pull cost and earned."""
+
+    pull: PullNumber
+    cost: Money
+    reward: float
+
+
+class CancelBody(Body):
+    """A pull was never made."""
+
+    reason: str = ""
+
+
+class ExtendBody(Body):
+    """A pull needs so many seconds more, from now on."""
+
+    ttl: float
+
+
+class AmendBody(Body):
+    """What was told was wrong: the cost, the reward or both."""
+
+    cost: Money | None = None
+    reward: float | None = None
+    reason: str = ""
+
+
+class BudgetBody(Body):
+    """The budget, all of it: what is set twice is not added twice."""
+
+    budget: Money
+
+
+class RequestsBody(Body):
+    """A number of requests."""
+
+    requests: int
+
+
+class ArmBody(Body):
+    """Another arm."""
+
+    name: Name
+    max_cost: Money | None = None
+    cost: float | None = None
+
+
+class SamplesBody(Body):
+    """What was seen elsewhere: (arm, cost, reward) each. A log with the same key is learned once."""
+
+    samples: list[tuple[str, Money, float]]
+    key: Name | None = None
+
+
+class PageQuery(Struct):
+    """Which part of a list: `after` is the `next` of the page before."""
+
+    after: str = ""
+    limit: PageSize = 100
+
+
+class CampaignsQuery(PageQuery):
+    """The same of campaigns: those that were archived, or the others."""
+
+    archived: bool = False
+
+
+class AuditQuery(Struct):
+    """Which acts of admins, the newest first: `after` is the `next` of the page before."""
+
+    after: PullNumber | None = None
+    limit: PageSize = 100
+
+
+class PullsQuery(Struct):
+    """Which pulls."""
+
+    status: PullPhase | None = None
+    tag: str | None = None
+    key: str | None = None
+    after: Count = 0
+    limit: PageSize = 100
+
+
+class EventsQuery(Struct):
+    """Which events: those after a number. A stream goes on where `Last-Entry-ID` says, if a browser sends that."""
+
+    after: Count = 0
+    limit: PageSize = MOST_LISTED
+
+
+class ArmsQuery(Struct):
+    """Which arms, in the order in which they were added."""
+
+    after: Count = 0
+    limit: PageSize = 100
+
+
+class ExportQuery(Struct):
+    """In which format: `ndjson` is the ledger itself, which `outlay campaign import` reads; the others list pulls."""
+
+    format: Literal["ndjson", "csv", "parquet"] = "ndjson"
+
+
+class PullMoney(Struct):
+    """Money to the last unit."""
+
+    reserved: str
+
+
+class PullAnswer(Pull, frozen=True, kw_only=True):
+    """An arm to use now. `pull` is its number, to tell it by."""
+
+    exact: PullMoney
+
+
+class Asked(Struct):
+    """The pulls that were named; none of them and `ended` true where the campaign is over."""
+
+    pulls: list[PullAnswer]
+    ended: bool
+
+
+class CostMoney(Struct):
+    """Money to the last unit."""
+
+    cost: str
+
+
+class ReceiptAnswer(Receipt, frozen=True, kw_only=True):
+    """A tell as it was recorded. `head` is the hash of the ledger's last event."""
+
+    exact: CostMoney
+
+
+class Problem(Struct, omit_defaults=True):
+    """Why a request was refused (RFC 9457). `code` stays the same from version to version; `detail` is for people."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str = ""
+    request: str = ""
+    retry_after: float | None = None
+    pull: PullAnswer | None = None
+    arms: list[str] | None = None
+
+
+class TellResult(Struct, omit_defaults=True):
+    """What became of one of many tells: a receipt, or why it was refused."""
+
+    receipt: ReceiptAnswer | None = None
+    problem: Problem | None = None
+
+
+class TellResults(Struct):
+    """One for each tell, in their order."""
+
+    results: list[TellResult]
+
+
+class PullStatusMoney(Struct):
+    """Money to the last unit."""
+
+    reserved: str
+    cost: str | None
+
+
+class PullStatusAnswer(PullStatus, frozen=True, kw_only=True):
+    """How a pull stands, and what it counts for."""
+
+    exact: PullStatusMoney
+
+
+class Pulls(Struct):
+    """A page of pulls; `next` is the `after` of the following page, null at the end."""
+
+    items: list[PullStatusAnswer]
+    next: int | None
+
+
+class ArmMoney(Struct):
+    """Money to the last unit."""
+
+    spent: str
+    reserved: str
+
+
+class ArmAnswer(ArmStatus, frozen=True, kw_only=True):
+    """How an arm stands; `rate` is reward divided by cost so far."""
+
+    exact: ArmMoney  # type: ignore[assignment]
+
+
+class Arms(Struct):
+    """A page of arms."""
+
+    items: list[ArmAnswer]
+    next: int | None
+
+
+class CampaignMoney(Struct):
+    """Money to the last unit."""
+
+    budget: str
+    spent: str
+    reserved: str
+    left: str
+
+
+class CampaignAnswer(Summary, frozen=True, kw_only=True):
+    """How a campaign stands; spent, reserved, left and used are those of its window, if it has windows."""
+
+    exact: CampaignMoney  # type: ignore[assignment]
+
+
+class CampaignAndArms(CampaignAnswer, frozen=True, kw_only=True):
+    """How a campaign stands, and its first 1000 arms at the same moment; `/arms` has the others."""
+
+    arms: list[ArmAnswer]
+    more_arms: bool
+
+
+class Campaigns(Struct):
+    """A page of campaigns, by name."""
+
+    items: list[CampaignAnswer]
+    next: str | None
+
+
+class Learned(Struct):
+    """How many samples were learned: none where the key was known."""
+
+    samples: int
+
+
+class Tag(Struct):
+    """A tag and how many pulls have it."""
+
+    tag: str
+    pulls: int
+
+
+class Tags(Struct):
+    """A page of tags, by name."""
+
+    items: list[Tag]
+    next: str | None
+
+
+class AuditItem(Struct):
+    """Something that was done with an admin key, and in which request."""
+
+    seq: int
+    at: datetime
+    key: str
+    act: str
+    campaign: str | None
+    status: int
+    request: str
+
+
+class AuditPage(Struct):
+    """A page of acts, the newest first."""
+
+    items: list[AuditItem]
+    next: int | None
+
+
+class SessionBody(Body):
+    """A key, for a browser that is to remember it."""
+
+    key: str
+
+
+class Session(Struct):
+    """Who is logged in, and what the pages must send with whatever changes something."""
+
+    name: str
+    scopes: list[str]
+    csrf: str
+
+
+class Health(Struct):
+    """That the service runs."""
+
+    status: Literal["ok"]
+    version: str
+
+
+encode = msgspec.json.Encoder().encode
+
+
+def text(money: float | Decimal) -> str:
+    """An amount in digits alone.
+
+    >>> text(1e-7), text(Decimal("10.500000000")), text(30.0)
+    ('0.0000001', '10.5', '30')
+    """
+    written = format(money if isinstance(money, Decimal) else Decimal(repr(money)), "f")
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def pull(given: Pull) -> PullAnswer:
+    """A pull as its asker sees it."""
+    return PullAnswer(**asdict(given), exact=PullMoney(text(given.reserved)))
+
+
+def receipt(given: Receipt) -> ReceiptAnswer:
+    """A tell as it was recorded."""
+    return ReceiptAnswer(**asdict(given), exact=CostMoney(text(given.cost)))
+
+
+def pull_status(given: PullStatus) -> PullStatusAnswer:
+    """How a pull stands."""
+    exact = PullStatusMoney(text(given.reserved), None if given.cost is None else text(given.cost))
+    return PullStatusAnswer(**asdict(given), exact=exact)
+
+
+def arm(given: ArmStatus) -> ArmAnswer:
+    """How an arm stands."""
+    return ArmAnswer(**{**asdict(given), "exact": ArmMoney(*map(text, astuple(given.exact)))})
+
+
+def campaign(given: Status) -> CampaignAnswer:
+    """How a campaign stands, without its arms."""
+    return CampaignAnswer(**_summary(given))
+
+
+def campaign_and_arms(given: Status) -> CampaignAndArms:
+    """How a campaign stands, with its first arms."""
+    arms = [arm(each) for each in given.arms[:MOST_LISTED]]
+    return CampaignAndArms(**_summary(given), arms=arms, more_arms=len(given.arms) > len(arms))
+
+
+def _summary(given: Status) -> dict[str, Any]:
+    return {**asdict(given.summary()), "exact": CampaignMoney(*map(text, astuple(given.exact)))}
+
+
+Limit = Literal["money", "requests", "window"]
+
+
+class ViewQuery(Struct):
+    """Which arms to show: those whose name contains `find`, in the order of `by`, the largest first."""
+
+    find: Annotated[str, Meta(max_length=200)] = ""
+    by: Literal["pulls", "spent", "reward", "rate"] = "pulls"
+
+
+class BurnPoint(Struct, array_like=True):
+    """How much was left at some moment, pulls under way aside, and how many requests were used."""
+
+    at: int  # milliseconds since 1970, as all times that are drawn
+    left: float
+    used: int
+
+
+class Ahead(Struct, array_like=True):
+    """What will be left at some moment: in the middle, and between which ends with 95 %."""
+
+    at: int  # milliseconds since 1970
+    low: float
+    middle: float
+    high: float
+
+
+class Forecast(Struct):
+    """When the campaign ends: `at`, and from `early` to `late` with 95 %; null where that may be never.
+
+    `by` says what runs out first, money or requests, or that both last until the window is over. `fan` is the money
+    that will be left meanwhile.
+    """
+
+    at: datetime
+    early: datetime
+    late: datetime | None
+    by: Limit
+    fan: list[Ahead]
+
+
+class ArmView(Struct):
+    """An arm, where its rate lies with a probability of 95 %, and what the policy weighs about it.
+
+    `low` and `high` are null where nothing can be said. `evidence`, `enough` and `score` are those of the library's
+    `ArmReason`; `evidence` is null, too, where no doubt is left.
+    """
+
+    arm: ArmAnswer
+    low: float | None
+    high: float | None
+    leads: bool = False
+    evidence: float | None = None
+    enough: float | None = None
+    score: float | None = None
+
+
+class RateAt(Struct, array_like=True):
+    """An arm's rate as it was known at some moment, with its interval; null where nothing could be said."""
+
+    at: int
+    rate: float | None
+    low: float | None
+    high: float | None
+
+
+class RatePast(Struct):
+    """How the interval of an arm's rate closed in."""
+
+    name: str
+    points: list[RateAt]
+
+
+class Reason(Struct):
+    """What the policy weighs about an arm, and the same in a sentence."""
+
+    name: str
+    leads: bool
+    evidence: float | None
+    enough: float | None
+    score: float | None
+    words: str
+
+
+class NextArm(Struct):
+    """Which arm would be named now, null for none, and why; `arms` are those that matter most for that."""
+
+    arm: str | None
+    means: str
+    words: str
+    untried: int
+    arms: list[Reason]
+
+
+class Learning(Struct):
+    """What learning has cost so far, in reward, and about how little any policy that learns could have lost.
+
+    `cost` is against the best arm as known now, or where requests count the best mix. `bound` is the lower bound of the
+    theory at the same number of pulls, over arms that are clearly worse, taken to be Gaussian; null if there are none.
+    """
+
+    cost: float
+    bound: float | None
+
+
+class DashboardView(Struct):
+    """A campaign at one moment; `read` counts the events that are in what is drawn over time: at first not all.
+
+    What takes longer to find, `forecast`, `next` and `learning`, is that after `judged` events: up to a second ago.
+    """
+
+    campaign: CampaignAnswer
+    read: int
+    judged: int
+    burn: list[BurnPoint]
+    forecast: Forecast | None
+    arms: list[ArmView]
+    other_arms: int
+    past: list[RatePast]
+    next: NextArm | None
+    learning: Learning | None
+    under_way: list[PullStatusAnswer]
+    events: list[Entry]
+    counts: dict[str, int]
+
+
+class WhatIfBody(Body):
+    """Another policy, by its name, another budget, another number of requests: null leaves it as it is."""
+
+    policy: Name | None = None
+    budget: Annotated[float, Meta(gt=0)] | None = None
+    requests: Annotated[int, Meta(gt=0)] | None = None
+
+
+class Spread(Struct):
+    """The middle one of many rehearsals, and between which ends 95 % of them are."""
+
+    middle: float
+    low: float
+    high: float
+
+
+class ArmShare(Struct):
+    """An arm, and the share of the pulls that it had on average."""
+
+    arm: str
+    share: float
+
+
+class Played(Struct):
+    """How a policy did in the rehearsals."""
+
+    policy: str
+    budget: float
+    requests: int | None
+    reward: Spread
+    pulls: Spread
+    shares: list[ArmShare]  # the largest first
+
+
+class Rehearsal(Struct):
+    """The campaign from its first pull, with outcomes drawn from those observed: as it is, and as it might be.
+
+    Each of `worlds` redraws every arm's outcomes, for what is not known of them, and is played `runs` times. `more` is
+    the reward that the other brings on top, run by run. `scale` is below 1 where budgets were too large to be played in
+    full: budgets and requests are as they were played. `left_out` counts arms without an outcome, `few` names arms with
+    fewer than ten, of which little is known.
+    """
+
+    own: Played
+    other: Played
+    more: Spread
+    worlds: int
+    runs: int
+    scale: float
+    left_out: int
+    few: list[str]
+
+
+class Policies(Struct):
+    """The policies that can be rehearsed without being told anything."""
+
+    items: list[str]

@@ -1,0 +1,249 @@
+"""`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
+
+import asyncio
+import errno
+import gc
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from outlay.campaign.stores.db.database import is_older
+from outlay.checks import real
+from outlay.errors import BadParameter, StoreError
+from outlay.service import ServiceSettings
+from outlay.service.app import Application, traced
+from outlay.service.auth import KeyStore, now
+
+SECONDS = 30.0  # for a request to arrive, from its first byte, or from when the connection was made
+SLOWEST = 60.0  # for a reader to take what fills the buffer; who reads nothing at all is cut off
+MOST_HEAD = 1 << 16  # bytes of a request line and its headers
+PATIENCE = 30  # seconds for requests under way, once the service is to stop
+
+_log = logging.getLogger("outlay.service")
+
+
+def serve(settings: ServiceSettings, ready: Callable[[str], None] | None = None, seconds: float | None = None) -> None:
+    """Run the service until SIGINT or SIGTERM, or for so many seconds; `ready` is called with its address.
+
+    Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
+    """
+    check(settings)
+    app = Application(settings)
+    served = traced(app) if settings.trace else app
+    listening = bound(settings.host, settings.port)
+    log_json()
+    config = uvicorn.Config(
+        served,
+        access_log=False,
+        proxy_headers=settings.proxy is not None,
+        forwarded_allow_ips=settings.proxy,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=PATIENCE,
+        http=TimedHttpProtocol,
+        ws="none",
+    )
+    server = Server(config, app, ready)
+    if seconds is not None:
+        timer = threading.Timer(seconds, server.end)
+        timer.daemon = True
+        timer.start()
+    gc.collect()
+    gc.freeze()  # all requests wait while the collector looks: it is to pass over what was imported, and look rarely
+    gc.set_threshold(10_000, 20, 50)
+    server.run(sockets=[listening])
+
+
+def check(settings: ServiceSettings) -> None:
+    """Refuse to start where that would be dangerous, or change what is kept."""
+    for level in settings.warn_at:
+        real("serve", "warn", level, at_least=0, at_most=1)
+    if settings.webhook is not None:
+        if not settings.webhook.startswith(("http://", "https://")):
+            raise BadParameter("serve", "webhook", "http:// or https://…", settings.webhook)
+        if not settings.warn_at:
+            raise BadParameter("serve", "warn", "given with a webhook", settings.warn_at)
+        if not settings.webhook_secret:
+            allowed = "signed: set OUTLAY_WEBHOOK_SECRET in the environment"
+            raise BadParameter("serve", "webhook", allowed, settings.webhook)
+    if is_older(settings.store, "serve"):
+        raise StoreError("an older version made this store: stop all who use it, back it up, then `outlay migrate`")
+    if not settings.on_loopback:
+        store = KeyStore(settings.store)
+        try:
+            usable = any(key.valid(now()) for key in store.all())
+        finally:
+            store.close()
+        if not usable:
+            allowed = "127.0.0.1 or localhost, until `outlay keys new` has made a key"
+            raise BadParameter("serve", "host", allowed, settings.host)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there; BadParameter where that cannot be.
+
+    >>> bound("127.0.0.1", 0).close()
+    """
+    plain = host.strip("[]")
+    try:
+        return socket.create_server((plain, port), family=socket.AF_INET6 if ":" in plain else socket.AF_INET)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise BadParameter("serve", "port", "one that nobody else listens on", port) from None
+        if error.errno == errno.EACCES:
+            raise BadParameter("serve", "port", "one that this user may listen on", port) from None
+        raise BadParameter("serve", "host", "an address of this machine", host) from None
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which tells the application at once that it is to stop, so that streams and waits end."""
+
+    def __init__(self, config: uvicorn.Config, app: Application, ready: Callable[[str], None] | None = None) -> None:
+        super().__init__(config)
+        self._app, self._ready = app, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say where."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        if self.started and self._ready is not None:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def end(self) -> None:
+        """Stop as after a signal, from any thread."""
+        self.handle_exit(0, None)
+        self._captured_signals.clear()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        _log.info("stopping: requests under way are finished")
+        self._loop.call_soon_threadsafe(self._app.campaigns.stopping.set)  # we may be in the middle of anything
+        super().handle_exit(sig, frame)
+
+
+class TimedHttpProtocol(HttpToolsProtocol):
+    """uvicorn's, with timers. A request that arrives in one piece, as nearly all do, never starts one."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._timer: asyncio.TimerHandle | None = None
+        self._deaf: asyncio.TimerHandle | None = None
+        self._arriving = self._in_head = False
+        self._head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody has connected, and may be in no hurry to say anything."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Something has come."""
+        super().data_received(data)
+        if self._in_head:
+            self._head += len(data)
+            if self._head > MOST_HEAD:
+                self.send_400_response("The request has too long a head.")
+        if self._arriving:
+            self._wait()
+        else:
+            self._done()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        self._done()
+        self._heard()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Much waits to be read at the other end."""
+        super().pause_writing()
+        self._deaf = self.loop.call_later(SLOWEST, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It was read."""
+        self._heard()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing has come for long; where the last answer was not even read, nobody waits for its end."""
+        if self.transport.get_write_buffer_size() > 0:
+            self.transport.abort()
+        super().timeout_keep_alive_handler()
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._arriving = self._in_head = True
+        self._head = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Its head is there."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """All of it is there."""
+        self._arriving = False
+        super().on_message_complete()
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(SECONDS, self.transport.close)
+
+    def _heard(self) -> None:
+        if self._deaf is not None:
+            self._deaf.cancel()
+            self._deaf = None
+
+    def _done(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def log_json() -> None:
+    """Have all that the service, the campaigns and the server say printed so."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    for name in ("outlay", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.INFO)
+
+
+class JsonLines(logging.Formatter):
+    """A record as a line of JSON.
+
+    >>> record = logging.makeLogRecord({"name": "outlay", "levelname": "INFO", "msg": "request", "created": 0.0})
+    >>> record.said = {"status": 200}
+    >>> JsonLines().format(record)
+    '{"at": "1970-01-01T00:00:00+00:00", "level": "info", "log": "outlay", "message": "request", "status": 200}'
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "log": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "said", {}),
+        }
+        for field in ("request", "campaign"):
+            if hasattr(record, field):
+                line[field] = getattr(record, field)
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)

@@ -1,0 +1,242 @@
+"""What goes on or is large: events, views and overviews as server-sent events, files to take away, the dashboard's own.
+
+Whoever does not read a stream stops his own only: nothing is looked up while the last piece waits to be sent, and after
+a while the connection is cut. A key that is revoked, or expires, ends its streams.
+"""
+
+import asyncio
+import csv
+import io
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from outlay.campaign import Campaign, PullStatus, export_ledger
+from outlay.campaign.records import Entry
+from outlay.errors import needed
+from outlay.service import schemas as s
+from outlay.service.endpoints import ApiRequest, RouteTable
+from outlay.service.problems import Refused
+from outlay.service.routes import CAMPAIGN, campaigns_page
+from outlay.service.views import seen
+from outlay.service.what_if import parameter_free, rehearsed
+from outlay.text import harmless
+
+table = RouteTable()
+LOOK = 0.25  # seconds between two looks at what there is to send
+OFTEN = 1.0  # seconds between two looks at all campaigns
+QUIET = 15.0  # seconds after which a stream says that it is alive
+RETRY = b"retry: 2000\n\n"  # milliseconds until a browser connects again
+ALIVE = b": alive\n\n"
+EVENTS, PULLS = 500, 5000  # that are read at a time
+PIECE = 1 << 16  # bytes
+MOST_FILES = 2  # that are made at a time: each takes a thread for as long as the ledger is
+STATIC = Path(__file__).parent / "dashboard" / "static"
+MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+class EventStream(StreamingResponse):
+    """Pieces as server-sent events, until there is a reason to stop; an empty piece says that there is nothing now."""
+
+    def __init__(self, request: ApiRequest, pieces: AsyncIterator[bytes]) -> None:
+        campaigns = request.campaigns
+        if campaigns.streams >= campaigns.settings.most_streams:
+            raise Refused("busy", "too many streams are open", 5.0)
+
+        async def sent() -> AsyncIterator[bytes]:
+            if request.method == "HEAD":
+                return
+            campaigns.streams += 1
+            try:
+                yield RETRY
+                quiet = 0.0
+                async for piece in pieces:
+                    if not piece:
+                        with suppress(TimeoutError):
+                            await asyncio.wait_for(campaigns.stopping.wait(), LOOK)
+                        quiet += LOOK
+                    if campaigns.stopping.is_set() or not await request.still_allowed():
+                        return
+                    if piece or quiet >= QUIET:
+                        quiet = 0.0
+                        yield piece or ALIVE
+            finally:
+                campaigns.streams -= 1
+
+        super().__init__(sent(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+@table.route("GET", CAMPAIGN + "/events", "read", media="application/x-ndjson")
+async def list_events(request: ApiRequest, query: s.EventsQuery) -> Response:
+    """The events after a number, one JSON object per line; the last one's `seq` is the next `after`."""
+    found = await _events(await request.campaign(), query.after, query.limit)
+    return Response(b"".join(s.encode(event) + b"\n" for event in found), media_type="application/x-ndjson")
+
+
+@table.route("GET", CAMPAIGN + "/events/stream", "read", media="text/event-stream")
+async def stream_events(request: ApiRequest, query: s.EventsQuery) -> EventStream:
+    """The events after a number, and all that follow, as server-sent events whose id is their `seq`."""
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isdecimal() and len(last) < 19 else query.after
+    campaign = await request.campaign()
+
+    async def events() -> AsyncIterator[bytes]:
+        nonlocal after
+        while True:
+            found = await _events(campaign, after, EVENTS)
+            for event in found:
+                yield b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.kind.encode(), s.encode(event))
+                after = event.seq
+            if not found:
+                yield b""
+
+    return EventStream(request, events())
+
+
+@table.route("GET", CAMPAIGN + "/view", "read")
+async def view(request: ApiRequest, query: s.ViewQuery) -> s.DashboardView:
+    """What the dashboard draws of a campaign."""
+    return await seen(await request.campaigns.watched(request.name), query)
+
+
+@table.route("GET", CAMPAIGN + "/view/stream", "read", media="text/event-stream")
+async def stream_views(request: ApiRequest, query: s.ViewQuery) -> EventStream:
+    """The same whenever something has changed, a few times a second at most, as server-sent events."""
+    watched = await request.campaigns.watched(request.name)
+
+    async def views() -> AsyncIterator[bytes]:
+        last = -1, -1, -1
+        while True:
+            now = await seen(watched, query)
+            if (now.campaign.events, now.read, now.judged) != last:
+                last = now.campaign.events, now.read, now.judged
+                yield b"event: view\ndata: " + s.encode(now) + b"\n\n"
+                await asyncio.sleep(LOOK)
+            yield b""
+
+    return EventStream(request, views())
+
+
+@table.route("GET", "/v1/overview/stream", "read", media="text/event-stream")
+async def stream_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> EventStream:
+    """A page of all campaigns whenever one has changed, as server-sent events."""
+
+    async def pages() -> AsyncIterator[bytes]:
+        last = b""
+        while True:
+            now = s.encode(await campaigns_page(request, query, OFTEN))
+            if now != last:
+                last = now
+                yield b"event: campaigns\ndata: " + now + b"\n\n"
+            await asyncio.sleep(OFTEN)
+            yield b""
+
+    return EventStream(request, pages())
+
+
+@table.route("POST", CAMPAIGN + "/what-if", "read")
+async def what_if(request: ApiRequest, body: s.WhatIfBody) -> s.Rehearsal:
+    """Play the campaign anew with another policy, budget or number of requests, on outcomes like those observed."""
+    watched = await request.campaigns.watched(request.name)
+    return await request.unless_gone(rehearsed(watched, body))
+
+
+@table.route("GET", "/v1/policies", "read")
+async def list_policies(request: ApiRequest) -> s.Policies:  # noqa: ARG001
+    """The policies that need not be told anything, by name."""
+    return s.Policies(parameter_free())
+
+
+@table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")
+async def export(request: ApiRequest, query: s.ExportQuery) -> StreamingResponse:
+    """The whole ledger, or a table of all pulls, as a file; `busy` while others are being made."""
+    campaign, campaigns = await request.campaign(), request.campaigns
+    if campaigns.files >= MOST_FILES:
+        raise Refused("busy", "other files are being made", 5.0)
+    file: Any = TemporaryFile()  # noqa: SIM115 (closed when it was sent)
+    campaigns.files += 1
+    try:
+        if query.format == "ndjson":
+            await asyncio.to_thread(export_ledger, campaigns.settings.store, file, campaign.name)
+        elif query.format == "csv":
+            await asyncio.to_thread(write_csv, campaign, file)
+        else:
+            await asyncio.to_thread(write_parquet, campaign, file)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    finally:
+        campaigns.files -= 1
+    return _Download(file, f"campaign.{query.format}")
+
+
+class _Download(StreamingResponse):
+    """A file that is closed when it was sent, or could not be."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        super().__init__(iter(lambda: file.read(PIECE), b""), headers=headers, media_type="application/octet-stream")
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
+
+
+def write_csv(campaign: Campaign, file: BinaryIO) -> None:
+    """All pulls as text; without tags and metadata, which are no cells."""
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    rows = csv.writer(text)
+    fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
+    rows.writerow(["pull", *fields[1:]])
+    for pull in campaign.pulls():
+        rows.writerow([harmless(getattr(pull, name)) for name in fields])
+    text.flush()
+    text.detach()
+
+
+def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
+    """All pulls with types, a part at a time: a million of them take no more memory than some. Metadata is JSON."""
+    with needed("export"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    text, number, yes, time = pa.string(), pa.float64(), pa.bool_(), pa.timestamp("us", "UTC")
+    kinds = {
+        "pull": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
+        "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
+        "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes,
+    }  # fmt: skip
+    schema = pa.schema(list(kinds.items()))
+    pulls = iter(campaign.pulls())
+    with pq.ParquetWriter(file, schema) as writer:
+        while some := list(islice(pulls, PULLS)):
+            columns = {name: [getattr(pull, "id" if name == "pull" else name) for pull in some] for name in kinds}
+            columns["metadata"] = [s.encode(each).decode() for each in columns["metadata"]]
+            writer.write_table(pa.table(columns, schema))
+
+
+async def _events(campaign: Campaign, after: int, most: int) -> list[Entry]:
+    return await asyncio.to_thread(lambda: list(islice(campaign.history(after), most)))
+
+
+@cache
+def pages() -> dict[str, Response]:
+    """The files of the dashboard, by path: they hold no data, and their script reads the same routes as everybody.
+
+    >>> pages()["/"].media_type
+    'text/html'
+    """
+    headers = {"cache-control": "no-cache"}
+    found = {
+        f"/{path.name}": Response(path.read_bytes(), headers=headers, media_type=MEDIA[path.suffix])
+        for path in STATIC.iterdir()
+    }
+    return {**found, "/": found["/index.html"]}

@@ -1,0 +1,465 @@
+"""What the dashboard shows of a campaign, and when its budget will be spent."""
+
+import asyncio
+import math
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from outlay.arms import Gaussian
+from outlay.beliefs import Belief, Moments
+from outlay.campaign import ArmReason, Campaign, Reasons
+from outlay.campaign.monitor import CampaignView, Interval, Point, Watch, rate_interval
+from outlay.campaign.records import ArmStatus, Entry, Status
+from outlay.checks import Vector
+from outlay.errors import OutlayError
+from outlay.service import schemas as records
+from outlay.service import schemas as v
+from outlay.service.schemas import Ahead, Forecast, Learning, Limit
+from outlay.theory import divergence
+
+MOST_LOOKS = 48  # at all arms; beyond, every second one goes
+FIRST_EVERY = 4  # outcomes from one look to the next, at first
+IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes that are kept: of all arms together, and of one
+PARTS = 24  # that the recent past is cut into
+LATELY = 0.5  # share of the points that count as recent
+FEWEST_POINTS = 16  # points
+REHEARSALS = 256
+AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
+STEPS = 24  # of the fan
+ENDS = (0.025, 0.5, 0.975)
+LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said
+FEW = 10  # pulls, below which an arm's rate says little
+CLEARLY = 3.0  # standard errors by which an arm must be worse to count
+UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
+ENDINGS = ("expired", "voided", "amended")  # kinds of events
+AT_ONCE = 10_000  # events that one look reads: a fraction of a second
+WEIGHED = 1000  # arms whose reasons are told
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
+MOST_POINTS = 240  # of the money left
+MOST_ARMS = 60  # that are listed
+MOST_PAST = 5  # arms whose rates are drawn over time
+MOST_EVENTS = 10
+MOST_REASONS = 5
+
+
+async def seen(watched: "WatchedCampaign", wanted: v.ViewQuery) -> v.DashboardView:
+    """The campaign as it is now."""
+    return _view(watched, *await watched.look(), wanted)
+
+
+def _view(watched: "WatchedCampaign", found: CampaignView, judged: "Judged", wanted: v.ViewQuery) -> v.DashboardView:
+    status, reasons = found.status, judged.reasons
+    all_read = watched.read is None
+    intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True) if all_read}
+    arms = _ranked(status.arms, wanted)
+    about = {} if reasons is None else {each.name: each for each in reasons.arms}
+    step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
+    return v.DashboardView(
+        campaign=records.campaign(status),
+        read=status.events if watched.read is None else min(watched.read, status.events),
+        burn=[v.BurnPoint(_moment(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
+        judged=judged.events,
+        forecast=judged.forecast,
+        arms=[_arm(arm, intervals, about) for arm in arms[:MOST_ARMS]],
+        other_arms=max(0, len(arms) - MOST_ARMS),
+        past=[v.RatePast(arm.name, list(map(_rate_at, watched.past(arm.name)))) for arm in arms[:MOST_PAST]],
+        next=None if reasons is None else _next(reasons),
+        learning=judged.learning,
+        under_way=[records.pull_status(pull) for pull in found.under_way] if all_read else [],
+        events=list(reversed(found.last[-MOST_EVENTS:])),
+        counts=watched.counts,
+    )
+
+
+def _ranked(arms: tuple[ArmStatus, ...], wanted: v.ViewQuery) -> list[ArmStatus]:
+    """The arms that are wanted, the largest first."""
+    text = wanted.find.casefold()
+    found = [arm for arm in arms if text in arm.name.casefold()] if text else list(arms)
+    none = -math.inf  # nothing is known yet
+    return sorted(found, key=lambda arm: none if (value := getattr(arm, wanted.by)) is None else value, reverse=True)
+
+
+def _arm(arm: ArmStatus, intervals: Mapping[str, Interval], about: Mapping[str, ArmReason]) -> v.ArmView:
+    low, high = map(_finite, intervals.get(arm.name, (None, None)))
+    reason = about.get(arm.name)
+    if reason is None:
+        return v.ArmView(records.arm(arm), low, high)
+    return v.ArmView(
+        records.arm(arm), low, high, reason.leads, _finite(reason.evidence), reason.enough, _finite(reason.score)
+    )  # fmt: skip
+
+
+def _next(reasons: Reasons) -> v.NextArm:
+    """The arm that comes next first, then the leaders, then those that are nearest to being looked at again."""
+    ranked = sorted(reasons.arms, key=lambda each: (each.name != reasons.arm, not each.leads, _distance(each)))
+    shown = [
+        v.Reason(each.name, each.leads, _finite(each.evidence), each.enough, _finite(each.score), each.words)
+        for each in ranked[:MOST_REASONS]
+    ]
+    return v.NextArm(
+        reasons.arm, reasons.means, reasons.words, reasons.untried, shown if reasons.arm is not None else []
+    )
+
+
+def _distance(reason: ArmReason) -> float:
+    """How far the evidence is past what is enough; for policies that rank arms, how far the score is down."""
+    if reason.score is not None:
+        return -reason.score
+    if reason.evidence is None or reason.enough is None:
+        return math.inf
+    return reason.evidence - reason.enough
+
+
+def _rate_at(known: "Known") -> v.RateAt:
+    return v.RateAt(_moment(known.at), *map(_drawn, (known.rate, *known.interval)))
+
+
+def _moment(at: datetime) -> int:
+    return round(1000 * at.timestamp())
+
+
+def _drawn(value: float | None) -> float | None:
+    """A number as exact as a drawing needs it."""
+    return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+class Judged(NamedTuple):
+    """What follows from so many events: why an arm comes next, when it ends, what learning has cost.
+
+    None where the policy is not at hand, where nothing can be said, or while the past is being read.
+    """
+
+    events: int
+    read: int | None
+    reasons: Reasons | None
+    forecast: Forecast | None
+    learning: Learning | None
+
+
+class WatchedCampaign:
+    """A campaign that somebody looks at."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self._watch = _Counting(campaign)
+        self._lock = asyncio.Lock()
+        self._seen: CampaignView | None = None
+        self._judged = Judged(-1, -1, None, None, None)
+        self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
+
+    async def look(self) -> tuple[CampaignView, Judged]:
+        """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
+
+        Of a long past, a part more is read with each look. All who look at the same time see the same.
+        """
+        async with self._lock:
+            if self._seen is None or time.monotonic() - self._when["seen"] >= BRIEFLY:
+                self._seen = await asyncio.to_thread(self._watch.look, AT_ONCE)
+                self._when["seen"] = time.monotonic()
+            new = (self._seen.status.events, self.read) != (self._judged.events, self._judged.read)
+            if new and time.monotonic() - self._when["judged"] >= PATIENCE:
+                self._judged = await asyncio.to_thread(self._judge, self._seen)
+                self._when["judged"] = time.monotonic()
+            return self._seen, self._judged
+
+    async def catch_up(self) -> CampaignView:
+        """The campaign with all events that it has by now, however long that takes to read."""
+        while True:
+            async with self._lock:
+                self._seen = await asyncio.to_thread(self._watch.look, AT_ONCE)
+                self._when["seen"] = time.monotonic()
+            if not self._watch.behind:
+                return self._seen
+
+    def _judge(self, found: CampaignView) -> Judged:
+        status = found.status
+        reasons: Reasons | None = None
+        with suppress(OutlayError):  # a policy of a user's own, which the service does not have
+            reasons = self.campaign.reasons(WEIGHED)
+        if self._watch.behind:
+            return Judged(status.events, self.read, reasons, None, None)
+        beliefs = [belief for arm in status.arms if (belief := self._watch.belief(arm.name)) is not None]
+        ahead = forecast(status, found.burn, datetime.now(UTC))
+        return Judged(status.events, self.read, reasons, ahead, learning(status, beliefs))
+
+    @property
+    def read(self) -> int | None:
+        """The last event that was read, where there is a long past to be read yet."""
+        return self._watch.read if self._watch.behind else None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many pulls were late, over what was set aside, expired, void and so on, at the last look."""
+        return {name: self._watch.counted[name] for name in (*UNUSUAL, *ENDINGS)}
+
+    @property
+    def tags(self) -> dict[str, int]:
+        """How many pulls have each tag, at the last look."""
+        return dict(self._watch.tagged)
+
+    @property
+    def outcomes(self) -> dict[str, list[tuple[int, float, float]]]:
+        """Of each arm some outcomes, drawn evenly from all: the pull, its cost, its reward."""
+        return {arm: each.kept for arm, each in self._watch.outcomes.items()}
+
+    def past(self, arm: str) -> list["Known"]:
+        """How the rate of an arm was known over time."""
+        return self._watch.past(arm)
+
+
+class _Counting(Watch):
+    """A watch that counts, and remembers more."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        super().__init__(campaign, pulls=50, events=50)
+        self.counted: Counter[str] = Counter()
+        self.tagged: Counter[str] = Counter()
+        self.outcomes: defaultdict[str, Outcomes] = defaultdict(Outcomes)
+        self._looks = RateHistory()
+
+    def belief(self, arm: str) -> Belief | None:
+        return self._memory.belief(self._arms[arm]) if arm in self._arms else None
+
+    def past(self, arm: str) -> list["Known"]:
+        return self._looks.of(self._arms[arm]) if arm in self._arms else []
+
+    def _take_in(self, entry: Entry) -> None:
+        super()._take_in(entry)
+        if entry.kind in ENDINGS:
+            self.counted[entry.kind] += 1
+        for name in UNUSUAL:
+            if entry.more.get(name):
+                self.counted[name] += 1
+        for tag in entry.more.get("tags", ()) if entry.kind == "asked" else ():
+            self.tagged[tag] += 1
+
+    def _count(self, name: str, entry: Entry) -> float:
+        more = super()._count(name, entry)
+        sample = entry.pull or 0, entry.cost or 0.0, entry.reward or 0.0
+        if entry.more.get("instead") is None:
+            self.outcomes[name].add(*sample, arms=len(self._arms))
+        else:
+            self.outcomes[name].correct(*sample)
+        self._looks.note(entry.at, self._memory)
+        return more
+
+
+class Known(NamedTuple):
+    """An arm's rate as it was known at some moment; None before the first outcome."""
+
+    at: datetime
+    rate: float | None
+    interval: Interval
+
+
+class RateHistory:
+    """What was known of all arms, at moments that are further apart the longer it gets."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[datetime, Moments]] = []
+        self._every, self._since = FIRST_EVERY, 0
+
+    def note(self, at: datetime, memory: Moments) -> None:
+        """One outcome more is in the memory."""
+        self._since += 1
+        if self._since < self._every:
+            return
+        self._since = 0
+        self._taken.append((at, Moments(memory.stats.copy())))
+        if len(self._taken) >= MOST_LOOKS:
+            del self._taken[::2]
+            self._every *= 2
+
+    def of(self, arm: int) -> list[Known]:
+        """How the rate of the arm of this number was known, over time."""
+        return [_known(at, memory, arm) for at, memory in self._taken if arm < len(memory.stats)]
+
+
+def _known(at: datetime, memory: Moments, arm: int) -> Known:
+    belief = memory.belief(arm)
+    rate = belief.mean_reward / belief.mean_cost if belief.pulls and belief.mean_cost > 0.0 else None
+    return Known(at, rate, rate_interval(belief))
+
+
+class Outcomes:
+    """Some outcomes of one arm, all equally likely to be among them (Vitter's algorithm R)."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[int, float, float]] = []  # the pull, its cost, its reward
+        self._seen, self._chance = 0, random.Random(0)  # noqa: S311 (no secret)
+
+    def add(self, pull: int, cost: float, reward: float, arms: int) -> None:
+        """One more, where there are so many arms."""
+        self._seen += 1
+        most = max(FEWEST, min(MOST, IN_ALL // arms))
+        if len(self.kept) < most:
+            self.kept.append((pull, cost, reward))
+        elif (place := int(self._chance.random() * self._seen)) < len(self.kept):
+            self.kept[place] = pull, cost, reward
+
+    def correct(self, pull: int, cost: float, reward: float) -> None:
+        """An outcome turned out to be another."""
+        self.kept = [(pull, cost, reward) if each[0] == pull else each for each in self.kept]
+
+
+def forecast(status: Status, burn: Sequence[Point], now: datetime | None = None) -> Forecast | None:
+    """The forecast; None where the campaign is over, or too little was spent to say.
+
+    The last half of what is known is cut into 24 spans of equal time. A rehearsal draws as many of them with
+    replacement, for what is not known of the pace, and then draws from those, one after another, until the money or the
+    requests run out, or the window of the budget is over. That takes the spans for independent: it knows nothing of
+    nights and weekends.
+    """
+    recent = burn[int(len(burn) * (1 - LATELY)) :]
+    if status.phase != "open" or len(recent) < FEWEST_POINTS:
+        return None
+    end = recent[-1].at if now is None else max(now, recent[-1].at)
+    parts = _cut(recent, end)
+    if parts is None:
+        return None
+    left = max(0.0, recent[-1].left)
+    requests = math.inf if status.requests is None else max(0, status.requests - recent[-1].used)
+    spending, by_money, by_requests = _rehearsed(parts, left, requests)
+    closes = math.inf if status.window is None else max(0.0, (status.window.end - end).total_seconds())
+    ends = np.minimum(np.minimum(by_money, by_requests) * parts.seconds, closes)
+    early, middle, late = np.quantile(ends, ENDS, method="nearest").tolist()
+    if middle > LONGEST:
+        return None
+
+    def when(seconds: float) -> datetime:
+        return end + timedelta(seconds=seconds)
+
+    by: Limit = "money" if np.mean(by_money <= by_requests) >= 0.5 else "requests"
+    if np.mean(ends >= closes) >= 0.5:
+        by = "window"
+    horizon = min(late, 3.0 * middle) if late > 0.0 else middle
+    fan = [
+        Ahead(round(1000 * when(seconds).timestamp()), *left_then)
+        for seconds, left_then in _fan(spending, parts, left, np.linspace(0.0, horizon, STEPS + 1)[1:])
+    ]
+    return Forecast(when(middle), when(early), when(late) if late <= LONGEST else None, by, fan)
+
+
+class _Parts(NamedTuple):
+    """Spans of equal time, in seconds, with what was spent and how many requests were used in each."""
+
+    seconds: float
+    spent: Vector
+    used: Vector
+
+
+def _cut(recent: Sequence[Point], end: datetime) -> _Parts | None:
+    """The recent past in spans; a budget that was raised meanwhile is not money that came back."""
+    start = recent[0].at
+    seconds = (end - start).total_seconds() / PARTS
+    spent, used = np.zeros(PARTS), np.zeros(PARTS)
+    if seconds <= 0.0:
+        return None
+    for before, after in pairwise(recent):
+        part = min(PARTS - 1, int((after.at - start).total_seconds() / seconds))
+        spent[part] += max(0.0, before.left - after.left)
+        used[part] += max(0, after.used - before.used)
+    return _Parts(seconds, spent, used) if spent.any() else None
+
+
+def _rehearsed(parts: _Parts, left: float, requests: float) -> tuple[Vector, Vector, Vector]:
+    """What each rehearsal spends, span by span, and after how many spans it has no money, and no requests, left."""
+    rng = np.random.default_rng(0)  # the same at each look: what is drawn does not flicker
+    mean = float(parts.spent.mean())
+    ahead = int(min(AHEAD, 4.0 * left / mean + PARTS))
+    known = rng.integers(0, PARTS, (REHEARSALS, PARTS))
+    drawn = np.take_along_axis(known, rng.integers(0, PARTS, (REHEARSALS, ahead)), axis=1)
+    spent, used = parts.spent[drawn], parts.used[drawn]
+    # Drawing from as many as there are makes their mean vary a little too little: by a factor of √(1 − 1/n).
+    wider = math.sqrt(PARTS / (PARTS - 1.0))
+    paces = np.maximum(0.0, mean + wider * (parts.spent[known].mean(axis=1) - mean))
+    spent = np.maximum(0.0, spent + (paces - parts.spent[known].mean(axis=1))[:, None])
+    return spent, _until(spent, paces, left), _until(used, parts.used[known].mean(axis=1), requests)
+
+
+def _until(taken: Vector, paces: Vector, most: float) -> Vector:
+    """After how many spans each row has taken so much, where the mean pace goes on after the last; ∞ for never."""
+    if most == math.inf:
+        return np.full(len(taken), math.inf)
+    sums = np.cumsum(taken, axis=1)
+    whole = np.argmax(sums > most, axis=1)
+    before = np.take_along_axis(sums, whole[:, None], axis=1)[:, 0] - np.take_along_axis(taken, whole[:, None], 1)[:, 0]
+    last = np.take_along_axis(taken, whole[:, None], axis=1)[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = whole + (most - before) / last
+        beyond = taken.shape[1] + (most - sums[:, -1]) / paces
+    return np.where(sums[:, -1] > most, inside, np.where(paces > 0.0, beyond, math.inf))
+
+
+def _fan(spent: Vector, parts: _Parts, left: float, times: Vector) -> list[tuple[float, list[float]]]:
+    """What is left at each of the times, in seconds from now: the ends and the middle of all rehearsals."""
+    sums = np.concatenate([np.zeros((len(spent), 1)), np.cumsum(spent, axis=1)], axis=1)
+    found = []
+    for seconds in times.tolist():
+        place = min(seconds / parts.seconds, sums.shape[1] - 1.0)
+        low = int(place)
+        high = min(low + 1, sums.shape[1] - 1)
+        gone = sums[:, low] + (place - low) * (sums[:, high] - sums[:, low])
+        gone = gone * max(1.0, seconds / parts.seconds / max(place, 1e-9))  # beyond what was drawn
+        found.append((seconds, np.quantile(np.maximum(0.0, left - gone), ENDS).tolist()))
+    return found
+
+
+def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
+    """The cost and the bound as far as is known now; None while too little is. `beliefs` are those of the arms."""
+    prices = _prices(status, beliefs)
+    if prices is None:
+        return None
+    price, worth = prices
+    spent = math.fsum(arm.spent for arm in status.arms)  # in all windows
+    cost = price * spent + worth * status.pulls - status.reward
+    lost = [loss for belief in beliefs if (loss := _lost(belief, price, worth)) is not None]
+    bound = math.log(status.pulls) * math.fsum(lost) if lost else None
+    return Learning(max(0.0, cost), bound)
+
+
+def _prices(status: Status, beliefs: Sequence[Belief]) -> tuple[float, float] | None:
+    """λ and ν as known now.
+
+    The best arm is the one whose interval has the highest lower end: of many arms, the one with the largest rate so far
+    has mostly been lucky.
+    """
+    if status.requests is not None or status.expected is not None:
+        return None if status.outlook is None else (status.outlook.price, status.outlook.worth)
+    known = [belief for belief in beliefs if belief.pulls >= FEW and belief.mean_cost > 0.0]
+    if not known:
+        return None
+    best = max(known, key=lambda belief: rate_interval(belief).low)
+    rate = best.mean_reward / best.mean_cost
+    return (rate, 0.0) if rate > 0.0 else None
+
+
+def _lost(belief: Belief, price: float, worth: float) -> float | None:
+    """Δ/D, what an arm adds to the bound; None for one that is not clearly worse.
+
+    >>> round(_lost(Belief(0, 400, 1.0, 0.5, 0.25, 0.25, 0.0), 1.0, 0.0), 3)
+    2.0
+    """
+    if belief.pulls < FEW:
+        return None
+    gap = worth + price * belief.mean_cost - belief.mean_reward
+    variance = belief.var_reward - 2.0 * price * belief.cov + price * price * belief.var_cost
+    if not gap > CLEARLY * math.sqrt(max(0.0, variance) / belief.pulls):
+        return None
+    sds = math.sqrt(belief.var_cost), math.sqrt(belief.var_reward)
+    product = sds[0] * sds[1]
+    correlation = max(-1.0, min(1.0, belief.cov / product)) if product > 0.0 else 0.0
+    distance = divergence(Gaussian(belief.mean_cost, belief.mean_reward, *sds, correlation), price, worth=worth)
+    return gap / distance if distance > 0.0 else None

@@ -1,0 +1,336 @@
+"""Code of the user's: named in files and commands, recognised by what it does, and tried before it is compiled.
+
+A class is named `module:Name` or `file.py:Name`, found beside the file that names it. Naming code is running it:
+whoever plays an experiment runs the Python files that it names. Loading a result never comes here.
+
+A trial calls a method once in the interpreter, so that a mistake is told by class, method and line. Compilers report
+what they cannot type, some screens long, and where they stumbled is seldom where the mistake is. Where Python refuses
+arithmetic (dividing by 0, a logarithm of 0), machine code goes on with infinities: that is no mistake, and is left to
+the run.
+"""
+
+import collections
+import importlib
+import inspect
+import math
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from outlay.compiler.fingerprint import Reach
+from outlay.errors import BadCode, BadParameter
+from outlay.parameters import is_record
+from outlay.text import meant
+
+ALLOWED = "module:Name or file.py:Name"
+YOURS = "yours as file.py:Name"  # where names are listed
+_OUTLAY = str(Path(__file__).parent)
+_ELSEWHERE = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<frozen")
+_MAKERS = (collections.__file__, "<string>")  # of NamedTuple's methods
+_loaded: dict[Path, tuple[bytes, ModuleType]] = {}  # by file: the hash of what was run, and what came of it
+
+
+def is_own(cls: type) -> bool:
+    """Whether a class is the user's: written outside of this package.
+
+    >>> from outlay.errors import OutlayError
+    >>> is_own(OutlayError), is_own(Path)
+    (False, True)
+    """
+    return cls.__module__.partition(".")[0] != "outlay"
+
+
+def is_reference(text: object) -> bool:
+    """Whether a name is meant to be found in the user's code.
+
+    >>> is_reference("mine.py:Optimist"), is_reference("Thrifty"), is_reference(None)
+    (True, False, False)
+    """
+    return isinstance(text, str) and ":" in text
+
+
+def reference_of(cls: type) -> str:
+    """What a file calls a class: `module:Name`."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def short(reference: str) -> str:
+    """The class's own name.
+
+    >>> short("mine.py:Optimist")
+    'Optimist'
+    """
+    return reference.rpartition(":")[2].rpartition(".")[2]
+
+
+class Handed(dict[str, type]):
+    """Classes that the user hands over, by their own names: `get` finds one by the name or by a reference."""
+
+    def get(self, reference: str, default: Any = None) -> Any:
+        """The class, if it is there."""
+        return super().get(short(reference), default)
+
+
+def handed(owner: str, name: str, classes: Iterable[type]) -> Handed:
+    """Check classes that the user hands over.
+
+    >>> handed("load", "laws", [Path]).get("pathlib:Path")
+    <class 'pathlib.Path'>
+    """
+    given: object = classes
+    if isinstance(given, type) or not isinstance(given, Iterable):
+        raise BadParameter(owner, name, "a list of classes", classes)
+    made = Handed()
+    for cls in given:
+        if not isinstance(cls, type) or cls.__name__ in made:
+            raise BadParameter(owner, name, "a list of classes, each of another name", cls)
+        made[cls.__name__] = cls
+    return made
+
+
+def found(owner: str, name: str, text: str, folder: Path) -> type:
+    """The class that `text` names, its file or module looked for in `folder` first.
+
+    A file that has changed since it was last run is run again. BadParameter says what is wrong with the name, BadCode
+    what is wrong with the file.
+    """
+    place, _, wanted = text.rpartition(":")
+    if not place.strip() or not wanted.isidentifier():
+        raise BadParameter(owner, name, ALLOWED, text)
+    if place.endswith(".py"):
+        module = _run(owner, name, folder / place, text)
+    else:
+        module = _imported(owner, name, place, folder, text)
+    value = getattr(module, wanted, None)
+    if not isinstance(value, type):
+        classes = [
+            key for key, one in vars(module).items() if isinstance(one, type) and one.__module__ == module.__name__
+        ]
+        known = f", which has {', '.join(classes)}{meant(wanted, classes)}" if classes else ", which has none"
+        raise BadParameter(owner, name, f"a class of {place}{known}", text)
+    return value
+
+
+def _run(owner: str, name: str, path: Path, text: str) -> ModuleType:
+    """The module that a file makes; another module of its name must not be there."""
+    path = path.resolve()
+    if not path.is_file():
+        raise BadParameter(owner, name, f"{ALLOWED}, and there is no file {path.name} in {path.parent}", text)
+    digest = sha256(path.read_bytes()).digest()
+    if path in _loaded and _loaded[path][0] == digest:
+        return _loaded[path][1]
+    stem, before = path.stem, sys.modules.get(path.stem)
+    file = getattr(before, "__file__", None)
+    taken = stem in sys.stdlib_module_names or (before is not None and (file is None or Path(file).resolve() != path))
+    if taken or not stem.isidentifier():
+        raise BadParameter(owner, name, "of a file with a name that no other Python module has", text)
+    spec = spec_from_file_location(stem, path)
+    if spec is None or spec.loader is None:
+        raise BadParameter(owner, name, ALLOWED, text)
+    module = module_from_spec(spec)
+    sys.modules[stem] = module
+    _look_in(path.parent)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[stem]
+        raise BadCode(_told(error, path.name)) from error
+    _loaded[path] = digest, module
+    return module
+
+
+def _imported(owner: str, name: str, place: str, folder: Path, text: str) -> ModuleType:
+    _look_in(folder)
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{place}.".startswith(f"{error.name}."):
+            raise BadCode(_told(error, place)) from error
+        raise BadParameter(owner, name, f"{ALLOWED}, and there is no module {place}", text) from None
+    except (Exception, SystemExit) as error:
+        raise BadCode(_told(error, place)) from error
+
+
+def _look_in(folder: Path) -> None:
+    """As `python file.py` does: modules beside the file can be imported, by processes that help, too."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+
+
+def _told(error: BaseException, file: str) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{Path(error.filename or file).name}, line {error.lineno}, is not Python: {error.msg}"
+    return f"{file} cannot be run: {what_failed(error)}"
+
+
+def own_classes(*values: object) -> list[type]:
+    """The user's classes among some records, and among records inside them, each once."""
+    found: dict[type, None] = {}
+    for value in values:
+        if is_record(value):
+            if is_own(type(value)):
+                found[type(value)] = None
+            found.update(dict.fromkeys(own_classes(*cast(tuple[object, ...], value))))
+    return list(found)
+
+
+def digests(*values: object) -> dict[str, str]:
+    """The user's classes among some records, each with a digest of its code."""
+    return {reference_of(cls): digest(cls) for cls in own_classes(*values)}
+
+
+def digest(cls: type) -> str:
+    """Everything that the methods of a class read, helpers and constants included; comments and layout are not code.
+
+    Where the methods hold something that only this process knows (an object of another library, say), the text of the
+    file stands for them.
+    """
+    reach = Reach(cls, *_functions(cls))
+    if reach.portable:
+        return reach.digest
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return sha256(Path(file).read_bytes()).hexdigest()[:24] if file else reach.digest
+
+
+def _functions(cls: type) -> list[FunctionType]:
+    """The methods that the user wrote, and what makes derived fields; not those that NamedTuple made."""
+    parts = [part for base in cls.__mro__ if is_own(base) for _, part in sorted(vars(base).items())]
+    parts += [entry.make for entry in getattr(cls, "_declared", {}).values()]
+    plain = [part.__func__ if isinstance(part, (classmethod, staticmethod)) else part for part in parts]
+    return [part for part in plain if inspect.isfunction(part) and part.__code__.co_filename not in _MAKERS]
+
+
+class Returned(NamedTuple):
+    """What a method must return: in words, and as a test."""
+
+    words: str
+    good: Callable[[Any], bool]
+
+
+def is_number(value: object) -> bool:
+    """Whether compiled code would take a value for a real number.
+
+    >>> [is_number(value) for value in (1, True, float("inf"), np.float32(2), "1", None, 1j, np.ones(1))]
+    [True, True, True, True, False, False, False, False]
+    """
+    return isinstance(value, (int, float, np.bool_, np.integer, np.floating))
+
+
+NUMBER = Returned("a number", is_number)
+WHOLE = Returned("a whole number", lambda value: isinstance(value, (int, np.integer)))
+NOTHING = Returned("anything", lambda _value: True)
+
+
+def try_once(owner: object, method: str, takes: str, arguments: tuple[Any, ...], returns: Returned = NOTHING) -> Any:
+    """What a method returns, called as a run would call it; BadCode says what is wrong with it, and where.
+
+    `takes` names the arguments. Classes of outlay are called as they are. None where Python refuses the arithmetic.
+    """
+    function = getattr(owner, method)
+    if not is_own(type(owner)):
+        return function(*arguments)
+    place = place_of(type(owner), method)
+    wanted = f"(self, {takes})"
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        its = inspect.signature(getattr(type(owner), method))
+        raise BadCode(f"{place} must take {wanted}; it takes {its}") from None
+    try:
+        with np.errstate(all="ignore"):
+            value = function(*arguments)
+    except (ArithmeticError, ValueError):
+        return None
+    except Exception as error:
+        raise BadCode(f"{what_failed(error)}{_hint(error)}") from error
+    if not returns.good(value):
+        text, forgot = repr(value), ": does a `return` lack?" if value is None else ""
+        text = text if len(text) <= 60 else f"{text[:57]}…, of type {type(value).__name__}"
+        raise BadCode(f"{place} must return {returns.words}; it returned {text}{forgot}")
+    return value
+
+
+def _hint(error: BaseException) -> str:
+    """The name that was probably meant, where a field or a function is unknown."""
+    if isinstance(error, AttributeError) and isinstance(error.name, str):
+        return meant(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
+    return ""
+
+
+def pair_of(value: object) -> bool:
+    """Whether it is a cost and a reward.
+
+    >>> pair_of((1.0, 2)), pair_of(1.0), pair_of((1.0, "high")), pair_of((1.0, 2.0, 3.0)), pair_of((1.0, math.nan))
+    (True, False, False, False, False)
+    """
+    return (
+        isinstance(value, tuple) and len(value) == 2 and all(is_number(each) and math.isfinite(each) for each in value)
+    )
+
+
+def instead_of_class(cls: type) -> str:
+    """The call that was probably meant where somebody passed a class.
+
+    >>> class Mine:
+    ...     def __init__(self, width=1.0): ...
+    >>> class Other:
+    ...     def __init__(self, width): ...
+    >>> instead_of_class(Mine), instead_of_class(Other)
+    ('an object, not its class (did you mean Mine()?)', 'an object, not its class (did you mean Other(…)?)')
+    """
+    try:
+        wanted = inspect.signature(cls).parameters.values()
+        needs = any(one.default is one.empty and one.kind is not one.VAR_KEYWORD for one in wanted)
+    except (TypeError, ValueError):
+        needs = True
+    return f"an object, not its class (did you mean {cls.__name__}({'…' * needs})?)"
+
+
+def what_failed(error: BaseException, *owners: type) -> str:
+    """The user's function and line that an exception comes from, and what it says.
+
+    The last line that is neither outlay's nor in an installed package nor in Python itself; else the very last.
+    Compiled code tells the name of a method, not of its class, which is then looked for among `owners`.
+    """
+    frames = list(traceback.walk_tb(error.__traceback__))
+    outside = [(frame, line) for frame, line in frames if not frame.f_code.co_filename.startswith(_OUTLAY)]
+    mine = [(frame, line) for frame, line in outside if not frame.f_code.co_filename.startswith(_ELSEWHERE)]
+    said = f"failed with {type(error).__name__}: {error}"
+    if not (found := mine or outside or frames):
+        return said
+    frame, line = found[-1]
+    return f"{in_words(_name(frame.f_code, owners), frame.f_code.co_filename, line)} {said}"
+
+
+def place_of(owner: type, method: str) -> str:
+    """Where a method of a class begins."""
+    code = getattr(getattr(owner, method), "__code__", None)
+    name = f"{owner.__name__}.{method}"
+    return name if code is None else in_words(name, code.co_filename, code.co_firstlineno)
+
+
+def in_words(name: str, file: str, line: int) -> str:
+    """A function with its file and line.
+
+    >>> in_words("Mine.score", "/home/me/mine.py", 12)
+    'Mine.score (mine.py, line 12)'
+    """
+    return f"{name} ({Path(file).name}, line {line})"
+
+
+def _name(code: CodeType, owners: Sequence[type]) -> str:
+    """A function's name with its class's, without where a function within a function was made."""
+    for owner in owners:
+        method = getattr(getattr(owner, code.co_name, None), "__code__", None)
+        if method is not None and method.co_filename == code.co_filename:
+            return f"{owner.__name__}.{code.co_name}"
+    return code.co_qualname.rpartition("<locals>.")[2]

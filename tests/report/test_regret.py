@@ -1,0 +1,119 @@
+"""The regret table, in all its formats."""
+
+import csv
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+import outlay
+from outlay import report
+from outlay.arms import Constant, Problem
+from outlay.errors import BadParameter
+from outlay.policies import Fixed, RoundRobin
+from outlay.report.curves import Floor, floor_of
+from outlay.report.regret import HEADINGS, best_shares, bound_sentence, regret_rows
+
+
+def test_rows(three):
+    first, _, fixed = regret_rows(three)
+    frame = three.regret()
+    last = frame[(frame["policy"] == "UCBB1") & (frame["budget"] == three.budgets[-1])].iloc[0]
+    assert first[:6] == ("UCBB1", last["mean"], last["stderr"], last["q50"], last["q10"], last["q90"])
+    pulls = three.pulls[0, :, -1]
+    assert first.best_share == pytest.approx(pulls[:, 0].sum() / pulls.sum())
+    assert first.ratio == pytest.approx(last["mean"] / floor_of(three.problem).at(20_000.0))
+    assert fixed.best_share == 1.0
+    assert fixed.cells() == ("Fixed", "0.0 ± 0.0", "0.0", "0.0 – 0.0", "100.0%", "0.00")
+
+
+def test_rows_without_a_bound_or_an_error(make):
+    row = regret_rows(make({"a": RoundRobin()}, [-0.5], runs=1))[0]
+    assert "±" not in row.cells()[1]
+    assert row._replace(ratio=None).cells()[-1] == "–"
+    assert row._replace(regret=12345.6, stderr=1.0).cells()[1] == "12,346 ± 1.0"
+
+
+def printed(result: outlay.Result, width: int) -> str:
+    text = io.StringIO()
+    Console(width=width, file=text).print(report.regret_table(result))
+    return text.getvalue()
+
+
+def test_table_fits_a_terminal(three, apart, nasty):
+    for result in (three, apart, nasty):
+        text = printed(result, 80)
+        assert all(word in text for heading in HEADINGS for word in heading.split())
+        assert "…" not in text
+
+
+def test_ties_by_rounding_share_the_best_arm(make):
+    tied = make({"first": Fixed(0), "second": Fixed(0)}, [0.0, -1.0])
+    object.__setattr__(tied, "problem", Problem([Constant(0.1, 0.3), Constant(1, 3)]))
+    assert best_shares(tied) == [1.0, 1.0]
+
+
+def test_markup_in_a_label_is_text(make):
+    assert "[red]x[/nosuch]" in printed(make({"[red]x[/nosuch]": RoundRobin()}, [1.0]), 120)
+
+
+def test_bound_sentence():
+    assert (
+        bound_sentence(Floor(2.0, 1.0))
+        == "lower bound as B grows: 2 · ln B (sharp), 1 · ln B (as printed in the paper)"
+    )
+    assert "10,261 · ln B (sharp), 5,130 · ln B" in bound_sentence(Floor(10260.7, 5130.35))
+    assert bound_sentence(Floor(None, None, "why")) == "why"
+
+
+def test_every_format_has_every_policy(three):
+    for written in ("text", "markdown", "csv", "latex"):
+        text = report.table(three, written)
+        assert text == report.table(three, written)
+        assert all(label in text for label in three.labels)
+        assert text.endswith("\n")
+        assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_text_is_what_a_terminal_shows(three):
+    lines = report.table(three).splitlines()
+    assert lines[0] == "Regret at budget 20,000, 20 runs, seed 0"
+    assert [line.rstrip() for line in printed(three, 160).splitlines()] == lines[:-1]
+    assert lines[-1] == bound_sentence(floor_of(three.problem))
+
+
+def test_a_title_is_before_the_caption(three):
+    for written in ("text", "markdown", "latex"):
+        assert "K & R: regret at budget 20,000, 20 runs, seed 0" in report.table(three, written, title="K & R").replace(
+            r"\&", "&"
+        )
+    assert report.table(three, "csv", title="K & R") == report.table(three, "csv")
+
+
+def test_csv_has_all_digits(make):
+    result = make({'a, "b"': RoundRobin(), "c": Fixed(0)}, [6.0, 0.0], runs=1)
+    rows = list(csv.DictReader(io.StringIO(report.table(result, "csv"))))
+    assert [row["policy"] for row in rows] == result.labels
+    for row, expected in zip(rows, regret_rows(result), strict=True):
+        assert float(row["regret"]) == expected.regret
+        assert float(row["bound_ratio"]) == expected.ratio
+        assert float(row["budget"]) == 20_000.0
+        assert row["stderr"] == ""  # of one run
+
+
+def test_markdown_is_one_table(make):
+    text = report.table(make({"a|b <i>": RoundRobin(), "c\\d": Fixed(0)}, [6.0, 0.0]), "markdown")
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(table) == 4
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {len(HEADINGS) + 1}
+    assert "a\\|b &lt;i>" in text
+
+
+def test_bad_formats_are_refused(three):
+    with pytest.raises(BadParameter, match="format of table must be one of text, markdown, csv, latex; got 'html'"):
+        report.table(three, "html")  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"result of table must be an outlay.Result; got 5"):
+        report.table(5)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match="kind of regret must be"):
+        report.table(three, "csv", kind="nosuch")  # type: ignore[arg-type]
