@@ -1,4 +1,4 @@
-"""The bound at a budget on a problem and its neighbours: the formula, its steps, and that good policies have it."""
+"""Regret that no policy avoids at a given budget: the formulas, their steps, and that policies have it."""
 
 import math
 from typing import Any
@@ -8,10 +8,21 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 import outlay
-from outlay.arms import Bernoulli, Constant, Discrete, Exponential, Gamma, Gaussian, Pareto, Problem, catalogue
+from outlay.arms import (
+    Bernoulli,
+    Constant,
+    Discrete,
+    Exponential,
+    Gamma,
+    Gaussian,
+    Pareto,
+    Problem,
+    Uniform,
+    catalogue,
+)
 from outlay.errors import BadParameter, NotCovered
-from outlay.policies import FiellerKnown, Fixed, Frugal
-from outlay.theory import divergence, finite_bound, lower_bound
+from outlay.policies import UCBB1, FiellerKnown, Fixed, Frugal, RoundRobin
+from outlay.theory import divergence, finite_bound, lower_bound, rates, worst_case_bound
 from outlay.theory.lower_bounds import _GAINS, _PARTS
 
 PAIR = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.2, 0.9, 0.5, 0.5, 0.3)])
@@ -76,13 +87,6 @@ def test_without_a_regret_it_is_where_both_are_equal():
         assert finite_bound(problem, 1e5, found.value).value == pytest.approx(found.value, rel=1e-3)
         assert found.regret == found.value
         assert finite_bound(problem, 1e5, 2 * found.value).value < found.value < finite_bound(problem, 1e5, 1.0).value
-
-
-def test_small_bounds_are_where_both_are_equal_too():
-    for budget in (0.5, 30.0):
-        found = finite_bound(PAIR, budget)
-        assert 0 < found.value < 1
-        assert found.value <= finite_bound(PAIR, budget, found.value).value < found.value * (1 + 1e-4)
 
 
 def test_it_becomes_the_sharp_bound():
@@ -163,7 +167,7 @@ def test_the_budget_lasts(law):
     assert max(shares) > 0.1
 
 
-def test_where_it_is_zero_or_there_is_none():
+def test_where_the_finite_bound_is_zero_or_there_is_none():
     assert finite_bound(Problem([Constant(1.0, 1.0), Constant(1.0, 0.5)]), 1e4).value == 0.0
     assert finite_bound(Problem([Constant(1.0, 1.0)] * 2), 1e4) == (0.0, 0.0, {})
     assert finite_bound(PAIR, 1e4, regret=1e9) == (0.0, 1e9, {"arm 1": 0.0})
@@ -185,3 +189,80 @@ def test_where_it_is_zero_or_there_is_none():
         finite_bound("PAIR", 10.0)  # type: ignore[arg-type]
     wide = finite_bound(PAIR, 1e5, 20.0, model="unknown covariance").value
     assert wide > finite_bound(PAIR, 1e5, 20.0).value  # a larger model, a nearer law
+
+
+def by_hand(arms: int, n: int, gap: float, mean: float, late: float, distance: float) -> float:
+    return gap * mean * n * ((1 - 1 / arms) * (1 - late) - math.sqrt(n * distance / (2 * arms)))
+
+
+@pytest.mark.parametrize("arms", [2, 5, 50])
+def test_constant_costs_are_the_classical_bandit(arms):
+    """N = n + 1 pulls for sure, D = ε²/2: ½(1 − 1/K)²√(nK) at ε = (1 − 1/K)√(K/n), cut where ε is above r."""
+    problem = Problem([Gaussian(1.0, 2.0, 0.0, 1.0)] * arms)
+    for budget in (1e3, 1e6):
+        n = int(budget) - 1
+        best = (1 - 1 / arms) ** 2 / 2 * math.sqrt(n * arms)
+        assert worst_case_bound(problem, budget) == pytest.approx(best, rel=1e-5)
+        assert worst_case_bound(problem, budget) <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("law", [Bernoulli(0.5, 0.4), Gaussian(1.0, 1.0, 0.5, 0.5), Uniform(0.2, 1.0, 0.0, 1.0)])
+def test_it_is_the_formula_at_one_gap_and_one_number_of_pulls(law):
+    """No grid of ε and n finds more than 2 % above, and it grows as √B does."""
+    problem, budget, arms = Problem([law] * 4), 2000.0, 4
+    mean, _, variance, *_ = law.moments()
+    found, most = worst_case_bound(problem, budget), 0.0
+    spread = math.sqrt(rates(problem).sigma2[0] * arms / (budget / mean)) / mean
+    for gap in spread * np.linspace(0.3, 2.0, 18):
+        distance = divergence(law, problem.rate + gap)
+        for part in np.linspace(0.5, 0.999, 60):
+            n = int(part * budget / mean)
+            most = max(most, by_hand(arms, n, gap, mean, n * variance / (budget - n * mean) ** 2, distance))
+    assert most / 1.02 <= found <= most * 1.02
+    leading = (3 / 4) ** 2 / 2 * math.sqrt(arms * 1e8 * rates(problem).sigma2[0] / mean)
+    assert worst_case_bound(problem, 1e8) == pytest.approx(leading, rel=0.01)
+    assert worst_case_bound(problem, 1e8) < leading
+
+
+@pytest.mark.parametrize("policy", ["index", "paper", "uniform"])
+def test_every_policy_has_it_somewhere(policy):
+    """Two Gaussian arms, one better by ε: the largest mean regret over ε is above the bound for each policy.
+
+    By symmetry one of the two problems is enough for policies that do not look at the order of arms.
+    """
+    budget, worst = 1000.0, 0.0
+    base = Problem([Gaussian(1.0, 1.0, 0.0, 0.5)] * 2)
+    bound = worst_case_bound(base, budget)
+    assert bound == pytest.approx(math.sqrt(2 * 999) * 0.5 / 8, rel=1e-4)
+    for gap in (0.02, 0.04, 0.08):
+        problem = Problem([Gaussian(1.0, 1.0 + gap, 0.0, 0.5), Gaussian(1.0, 1.0, 0.0, 0.5)])
+        told = problem.second_moments()
+        player: Any = {"index": FiellerKnown(**told), "paper": UCBB1(**told), "uniform": RoundRobin()}[policy]
+        regret = outlay.simulate(problem, player, budgets=[budget], runs=100, seed=0, workers=1).regret()
+        worst = max(worst, regret["mean"][0] - 4 * regret["stderr"][0])
+    assert worst > bound
+
+
+def test_where_the_worst_case_is_zero_or_there_is_none():
+    assert worst_case_bound(Problem([Gaussian(1.0, 1.0, 0.5, 0.5)]), 1e4) == 0.0
+    assert worst_case_bound(Problem([Constant(1.0, 1.0)] * 3), 1e4) == 0.0  # no better law on its box
+    assert worst_case_bound(catalogue.load("G"), 0.5) == 0.0
+    assert 0.0 <= worst_case_bound(catalogue.load("G"), 3.0) < 3.0  # rates up to twice r*, not any
+    with pytest.raises(NotCovered, match=r"^the worst case is for arms of finite variances; arm 'arm 0' has none$"):
+        worst_case_bound(Problem([Pareto(1.0, 1.0, 1.5, 3.0)] * 2), 1e4)
+    with pytest.raises(NotCovered, match="finite variances"):
+        worst_case_bound(Problem([Pareto(1.0, 1.0, 3.0, 1.5)] * 2), 1e4)
+    with pytest.raises(BadParameter, match=r"^budget of worst_case_bound must be > 0; got -1$"):
+        worst_case_bound(catalogue.load("G"), -1)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
+def test_gaps_that_rounding_hides(rate):
+    """√(B·σ²/(32μ)) for two arms, and never more; it is that up to 10¹⁸ pulls, and 0 in the end."""
+    problem = Problem([Gaussian(1.0, rate, 0.0, rate)] * 2)
+    for budget in (1e6, 1e12, 1e18, 1e21, 1e24, 1e28, 1e32, 1e40, 1e100, 1e200):
+        wanted, found = rate * math.sqrt(budget / 32.0), worst_case_bound(problem, budget)
+        assert found <= wanted * 1.001
+        assert found >= wanted * (0.99 if budget <= 1e18 else 0.0)
+        assert found == 0.0 or budget < 1e30
+    assert worst_case_bound(Problem([Constant(1.0, rate)] * 2), 1e24) == 0.0

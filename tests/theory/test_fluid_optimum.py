@@ -1,15 +1,69 @@
 """A budget and requests: the fluid optimum, gaps, the identity and the √N law, against enumeration."""
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.theory.requests_exact import Outcomes, optimum, played, problem_of
 
-from outlay.arms import Bernoulli, Constant, Gaussian, Pareto, Problem
+from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Pareto, Problem, Uniform
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import fluid, fluid_loss, fluid_regret, request_gaps
-from outlay.theory.fluid_optimum import bend, right_prices, vertex
+from outlay.theory.fluid_optimum import right_prices, vertex
+
+Outcomes = list[tuple[int, float, float]]
+Choice = Callable[[int, int], int]  # (pulls made, spent) → arm
+
+
+class Means(NamedTuple):
+    pulls: np.ndarray  # E[T_k]
+    cost: float  # E[S]
+    reward: float  # of what was drawn, not of E[R]
+
+
+def problem_of(arms: list[Outcomes]) -> Problem:
+    return Problem([Discrete(*map(list, zip(*arm, strict=True))) for arm in arms])
+
+
+def played(arms: list[Outcomes], budget: int, requests: int, choose: Choice, hard: bool = False) -> Means:
+    """What a policy does on average, from the chances of every state."""
+    pulls, cost, reward = np.zeros(len(arms)), 0.0, 0.0
+    chances = {0: 1.0}  # of what is spent
+    for made in range(requests):
+        after: dict[int, float] = {}
+        for spent, chance in chances.items():
+            arm = choose(made, spent)
+            if spent > budget or (hard and max(x for x, _, _ in arms[arm]) > budget - spent):
+                cost += chance * spent
+                continue
+            pulls[arm] += chance
+            for x, r, p in arms[arm]:
+                reward += chance * p * r
+                after[spent + x] = after.get(spent + x, 0.0) + chance * p
+        chances = after
+    return Means(pulls, cost + sum(chance * spent for spent, chance in chances.items()), reward)
+
+
+def optimum(arms: list[Outcomes], budget: int, requests: int) -> float:
+    """The largest mean reward of any policy, by dynamic programming over (requests left, money left)."""
+    most = max(abs(x) for arm in arms for x, _, _ in arm)
+    room = most * requests + 1  # refunds may add up
+    left = np.arange(-most, budget + room + most + 1)
+    value = np.zeros(len(left))
+    for _ in range(requests):
+        best = np.full(len(left), -np.inf)
+        for arm in arms:
+            best = np.maximum(best, sum(p * (r + shifted(value, x)) for x, r, p in arm))
+        value = np.where(left >= 0, best, 0.0)
+    return float(value[most + budget])
+
+
+def shifted(value: np.ndarray, cost: int) -> np.ndarray:
+    """The values after spending `cost`; beyond the ends the nearest, which no path from the start reaches."""
+    places = np.clip(np.arange(len(value)) - cost, 0, len(value) - 1)
+    return np.asarray(value[places])
+
 
 THREE = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)])
 FREE = Problem([Constant(0.0, 0.2), Constant(0.5, 0.8), Constant(-0.2, 0.1)])
@@ -81,14 +135,6 @@ def test_a_vertex_is_one_where_only_rounding_parts_c_from_it(requests):
     assert found.share == pytest.approx(0.0, abs=1e-14)
     assert request_gaps(problem, 0.2 * requests, requests).tolist() == [pytest.approx(0.3 - 0.025 / 0.7), 0.0, 0.0]
     assert vertex(problem, 0.2 * requests, requests) == 1
-
-
-def test_vertices_and_bends():
-    assert [vertex(THREE, c, 1) for c in (0.05, 0.1, 0.25, 0.4, 0.7, 1.0, 2.0)] == [None, 0, None, 1, None, 2, None]
-    assert vertex(THREE, 0.4 * (1 - 1e-15), 1) == vertex(THREE, 0.4 * (1 + 1e-15), 1) == 1
-    assert [bend(THREE, k) for k in range(3)] == [pytest.approx(x) for x in ((3.0, 1.0), (1.0, 0.5), (0.5, 0.0))]
-    assert bend(FREE, 2).before == math.inf
-    assert vertex(THREE, math.inf, 1) is vertex(THREE, 1.0, math.inf) is None
 
 
 CHEAP: Outcomes = [(0, 0.0, 0.3), (1, 1.0, 0.5), (2, 0.0, 0.2)]
@@ -248,6 +294,23 @@ def test_the_price_of_less_money_and_that_of_more():
     assert right_prices(THREE, 0.1, 1)[0].worth == 0.0  # not what rounding leaves of 0.3 − 3·0.1
 
 
-def test_one_cost_that_is_no_number_is_refused():
-    with pytest.raises(BadParameter, match=r"^cost of fluid_regret must be finite numbers, one for each row of pulls"):
-        fluid_regret(THREE, 1, 9, [[1, 2, 3], [1, 1, 1]], [1.0, math.nan])
+def test_arms_along_an_edge_are_no_vertices():
+    for c in (1.0, 2.0, 3.0):
+        along = Problem([Constant(1.0, 3.0), Constant(2.0, 4.0), Constant(3.0, 5.0), Constant(4.0, 6.0)])
+        assert vertex(along, c * 100, 100) == (0 if c == 1.0 else None)
+    for more, bends in ((1e-14, False), (2e-12, True)):  # by rounding, or by a little more than that
+        nearly = Problem([Constant(1.0, 3.0), Constant(2.0, 4.0 * (1 + more)), Constant(3.0, 5.0)])
+        assert fluid(nearly, 200.0, 100).low == 1
+        assert vertex(nearly, 200.0, 100) == (1 if bends else None)
+    straight = Problem([Constant(0.1, 0.1), Constant(0.2, 0.2), Constant(0.3, 0.3)])
+    assert vertex(straight, 10.0, 100) is None
+    assert vertex(straight, 20.0, 100) is None
+
+
+def test_an_arm_that_costs_nothing_on_average_is_not_come_near():
+    """It costs as much as it refunds: money is left for it whatever chance does. The loss is that of the other end."""
+    swings = Problem([Uniform(-1.0, 1.0, 0.1, 0.3), Gaussian(0.4, 0.6, 0.2, 0.1)])
+    steady = Problem([Constant(0.0, 0.2), Gaussian(0.4, 0.6, 0.2, 0.1)])
+    for c in (0.2, 0.399, 0.4):
+        assert fluid_loss(swings, c * 1000, 1000) == fluid_loss(steady, c * 1000, 1000)
+    assert fluid_loss(swings, 400.0, 1000) == pytest.approx(1.0 * 0.2 * math.sqrt(1000 / (2 * math.pi)))
