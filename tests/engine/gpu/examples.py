@@ -211,7 +211,7 @@ def played_on_cpu(task: Task) -> Crossings:
         ends: Any = (run_state.affordable, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
         advance: Any = hard.advance_hard if task.hard else loop.advance
         while run_state.marks[loop.PASSED] < len(task.budgets):
-            memory = memory.grown() if memory.full() else memory  # type: ignore[attr-defined]
+            memory = memory.enlarged() if memory.full() else memory  # type: ignore[attr-defined]
             advance(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
     return task.crossings
 
