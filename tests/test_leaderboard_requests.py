@@ -15,7 +15,7 @@ from benchmarks.leaderboard.store import Setting
 
 from outlay import Problem, theory
 from outlay.arms import Constant
-from outlay.formulas.choices.choose import Now
+from outlay.formulas.argmax import Now
 from outlay.policies import Fixed, RoundRobin
 
 PAIR = Problem([Constant(0.5, 0.5), Constant(2.0, 1.0)])

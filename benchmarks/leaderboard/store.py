@@ -18,11 +18,11 @@ from benchmarks.leaderboard.many import FAMILIES, Draw, Drawn, streams
 from outlay import Problem, __version__
 from outlay import results as regret
 from outlay.checks import writing
-from outlay.compiler.fingerprint import Reach
 from outlay.engine import loop
 from outlay.engine.jit.numba_types import compose
 from outlay.errors import BadFile, OutlayError
 from outlay.policies.protocol import memory_of
+from outlay.usercode import Reach
 
 Floats = NDArray[np.float64]
 

@@ -41,7 +41,7 @@ from outlay.engine.loop import (
     decide,
     forget,
 )
-from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
 from outlay.policies.protocol import (
     Belief,
     Chooser,

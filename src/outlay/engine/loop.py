@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run_pool import Words
-from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choices.choose import Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.argmax import Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.formulas.lazy_score import ScoreBounds, forget_bounds, lazy_best
 from outlay.policies.protocol import (
     Chooser,
@@ -84,7 +84,7 @@ class Affordable(NamedTuple):
 class SeedStates(NamedTuple):
     """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
 
-    seeds: Words  # [run, 4]: states of the generator, as `streams.seeded` has them
+    seeds: Words  # [run, 4]: states of the generator, as `run_pool.seeded` has them
     state: Words  # [4]: the generator's state
     spare: Words  # [1]: what it keeps of a draw
     blank: Words  # a memory before the first pull

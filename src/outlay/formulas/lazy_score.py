@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.formulas.choices.choose import Counts, log_of, number, precedes
+from outlay.formulas.argmax import Counts, log_of, number, precedes
 
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
-Phased = Any  # a policy with `score` and `phase`
+Policy = Any  # with `score` and `phase`
 Memory = Any
 
 FAR = 2**60  # no run makes as many pulls
@@ -69,15 +69,15 @@ def forget_bounds(known: ScoreBounds) -> None:
     known.marks[UNTIL] = 0
 
 
-def lazy_best(policy: Phased, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
-    """`choose.best_by_score` for a policy with `phase`: the same arm, n pulls into the run."""
+def lazy_best(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
+    """`argmax.best_by_score` for a policy with `phase`: the same arm, n pulls into the run."""
     leader = int(known.marks[LEADER])
     if n < known.marks[UNTIL] and policy.score(memory.belief(leader), float(known.levels[LOG])) > known.levels[RIVAL]:
         return leader
     return rescore(policy, memory, pulls, n, known)
 
 
-def rescore(policy: Phased, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
+def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
     """Score as few arms as it takes to know the best: each turn of the loop scores one arm, now or for a bound.
 
     The policy is asked in one place, so that compiled code holds its formula once: as a function of its own, each turn
@@ -121,7 +121,7 @@ def rescore(policy: Phased, memory: Memory, pulls: Counts, n: int, known: ScoreB
     return best
 
 
-def _first_to_score(policy: Phased, pulls: Counts, n: int, known: ScoreBounds) -> int:
+def _first_to_score(policy: Policy, pulls: Counts, n: int, known: ScoreBounds) -> int:
     """The leader; where there is none, or a phase has ended, all line up anew and arm 0 leads."""
     leader = int(known.marks[LEADER])
     if leader < 0 or n >= known.marks[PHASE_END]:
@@ -161,7 +161,7 @@ def _met(
     return arm, score, best, top
 
 
-def phase_end(policy: Phased, n: int) -> int:
+def phase_end(policy: Policy, n: int) -> int:
     """The first pull after the n-th at which the policy's phase is another."""
     here = policy.phase(log_of(n))
     step = 1

@@ -36,9 +36,7 @@ from outlay.engine.loop import (  # fmt: skip
     Drawing,
     Floats,
 )
-from outlay.formulas.choices.asking import MARGIN as EXCESS_MARGIN
-from outlay.formulas.choices.certificate import spent as after_spending
-from outlay.formulas.choices.choose import (
+from outlay.formulas.argmax import (
     AT_ONCE,
     best_by_score,
     leader_of,
@@ -48,6 +46,8 @@ from outlay.formulas.choices.choose import (
     precedes,
     without_price,
 )
+from outlay.formulas.lazy_leader import MARGIN as EXCESS_MARGIN
+from outlay.formulas.lazy_leader import spent as after_spending
 from outlay.formulas.lazy_score import MARGIN as SCORE_MARGIN
 from outlay.policies.protocol import (
     Belief,
@@ -320,7 +320,7 @@ def span_of_phase(policy: Phased, log_n: float) -> float:
 def decide_by_excess(
     policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """`choose.best_by_excess`."""
+    """`argmax.best_by_excess`."""
     proof.box[LOW, 0] = math.inf
     arm = without_price(memory, pulls, 0)
     if arm < len(pulls):
@@ -332,7 +332,7 @@ def decide_by_excess(
 def decide_by_opening(
     policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """`choose.best_of_opened`; the order of the arms is drawn before the first pull."""
+    """`argmax.best_of_opened`; the order of the arms is drawn before the first pull."""
     if n == 0:
         memory.shuffle(rng)
     proof.box[LOW, 0] = math.inf
