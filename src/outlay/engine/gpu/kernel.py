@@ -166,12 +166,9 @@ def play_hard(
     levels, box = cuda.local.array(5, float64), cuda.local.array((2, SIDES), float64)
     proof: Any = Proof(levels, box, states.bounds[:, run], states.ends[:, run])
     open_run(rng, proof, states, run, key, first)
-    memory, totals, marks, affordable = (
-        of_run(memories, run),
-        states.totals[:, run],
-        states.marks[:, run],
-        states.affordable,
-    )
+    memory, totals, marks = of_run(memories, run), states.totals[:, run], states.marks[:, run]
+    all_runs = states.affordable
+    affordable = Affordable(all_runs.dearest, all_runs.totals[:, :, run], all_runs.arms[:, run], all_runs.pulls[:, run])
     if marks[PASSED] == 0:
         advance_hard(
             rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, budget, requests,
