@@ -16,7 +16,7 @@ import pytest
 from outlay import Campaign, Client
 from outlay import client as clients
 from outlay.campaign import verify
-from outlay.campaign.stores.writing import writer
+from outlay.campaign.stores import writer
 from outlay.errors import OutlayError
 from tests.campaign.postgres import Server, unavailable
 from tests.client.conftest import asked

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.kl_rate_regret import COINS, constants
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy import stats
 from tests.theory.test_theorems_hold import BUDGETS, PROBLEMS
 
 import outlay
 from outlay.arms import Bernoulli, Discrete, Exponential, Gaussian, Problem, Uniform
 from outlay.errors import NotCovered
-from outlay.formulas.choices.choose import best_by_excess
+from outlay.formulas.argmax import best_by_excess
 from outlay.formulas.evidence import exact_evidence
 from outlay.policies import Frugal, KLRate
 from outlay.theory import kl_rate_bound, pull_bound, upper_bound
@@ -192,3 +194,102 @@ def test_it_is_about_budgets_and_not_about_pulls() -> None:
     assert upper_bound(tables, EXACT, 1e6).theorem == "KL-rate, Theorem 2"
     with pytest.raises(NotCovered, match=r"^no theorem of the paper covers KLRate$"):
         pull_bound(tables, EXACT, 1, 1000)
+
+
+UNIT = np.linspace(0.0, 1.0, 4001)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    z=st.lists(st.floats(-3.0, 1.0), min_size=1, max_size=60),
+    copies=st.integers(1, 30),
+    within=st.floats(0.01, 0.9),
+)
+def test_the_price_of_mixing(z, copies, within):
+    """max L ≤ (1 + U√(2Qt/π))·mean over [0, U] if its place is below U, else (t + 1)·mean over [U, 1]; Σ z < 0."""
+    assume(sum(z) < -1e-6)
+    t = copies * len(z)
+    logs = copies * np.log(np.maximum(1 - UNIT[:, None] * np.array(z), 1e-300)).sum(axis=1)
+    top = int(np.argmax(logs))
+    heights = np.exp(logs - logs[top])
+    curvature = max(min(z) ** 2, (max(*z, 0.0) / (1 - within * max(*z, 0.0))) ** 2)
+    part = (UNIT - within <= 0) if UNIT[top] < within else (UNIT - within >= 0)
+    price = 1 + within * math.sqrt(2 * curvature * t / math.pi) if UNIT[top] < within else t + 1
+    slack = 2 / part.sum()  # of a sum over a grid in place of a mean
+    assert price * heights[part].mean() * 1.02 + slack >= 1.0
+
+
+def test_the_price_is_nearly_paid():
+    """Samples ±1 as a walk has them: the peak is a bell, and no more than a third of the price is wasted."""
+    z = np.concatenate([np.full(5200, -1.0), np.full(4800, 1.0)])
+    logs = (np.log(1 - UNIT[UNIT < 0.2][:, None] * np.array([-1.0, 1.0])) * [5200, 4800]).sum(axis=1)
+    mean = np.exp(logs - logs.max()).mean()
+    price = 1 + 0.2 * math.sqrt(2 * (1 / 0.8) ** 2 * len(z) / math.pi)
+    assert 1.0 < price * mean < 4.0
+
+
+@pytest.fixture(scope="module")
+def walks() -> tuple[np.ndarray, float]:
+    """H_t where the best arm looks worse than 0.6, its rate being 1, for t up to 60, in 4000 runs."""
+    points = outcomes(Bernoulli(0.5, 0.5))
+    rng, rate = np.random.default_rng(8), 0.6
+    drawn = rng.choice(len(points.costs), size=(4000, 60), p=points.probabilities)
+    z, costs = (points.rewards - rate * points.costs)[drawn], np.cumsum(points.costs[drawn], axis=1)
+    grid = np.linspace(0.0, 1.0, 201)
+    logs = np.zeros((4000, len(grid)))
+    values = np.zeros((4000, 60))
+    for t in range(60):
+        logs += np.log(np.maximum(1 - grid * z[:, t, None], 1e-300))
+        values[:, t] = np.where(z[:, : t + 1].sum(axis=1) < 0, costs[:, t] * np.exp(logs.max(axis=1)), 0.0)
+    return values, rate
+
+
+@pytest.mark.parametrize("budget", [3.0, 100.0, 1e6])
+def test_what_mistakes_cost(walks, budget):
+    """Both bounds are above what is simulated, less 4 standard errors, and not by any factor."""
+    values, rate = walks
+    sums, once = kl_rate_bound._lost(kl_rate_bound._arm(Bernoulli(0.5, 0.5)), rate, 1.0, 1.0, 1.0, budget)
+    summed, largest = values.sum(axis=1), np.minimum(budget, values.max(axis=1))
+    for found, bound in ((summed, sums), (largest, once)):
+        assert found.mean() - 4 * found.std() / math.sqrt(len(found)) < bound.spend
+    assert sums.spend < 40 * summed.mean()
+    if budget < 1e3:  # further on ln(B/a) is large
+        assert once.spend < 150 * largest.mean()
+    assert (values > 0).sum(axis=1).mean() < sums.times
+    assert (values > 0).any(axis=1).mean() < once.times
+
+
+@pytest.mark.parametrize(
+    ("reward", "budget", "share"), [(0.3, 1e5, 0.07), (0.4, 1e6, 0.1), (0.425, 1e7, 0.07), (0.45, 1e7, 0.6)]
+)
+def test_it_bites_at_smaller_gaps_and_budgets(reward, budget, share):
+    """Rates of 0.6, 0.8, 0.85 and 0.9 against 1: with Lemma 3 alone .15, 1, 1 and 1 of what the budget buys."""
+    arms = [Bernoulli(0.5, 0.5), Bernoulli(0.5, reward)]
+    pulls = kl_rate_pulls(Problem(arms), KLRate("one", "exact", 1.0), budget)[1]
+    assert pulls < share * arms[1].cost ** -1 * budget
+
+
+WORSE = Discrete([0.0, 1.0, 3.0], [0.1, 0.9, 0.4], [0.3, 0.5, 0.2])
+
+
+def test_pulls_become_regret() -> None:
+    """Gap times mean cost times pulls; where the budget binds, the largest gap first, of B and one largest cost."""
+    best = Discrete([0.0, 0.0, 1.0, 2.0], [0.5, 0.0, 1.5, 0.7], [0.2, 0.1, 0.4, 0.3])  # mean cost 1, mean reward 0.91
+    problem, policy = Problem([best, WORSE, Discrete([1.0, 2.0], [0.0, 0.3], [0.5, 0.5])]), KLRate("one", "exact", 2.0)
+    far, pulls = upper_bound(problem, policy, 1e12), kl_rate_pulls(problem, policy, 1e12)
+    one, two = (0.91 - 0.56 / 1.1) * 1.1 * pulls[1], (0.91 - 0.1) * 1.5 * pulls[2]
+    assert far.terms == {"arm 1": pytest.approx(one), "arm 2": pytest.approx(two)}
+    assert far.value == pytest.approx(one + two)
+    near = upper_bound(problem, policy, 2.0)  # arm 2 first: 2 + E[X²]/μ of 2 + 3, and 3 − 2.5/1.5 is left
+    assert near.terms == {
+        "arm 1": pytest.approx((0.91 - 0.56 / 1.1) * (3 - 2.5 / 1.5)),
+        "arm 2": pytest.approx(0.81 * (2 + 2.5 / 1.5)),
+    }
+
+
+@pytest.mark.parametrize(("dear", "chance"), [(400.0, 1e-4), (100.0, 1e-6), (30.0, 1e-8), (1e150, 1e-152)])
+def test_rare_and_dear(dear: float, chance: float) -> None:
+    """Some θ are too large for a cost as rare as that; where all are, what the budget buys is left."""
+    rare = Discrete([0.1, dear], [0.1, 0.1], [1 - chance, chance])
+    found = kl_rate_pulls(Problem([rare, WORSE]), KLRate("one", "exact", 2.0), 1e12)
+    assert 0 < found[1] <= 1e12 / 1.1 + 2.3 / 1.1**2

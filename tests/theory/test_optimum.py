@@ -1,24 +1,460 @@
-"""Proposition 1: the chain of inequalities, and that G bounds the overshoot of every policy."""
+"""One arm alone and the best of all policies: enumeration, simulation, renewal theory, and bounds that always hold."""
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, gamma, norm, uniform
 
+import outlay
+from outlay import policies
 from outlay.arms import (
     AnyLaw,
     Bernoulli,
+    Beta,
     Constant,
     Discrete,
+    Empirical,
     Exponential,
+    Gamma,
+    Gaussian,
+    Linear,
+    Lognormal,
     Pareto,
     Problem,
+    StudentT,
+    Uniform,
     catalogue,
     support_of,
 )
-from outlay.errors import NotCovered
-from outlay.theory.optimum import gap_constant, optimal_policy, optimality
+from outlay.checks import Vector
+from outlay.errors import BadParameter, NotCovered
+from outlay.theory import expected_pulls, expected_reward, gap_constant, optimal_policy, optimality
+from outlay.theory.arm_rates import cost_table
+from outlay.theory.optimum import (
+    Lattice,
+    decay,
+    enclosed_pulls,
+    find_lattice,
+    lattice_pulls,
+    longest_rest,
+    overshoot_bound,
+)
+
+LAWS = [
+    Discrete([1.0, 2.0, 5.0], [1.0, 0.0, 2.0], [0.5, 0.3, 0.2]),
+    Discrete([0.0, 0.25, 0.75], [1.0, 0.0, 2.0], [0.2, 0.5, 0.3]),
+    Discrete([-1.0, 2.0, 0.5], [0.1, 0.1, -3.0], [0.4, 0.4, 0.2]),
+    Bernoulli(0.3, 0.5),
+    Empirical([1.0, 1.5, 1.0, -0.5], [1.0, 2.0, 3.0, 4.0]),
+    Exponential(2.0, 1.0),
+    Gamma(2.0, 1.0, 1.0, 1.0),
+    Gaussian(0.5, 1.0, 1.0, 0.5),
+    Lognormal(1.0, 1.0, 1.0, 0.8),
+    Linear(Bernoulli(0.5, 0.5), slope=1.0, noise=-1.0, noise_sd=0.5),
+    StudentT(0.5, 0.4, 1.0, 0.5, 4.0),
+]
+
+
+def check(law: AnyLaw, budget: float, pulls: Vector, reward: Vector) -> None:
+    """Sample means within 4 standard errors of the value, and of the interval between low and high."""
+    for sample, wanted in ((pulls, expected_pulls(law, budget)), (reward, expected_reward(law, budget))):
+        stderr = 4 * sample.std() / math.sqrt(len(sample))
+        assert wanted.low - stderr <= sample.mean() <= wanted.high + stderr
+        if wanted.method != "bounds":
+            assert sample.mean() == pytest.approx(wanted.value, abs=stderr)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_agrees_with_drawn_pulls(law):
+    """22 comparisons at 4 standard errors: a false alarm once in 700 seeds, and the seed is fixed."""
+    rng, budget, runs = np.random.default_rng(3), 15.25, 1000
+    totals = np.zeros((runs, 2))
+    for total in totals:
+        left = budget
+        while left >= 0:
+            cost, reward = law.draw(rng)
+            left -= cost
+            total += 1, reward
+    check(law, budget, totals[:, 0], totals[:, 1])
+
+
+@pytest.mark.parametrize("law", [LAWS[2], LAWS[7]], ids=lambda law: type(law).__name__)
+def test_agrees_with_the_simulator(law):
+    result = outlay.simulate(Problem([law]), policies.Fixed(0), budgets=[100.25], runs=4000, seed=7, progress=False)
+    check(law, 100.25, result.pulls[0, :, 0, 0].astype(float), result.reward[0, :, 0])
+
+
+def enumerated(costs: list[Fraction], chances: list[Fraction], left: Fraction) -> Fraction:
+    """E[N] over every sequence of positive costs."""
+    if left < 0:
+        return Fraction(0)
+    return 1 + sum((p * enumerated(costs, chances, left - x) for x, p in zip(costs, chances, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize("budget", ["0.05", "0.3", "0.7", "1.15"])
+def test_recursion_is_enumeration(budget):
+    law = Discrete([0.1, 0.25, 0.4], [1.0, 1.0, 1.0], [0.5, 0.25, 0.25])
+    wanted = enumerated(
+        [Fraction(1, 10), Fraction(1, 4), Fraction(2, 5)], [Fraction(1, 2), *[Fraction(1, 4)] * 2], Fraction(budget)
+    )
+    found = expected_pulls(law, float(budget))
+    assert found.method == "exact"
+    assert found.value == found.low == found.high == pytest.approx(float(wanted), rel=1e-13)
+
+
+def test_decimal_costs_are_read_as_printed():
+    """A budget of 0.3 holds three costs of 0.1, although 0.1 + 0.1 + 0.1 > 0.3 in floating point."""
+    assert expected_pulls(Constant(0.1, 1.0), 0.3).value == 4.0
+    assert expected_pulls(Discrete([0.1, 0.2], [1.0, 1.0], [1.0, 0.0]), 0.3).value == 4.0
+
+
+def test_negative_costs_are_within_their_error():
+    """A random walk that steps −1 or +1: it cannot overshoot by more than one, so E[N] = (B + 1)/μ exactly."""
+    found = expected_pulls(Discrete([-1.0, 1.0], [1.0, 1.0], [0.4, 0.6]), 25.0)
+    assert found.value == pytest.approx(26 / 0.2, rel=1e-12)
+    law = Discrete([-2.0, 1.0, 3.0], [1.0] * 3, [0.4, 0.3, 0.3])
+    lattice = find_lattice([law], 20.0)
+    assert lattice is not None
+    truth, exact_error = lattice_pulls(lattice, 0, above=400)
+    assert exact_error < 1e-12
+    for above in (0, 1, 5, 20, 60):
+        pulls, error = lattice_pulls(lattice, 0, above)
+        assert 0 < np.abs(pulls - truth).max() <= error
+
+
+def test_long_lattices_are_expanded_with_their_step():
+    """The arithmetic form of the expansion, checked where the recursion can still be run."""
+    law = Discrete([1.0, 2.0, 5.0], [1.0] * 3, [0.5, 0.3, 0.2])
+    exact, mean, square = expected_pulls(law, 900_000.5), 2.1, 6.7
+    assert exact.method == "exact"
+    assert exact.value == pytest.approx(900_000.5 / mean + square / (2 * mean**2), rel=1e-12)
+    far = expected_pulls(law, 9_000_000.0)
+    assert far.method == "expansion"
+    assert far.value == pytest.approx(9_000_000.5 / mean + square / (2 * mean**2), rel=1e-12)
+    assert far.low < far.value < far.high
+
+
+def test_gaussian_expansion_is_spitzers_series():
+    """For σ ≪ μ no S_n is negative and the non-negative expansion is left; for σ ≫ μ the overshoot is 0.583σ."""
+    narrow = expected_pulls(Gaussian(1.0, 1.0, 0.1, 1.0), 100.0)
+    assert narrow.value == pytest.approx(100 + 1.01 / 2, abs=1e-9)
+    wide = expected_pulls(Gaussian(0.01, 1.0, 1.0, 1.0), 100.0)
+    assert wide.value * 0.01 - 100 == pytest.approx(0.5826, abs=0.01)
+    assert expected_pulls(Gaussian(1e-4, 1.0, 1.0, 1.0), 100.0).method == "bounds"
+    assert expected_pulls(Gaussian(1.0, 1.0, 0.1, 1.0), 0.01).value == 1.0  # never outside low and high
+
+
+@settings(max_examples=100)
+@given(
+    costs=st.lists(st.integers(-3, 9), min_size=2, max_size=4, unique=True),
+    weights=st.lists(st.integers(1, 9), min_size=4, max_size=4),
+    budget=st.integers(1, 60),
+)
+def test_wald_and_lorden_enclose_the_exact_number(costs, weights, budget):
+    p = np.array(weights[: len(costs)]) / sum(weights[: len(costs)])
+    if p @ costs <= 0.1:
+        return
+    law, mean = Discrete(costs, costs, p), float(p @ costs)
+    found = expected_pulls(law, budget)
+    assert found.method == "exact"
+    assert budget / mean <= found.value <= (budget + overshoot_bound(law)) / mean * (1 + 1e-12)
+    lorden = (budget + float(p @ np.maximum(costs, 0) ** 2) / mean) / mean
+    assert found.value <= lorden * (1 + 1e-12)
+
+
+def test_a_negative_mean_reward_turns_the_bounds():
+    found = expected_reward(Uniform(-1.0, 2.0, -2.0, -1.0), 10.0)
+    assert found.method == "bounds"
+    assert found.low == pytest.approx(-1.5 * (10 + 1) / 0.5)  # costs above 0 are uniform up to 2
+    assert found.high == pytest.approx(-1.5 * 10 / 0.5)
+    assert found.low < found.value < found.high
+
+
+def test_costs_without_a_variance_leave_walds_bound():
+    wild = Pareto(2.0, 1.0, cost_tail=1.5)
+    assert expected_pulls(wild, 1000.0) == (500.0, 500.0, math.inf, "bounds")
+    assert expected_reward(Linear(wild, slope=-0.5), 1000.0) == (-500.0, -math.inf, -500.0, "bounds")
+    assert expected_reward(Linear(wild, slope=0.0), 1000.0) == (0.0, 0.0, 0.0, "bounds")
+    drifting = expected_pulls(Gaussian(1e-200, 1.0, 1.0, 1.0), 10.0)
+    half = math.sqrt(2 / math.pi)  # the mean of a standard normal that is above 0
+    assert [drifting.low, drifting.high] == pytest.approx([1e201, (10 + half) * 1e200])
+    assert drifting.method == "bounds"
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(BadParameter, match=r"^law of expected_pulls must be a law"):
+        expected_pulls(None, 10.0)  # type: ignore[arg-type]
+    for law in (Constant(1e-300, 0.5), Gaussian(1e-300, 0.5, 1.0, 1.0), Bernoulli(0.5, 0.5)):
+        with pytest.raises(BadParameter, match=r"^budget of expected_pulls must be ≤ 1e\+300 mean costs; got 1e\+308$"):
+            expected_pulls(law, 1e308)
+    with pytest.raises(BadParameter, match=r"^the mean cost of the law of expected_pulls must be a finite number > 0"):
+        expected_pulls(Uniform(-2.0, 1.0, 0.0, 1.0), 10.0)
+    with pytest.raises(BadParameter, match=r"^budget of expected_pulls must be > 0; got 0"):
+        expected_pulls(Constant(1.0, 1.0), 0)
+
+
+def coins(*costs: float) -> AnyLaw:
+    return Discrete(costs, np.ones(len(costs)), np.full(len(costs), 1.0 / len(costs)))
+
+
+@pytest.mark.parametrize(
+    ("laws", "step", "low", "high", "budget"),
+    [
+        ([Constant(3.0, 1.0), Constant(4.5, 1.0)], 1.5, 0, 3, 20),
+        ([Constant(6.0, 1.0), Constant(10.0, 1.0), Constant(15.0, 1.0)], 1.0, 0, 15, 31),
+        ([coins(-4.0, 6.0)], 2.0, -2, 3, 15),
+        ([coins(0.0, 0.15), Constant(0.25, 1.0)], 0.05, 0, 5, 620),
+        ([Constant(2.0, 1.0)], 2.0, 0, 1, 15),
+    ],
+)
+def test_the_step_is_the_greatest_common_divisor(laws, step, low, high, budget):
+    found = find_lattice(laws, 31.0)
+    assert found is not None
+    assert (found.step, found.low, found.high, found.budget) == (step, low, high, budget)
+
+
+def test_tables_merge_equal_costs_and_leave_out_the_impossible():
+    merged = Discrete([2.0, 1.0, 2.0, 5.0], [0.0] * 4, [0.25, 0.5, 0.25, 0.0])
+    assert [part.tolist() for part in cost_table(merged) or ()] == [[1.0, 2.0], [0.5, 0.5]]
+    logged = Linear(Empirical([1.0, 3.0, 3.0, 3.0], [0.0] * 4), slope=2.0)
+    assert [part.tolist() for part in cost_table(logged) or ()] == [[1.0, 3.0], [0.25, 0.75]]
+    assert [part.tolist() for part in cost_table(Gaussian(2.0, 1.0, 0.0, 1.0)) or ()] == [[2.0], [1.0]]
+    assert cost_table(Gaussian(2.0, 1.0, 1e-9, 1.0)) is None
+
+
+def test_decay_is_that_of_the_arm_that_refunds_most():
+    """Costs of −2 and 1 with E[e^(−θX)] = 1: p·y² + (1 − p)/y = 1 at y = e^θ, so p·y² + p·y = 1 − p."""
+    roots = {p: (math.sqrt(1 + 4 * (1 - p) / p) - 1) / 2 for p in (0.1, 0.2)}
+    laws = [Discrete([-2.0, 1.0], [1.0, 1.0], [p, 1 - p]) for p in roots]
+    for law, root in zip(laws, roots.values(), strict=True):
+        alone = find_lattice([law], 5.0)
+        assert alone is not None
+        assert decay(alone) == pytest.approx(math.log(root), rel=1e-8)
+        assert decay(alone) < math.log(root)  # on the safe side
+    for order in (laws, laws[::-1]):
+        both = find_lattice(order, 5.0)
+        assert both is not None
+        assert decay(both) == pytest.approx(math.log(roots[0.2]), rel=1e-8)
+    assert decay(Lattice(1.0, 0, 1, np.array([[0.5, 0.5]]), 5)) == math.inf
+
+
+CONTINUOUS: list[AnyLaw] = [  # of mean costs that are not 1, nor those of the rewards
+    Uniform(0.0, 3.0, 0.0, 1.0),
+    Uniform(0.3, 1.1, 0.0, 1.0),
+    Beta(0.8, 0.5, 0.4, 0.2, cost_bound=2.0),
+    Gamma(1.5, 1.0, 3.0, 1.0),
+    Gamma(0.7, 1.0, 0.35, 1.0),
+    Lognormal(1.5, 1.0, 2.2, 1.0),
+    Lognormal(0.7, 1.0, 0.35, 1.0),
+    Pareto(1.5, 1.0, 2.5),
+    Pareto(0.7, 1.0, 1.5),
+]
+
+
+def erlang(budget: float) -> float:
+    """E[N(B)] for gamma costs of shape 2 and mean 1: ¾ + B + ¼e^(−4B)."""
+    return 0.75 + budget + 0.25 * math.exp(-4.0 * budget)
+
+
+@pytest.mark.parametrize("budget", [1e-6, 0.01, 0.3, 1.0, 5.0, 40.0])
+def test_exact_formulas_lie_between(budget):
+    gammas = Gamma(1.0, 1.0, math.sqrt(0.5), 1.0)
+    cases: list[tuple[AnyLaw, float]] = [(gammas, erlang(budget)), (Uniform(0.0, 2.0, 0.0, 1.0), math.exp(budget / 2))]
+    for law, exact in cases:
+        if isinstance(law, Uniform) and budget > 2:
+            continue
+        ends = enclosed_pulls(law, budget)
+        assert ends is not None
+        low, high = ends
+        assert low <= exact <= high <= low * (1 + 1e-7 + 1e-3 * budget)
+        found = expected_pulls(law, budget)
+        assert found.low <= exact <= found.high
+        assert abs(found.value - exact) < 1e-3 * (1.0 + exact)
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=lambda law: type(law).__name__)
+def test_simulated_pulls_lie_between(law):
+    """Within 4 standard errors of 3000 runs; false alarms below 1e-3 for all of them together."""
+    rng, budget = np.random.default_rng(1), 1.3
+    counts = []
+    for _ in range(3000):
+        spent, pulls = 0.0, 0
+        while spent <= budget:
+            spent, pulls = spent + law.draw(rng)[0], pulls + 1
+        counts.append(pulls)
+    error = 4 * np.std(counts) / math.sqrt(3000)
+    found = expected_pulls(law, budget)
+    assert found.high - found.low < 2e-3 * found.value
+    assert found.low - error <= np.mean(counts) <= found.high + error
+
+
+def test_gaussian_pulls_of_a_budget_near_zero():
+    """E[N(0)] = exp Σ P(S_n ≤ 0)/n: of 4000 walks with mean 1 and sd 2, within 4 standard errors (6e-5)."""
+    law = Gaussian(1.0, 1.0, 2.0, 1.0)
+    walks = np.cumsum(np.random.default_rng(2).normal(1.0, 2.0, size=(4000, 400)), axis=1)
+    assert (walks.max(axis=1) > 0).all()
+    counts = 1 + (walks > 1e-9).argmax(axis=1)
+    found = expected_pulls(law, 1e-9)
+    assert abs(found.low - counts.mean()) < 4 * counts.std() / math.sqrt(4000)
+    assert found.low > 1.5  # Wald alone says 1
+    assert found.low <= found.value <= found.high
+
+
+NEVER_NEGATIVE, ANY_SIGN = "second moments of costs that are never negative", "second moments of the costs"
+LORDEN = "Lorden's inequality: all costs have one law"
+BEYOND = "what a cost adds beyond any level, on average"
+
+
+def settled(total: float, largest: float) -> float:
+    """D = (s + κ + √(κ² + 2sκ))/2."""
+    return (total + largest + math.sqrt(largest**2 + 2 * total * largest)) / 2
+
+
+def test_second_moments_by_hand():
+    """κ = μ + Var/μ: 4 and 1, then 2.5 and 6, then 4 and 2.5; √(E X²)/μ up to √3, then √2."""
+    positive = Problem([Lognormal(2.0, 1.0, 2.0, 1.0), Constant(1.0, 1.0)])
+    found = gap_constant(positive)
+    assert found.reason == NEVER_NEGATIVE
+    assert found.value == pytest.approx(settled(5.0, 4.0))
+    signed = Problem([StudentT(2.0, 1.0, 1.0, 1.0, tail=3.0), StudentT(2.0, 1.0, math.sqrt(8.0), 1.0, tail=4.0)])
+    reach = (1 + math.sqrt(3.0)) / 2
+    found = gap_constant(signed)
+    assert found.reason == ANY_SIGN
+    assert found.value == pytest.approx(8.5 / 2 + reach * settled(8.5, 6.0))
+    one_signed = Problem([Lognormal(2.0, 1.0, 2.0, 1.0), StudentT(2.0, 1.0, 1.0, 1.0, tail=3.0)])
+    reach = (1 + math.sqrt(2.0)) / 2
+    found = gap_constant(one_signed)
+    assert found.reason == ANY_SIGN
+    assert found.value == pytest.approx(6.5 / 2 + reach * settled(6.5, 4.0))
+    thrice = Problem([StudentT(3.0, 1.0, 3.0, 1.0, tail=3.0), StudentT(3.0, 1.0, 3.0, 1.0, tail=4.0)])
+    assert gap_constant(thrice).value == pytest.approx(12.0 / 2 + reach * settled(12.0, 6.0))
+
+
+def test_which_constant_is_the_least():
+    few = Discrete([1.0, 50.0], [1.0, 1.0], [1.0 - 1e-6, 1e-6])
+    alone = gap_constant(Problem([few]))
+    assert alone.reason == LORDEN
+    assert alone.value == pytest.approx(1.0 + 2450e-6, rel=1e-4)
+    assert gap_constant(Problem([few, Constant(2.0, 1.0)]))[1] == NEVER_NEGATIVE
+    assert gap_constant(Problem([Constant(2.0, 1.0), Constant(1.0, 3.0)])) == (2.0, "no cost exceeds it")
+    refunds = Problem(
+        [Discrete([-1.0, 3.0], [1.0, 3.0], [0.5, 0.5]), Discrete([-2.0, 2.0, 7.0], [1.0] * 3, [0.5, 0.3, 0.2])]
+    )
+    assert gap_constant(refunds) == (5.0, BEYOND)  # 7 beyond 2
+    assert gap_constant(catalogue.load("G"))[1] == BEYOND
+    assert gap_constant(Problem([Pareto(1.0, 1.0, 1.5), Constant(1.0, 1.0)], ["wild", "tame"])) == (
+        None,
+        "not explicit: the cost of arm 'wild' is unbounded with infinite variance (Assumption 1)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("laws", "value"),
+    [
+        ([Exponential(1.0, reward) for reward in np.linspace(0.1, 1.0, 1000)], 1.0),
+        ([Exponential(cost, 1.0) for cost in np.linspace(1.0, 1.5, 1000)], 1.5),
+        ([Pareto(1.0, reward, 4.0) for reward in np.linspace(0.1, 1.0, 1000)], 3.0),
+        ([Pareto(cost, 1.0, 4.0) for cost in np.linspace(0.9, 1.0, 1000)], settled(3.0, 3.0)),
+        ([Lognormal(1.0, 1.0, sd, 1.0) for sd in np.linspace(0.9, 1.0, 1000)], settled(2.0, 2.0)),
+        ([Lognormal(2.0, 1.0, sd, 1.0) for sd in np.linspace(1.8, 2.0, 1000)], settled(4.0, 4.0)),
+        ([StudentT(1.0, r, 1.0, 1.0, 3.0, 0.5) for r in (1.0, 0.5, 0.2)], 2.0),
+        (
+            [StudentT(1.0, 1.0, sd, 1.0, 3.0) for sd in np.linspace(0.9, 1.0, 1000)],
+            1.0 + (1 + math.sqrt(2.0)) / 2 * settled(2.0, 2.0),
+        ),
+    ],
+    ids=[
+        "exponential",
+        "exponential means",
+        "one Pareto",
+        "Pareto means",
+        "lognormal spreads",
+        "wider lognormals",
+        "one Student",
+        "Student spreads",
+    ],
+)
+def test_arms_that_are_alike_count_once(laws, value):
+    """A thousand exponential costs of mean 1 overshoot by 1: what is left of the last never depends on the past."""
+    assert gap_constant(Problem(laws)).value == pytest.approx(value)
+
+
+def test_one_law_of_costs_in_several_tables():
+    """1 fifteen times in sixteen, else 5: E[X²]/μ = 2 by Lorden, however it is written down."""
+    laws: list[AnyLaw] = [Discrete([1.0, 5.0], [1.0, 2.0], [0.9375, 0.0625]), Empirical([1.0] * 15 + [5.0], [1.0] * 16)]
+    assert gap_constant(Problem(laws)) == (2.0, LORDEN)
+    wide, narrow = (Beta(0.5, 0.5, 0.4, 0.2, cost_bound=bound) for bound in (2.0, 1.0))
+    assert gap_constant(Problem([narrow, narrow]))[1] == LORDEN
+    assert gap_constant(Problem([wide, narrow])) == (2.0, "no cost exceeds it")  # equal means and variances: two laws
+
+
+class Own(NamedTuple):
+    """A law of your own with cost and reward of mean 1 and a variance of 4."""
+
+    tag: object
+
+    def draw(self, rng: np.random.Generator) -> tuple[float, float]:
+        return 1.0 + 2.0 * rng.standard_normal(), 1.0
+
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return 1.0, 1.0, 4.0, 0.0, 0.0
+
+
+def test_laws_of_your_own_are_one_where_they_are_equal():
+    reach, largest = (1 + math.sqrt(5.0)) / 2, 5.0
+    two = 2 * largest / 2 + reach * settled(2 * largest, largest)
+    assert gap_constant(Problem([Own("a"), Own("a")])) == (largest, LORDEN)
+    assert gap_constant(Problem([Own("a"), Own("b")])).value == pytest.approx(two)
+    assert gap_constant(Problem([Own(["a"]), Own(["b"])])).value == pytest.approx(two)  # not hashable
+
+
+@pytest.mark.parametrize(
+    ("law", "exact"),
+    [
+        (Exponential(2.0, 1.0), None),
+        (Gamma(1.0, 1.0, 0.5, 1.0), gamma(4.0, scale=0.25)),
+        (Gamma(1.0, 1.0, 2.0, 1.0), gamma(0.25, scale=4.0)),
+        (Gamma(2.0, 1.0, 4.0, 1.0), gamma(0.25, scale=8.0)),
+        (Gaussian(1.3, 1.0, 0.9, 1.0), norm(1.3, 0.9)),
+        (Uniform(0.5, 2.0, 0.0, 1.0), uniform(0.5, 1.5)),
+        (Uniform(-1.0, 2.0, 0.0, 1.0), uniform(-1.0, 3.0)),
+        (Beta(0.5, 0.5, 0.2, 0.2), beta(2.625, 2.625)),
+    ],
+)
+def test_the_longest_rest_by_integration(law, exact):
+    """sup over y ≥ 0 of ∫_y^∞ P(X > x) dx / P(X > y), on a grid."""
+    if exact is None:
+        exact = gamma(1.0, scale=2.0)
+    top = exact.isf(1e-13)
+    x = np.linspace(0.0, top, 200_001)
+    beyond = exact.sf(x)
+    tail = np.cumsum(((beyond[1:] + beyond[:-1]) / 2)[::-1])[::-1] * (x[1] - x[0])
+    rests = (tail / beyond[:-1])[beyond[:-1] > 1e-6]
+    found = longest_rest(law)
+    assert rests.max() <= found * (1 + 1e-4)
+    assert rests.max() >= (0.8 if found > exact.mean() * 2 else 0.9999) * found  # the second gamma's limit is far out
+    assert overshoot_bound(law) == pytest.approx(min(found, exact.mean() + exact.var() / exact.mean()))
+
+
+def test_the_longest_rest_of_tables():
+    assert longest_rest(Discrete([1.0, 4.0], [0.0, 0.0], [0.5, 0.5])) == 3.0  # 4 beyond 1; on average 2.5 beyond 0
+    assert longest_rest(Discrete([2.0, 3.0], [0.0, 0.0], [0.5, 0.5])) == 2.5
+    assert longest_rest(Discrete([-5.0, 1.0, 3.0], [0.0] * 3, [0.2, 0.4, 0.4])) == pytest.approx(2.0)
+    assert longest_rest(Discrete([0.1, 0.9], [0.0, 0.0], [0.9, 0.1])) == pytest.approx(0.8)
+
+
+def test_policies_reach_what_costs_add():
+    """Costs of mean 1.5 and 2.5 beyond nothing: with an exact 0 left the second exceeds it by 2.5, and nothing more."""
+    laws = [Discrete([1.0, 2.0], [1.0, 2.0], [0.5, 0.5]), Discrete([2.0, 3.0], [2.0, 3.0], [0.5, 0.5])]
+    found = optimal_policy(Problem(laws), 300.0)
+    overshoot = found.value - found.budgets
+    assert overshoot[0] == pytest.approx(2.5)
+    assert overshoot.max() <= gap_constant(Problem(laws)).value == 2.5
 
 
 class Veiled(NamedTuple):

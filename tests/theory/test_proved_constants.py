@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from outlay.arms import Bernoulli, Constant, Gaussian, Problem
 from outlay.beliefs import Belief
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
-from outlay.theory.pull_bounds import outlasting, pull_constants
+from outlay.theory import outlasting
+from outlay.theory.pull_bounds import pull_constants
 
 # As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)])

@@ -11,10 +11,8 @@ import pytest
 import outlay
 from outlay.arms import Bernoulli, Gaussian, Problem, StudentT, catalogue
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
+from outlay.theory import horizon, optimality, pull_bound, regret_from_pulls, upper_bound
 from outlay.theory.arm_rates import suboptimal
-from outlay.theory.optimum import optimality
-from outlay.theory.pull_bounds import pull_bound
-from outlay.theory.upper_bounds import horizon, regret_from_pulls, upper_bound
 
 BUDGETS = [300.0, 3e3, 3e4, 3e5]
 PROBLEMS = {
