@@ -44,14 +44,14 @@ ENTRIES = {
     "theory.expected_reward(coins.arms[0], 10)": "theory.expected_reward needs scipy: simulate",
     "outlay.advice.advise('log.csv', 10)": "advise needs pyarrow: simulate",
     "outlay.report.regret_figure": "report.regret_figure needs matplotlib: report",
-    "outlay.report.write_report(result, 'folder')": "report.write_report needs matplotlib: report",
-    "outlay.report.write_page": "report.write_page needs matplotlib: report",
+    "outlay.report.write_report(result, 'folder')": "report.write_report needs jinja2: report",
+    "outlay.report.write_page": "report.write_page needs jinja2: report",
     "outlay.experiments.run(None, 'folder')": "experiments.run needs matplotlib: report",
 }
 VERBS = {
     "compare": "matplotlib: report",
     "compare experiment.toml --out folder": "matplotlib: report",
-    "report result.parquet": "pyarrow: simulate",
+    "report result.parquet": "jinja2: report",
     "advise log.csv --budget 10": "pyarrow: simulate",
     "advise log.csv --budget 10 --out folder": "matplotlib: report",
     "bounds heavy-tails": "scipy: simulate",

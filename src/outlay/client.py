@@ -26,9 +26,9 @@ import msgspec
 from msgspec import convert
 
 from outlay import errors
-from outlay.campaign.ledger.agreement import label
 from outlay.campaign.ledger.events import Amount
 from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, number_of, settled
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
 from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable

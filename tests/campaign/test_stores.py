@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outlay.campaign.ledger.commands import Command, Open
+from outlay.campaign.ledger.events import Command, Open
 from outlay.campaign.records import Reply
 from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger

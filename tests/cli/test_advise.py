@@ -12,10 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from outlay.advice import advise, rehearsal
-from outlay.advice.telling.charts import MOST_DOTS, rate_dots
-from outlay.advice.telling.figures import dots_figure
-from outlay.advice.telling.page import page_text
-from outlay.advice.telling.tables import ARMS, arm_notes, arm_rows
+from outlay.advice.advice_page import MOST_DOTS, dots_figure, page_text, rate_dots
+from outlay.advice.answer import arms_table
 from outlay.cli import commands
 from outlay.text import measured, number, span
 
@@ -215,14 +213,15 @@ def test_an_open_interval(ask):
     wild = pd.DataFrame({"arm": "wild", "cost": [1.0] * 99 + [1e4], "reward": [0.0, 1.0] * 50})
     free = pd.DataFrame({"arm": "free", "cost": [0.0] * 9, "reward": 1.0})
     found = advise(pd.concat([steady, wild, free]), 100, rehearse=False)
-    cells = {row[0]: row[ARMS.index("interval")] for row in arm_rows(found)}
+    table = arms_table(found)
+    cells = {row[0]: row[table.headings.index("interval")] for row in table.rows}
     assert (cells["wild"], cells["free"]) == ("any rate", "–")
-    assert "(any rate: too few rows, or costs that vary too much, to bound it)" in arm_notes(found)["interval"]
+    assert "(any rate: too few rows, or costs that vary too much, to bound it)" in table.notes["interval"]
     assert rate_dots(found).axis == "reward per unit of cost; an arrow: the interval goes on"
     markers = [str(line.get_marker()) for line in dots_figure(rate_dots(found)).axes[0].lines]
     assert sorted(markers) == ["<", ">", "o", "o"]
     plain = advise(steady, 100, rehearse=False)
-    assert "any rate" not in arm_notes(plain)["interval"]
+    assert "any rate" not in arms_table(plain).notes["interval"]
     assert "arrow" not in rate_dots(plain).axis
     assert [span(*ends) for ends in ((0.5, math.inf), (-math.inf, 2.0))] == ["above 0.5", "below 2"]
 

@@ -23,6 +23,7 @@ from outlay.campaign.ledger.events import (
     Requested,
     Terms,
     Window,
+    plain_key,
 )
 from outlay.campaign.ledger.money import MOST, Unit
 from outlay.checks import real, word
@@ -38,9 +39,7 @@ LEAST_MEAN, MOST_MEAN = 1e-100, 1e15  # the size of an arm's mean cost
 MOST_MICROS = 10**15  # of a time span: 1e9 seconds
 LATEST = 253_402_300_799 * 10**6  # a time: the end of the year 9999
 MOST_NOTED, MOST_BYTES = 100, 10_000  # tags of a pull, bytes of its metadata: no ledger holds more
-MOST_AT_ONCE = 10_000  # asks or tells in one call
 DEEPEST = 16  # lists in lists among a policy's parameters
-SEPARATOR = "\u2063"  # between a key and the number of one of many asks: no key of a user can hold it
 
 
 def check_opening(opening: Opened) -> None:
@@ -157,22 +156,6 @@ def label(owner: str, name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
         raise BadParameter(owner, name, f"1 to {LONGEST} printable characters", value)
     return str.__str__(value)  # a plain one, whatever kind of string came
-
-
-def plain_key(key: str) -> str:
-    """A key as users read it."""
-    return key.replace(SEPARATOR, "", 1)
-
-
-def spellings(key: str) -> tuple[str, ...]:
-    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
-    name, slash, number = key.rpartition("/")
-    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
-
-
-def all_spellings(key: str) -> tuple[str, ...]:
-    """The same, and those of all asks that were asked for at once with this key."""
-    return (*spellings(key), *(f"{key}/{SEPARATOR}{number}" for number in range(MOST_AT_ONCE)))
 
 
 def _check_range(owner: str, name: str, value: int, low: int, high: int) -> None:

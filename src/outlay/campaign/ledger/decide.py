@@ -8,79 +8,187 @@ from typing import assert_never
 
 import msgspec
 
-from outlay.campaign.calendar import bounds
-from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.agreement import check_opening
-from outlay.campaign.ledger.chain import NOTHING
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings import course, roster
-from outlay.campaign.ledger.rulings.admission import Namer, admissible, check_some_arm_fits, choose, learner_of
-from outlay.campaign.ledger.rulings.asks import Ruling, ask
-from outlay.campaign.ledger.rulings.limits import expect, set_budget, set_requests
-from outlay.campaign.ledger.rulings.refusals import check_cost, check_pending, check_reward, found
+from outlay.campaign.ledger.allocate import (
+    Namer,
+    Ruling,
+    admissible,
+    arm_index,
+    ask,
+    check_cost,
+    check_pending,
+    check_reward,
+    check_some_arm_fits,
+    choose,
+    found,
+    learner_of,
+)
+from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.events import NOTHING
 from outlay.campaign.ledger.state import Decision, State
-from outlay.campaign.ledger.windows import renewal
+from outlay.campaign.ledger.validation import MOST_ARMS, check_arm, check_opening, check_requests
+from outlay.campaign.ledger.windows import bounds, renewal
 from outlay.errors import CampaignConflict
 from outlay.policies.protocol import Policy
 
 
-def decide(state: State | None, command: c.Command, now: int, by: Namer | None = None) -> Ruling:
+def pause(state: State) -> Ruling:
+    """Name no arm for a while."""
+    return [] if state.paused else [e.Paused()], None
+
+
+def resume(state: State) -> Ruling:
+    """Name arms again; what is closed stays closed."""
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
+    return [e.Resumed()] if state.paused else [], None
+
+
+def close(state: State) -> Ruling:
+    """Name no arm any more."""
+    return [] if state.ended == "closed" else [e.Closed()], None
+
+
+def archive(state: State) -> Ruling:
+    """Put it away: no arm is named, pulls under way can still be told."""
+    return [] if state.archived else [e.Archived()], None
+
+
+def restore(state: State) -> Ruling:
+    """Bring it back as it was."""
+    return [e.Restored()] if state.archived else [], None
+
+
+def add_arm(state: State, command: e.AddArm, by: Namer | None) -> Ruling:
+    """Another arm; the same again is none."""
+    index = state.index(command.arm.name)
+    check_arm("add_arm", command.arm)
+    if index is not None:
+        if state.arms[index].terms == command.arm:
+            return [], None
+        there, given = state.arms[index].terms, command.arm
+        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
+        if pair[0] == pair[1]:
+            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
+        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
+    if len(state.arms) >= MOST_ARMS:
+        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
+    (by or learner_of(state)).check_wider()
+    return [e.Added(command.arm)], None
+
+
+def disable(state: State, command: e.DisableArm) -> Ruling:
+    """An arm that is not to be pulled any more."""
+    index = arm_index(state, "disable_arm", command.arm)
+    return [e.Disabled(index)] if state.arms[index].enabled else [], None
+
+
+def enable(state: State, command: e.EnableArm) -> Ruling:
+    """One that may be pulled again."""
+    index = arm_index(state, "enable_arm", command.arm)
+    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
+
+
+def warm(state: State, command: e.Warm) -> Ruling:
+    """Samples from elsewhere; a log that is known teaches nothing."""
+    if command.key in state.warmed:
+        return [], 0
+    arms = {name: arm_index(state, "warm_start", name) for name in set(command.arms)}
+    for reward in command.rewards:
+        check_reward("warm_start", reward)
+    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
+
+
+def set_budget(state: State, command: e.SetBudget) -> Ruling:
+    """Another budget, and the end where more is spent already."""
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
+    if command.budget == state.budget:
+        return [], None
+    ends = not state.ended and state.counted > command.budget
+    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
+
+
+def set_requests(state: State, command: e.SetRequests) -> Ruling:
+    """Another number of requests, and the end where as many are served already."""
+    if state.ended == "closed":
+        raise CampaignConflict(
+            f"campaign {state.name!r} is closed: its requests stay {_counted_limits(state.requests)}"
+        )
+    check_requests("set_requests", command.requests)
+    if command.requests == state.requests:
+        return [], None
+    ends = not state.ended and state.served >= command.requests
+    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
+
+
+def expect(state: State, command: e.Expect) -> Ruling:
+    """Another forecast."""
+    check_requests("expect", command.requests, least=0)
+    same = state.forecast == state.used + command.requests
+    return [] if same else [e.Expected(command.requests)], None
+
+
+def _counted_limits(requests: int | None) -> str:
+    return "unlimited" if requests is None else f"{requests:,}"
+
+
+def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Ruling:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
     `by` chooses in place of the campaign's own policy when choices are made again; how likely they were is then not
     estimated.
     """
-    if isinstance(command, c.Open):
+    if isinstance(command, e.Open):
         return _open(state, command, now)
     if state is None:
         raise ValueError("the first command of a campaign opens it")
     match command:
-        case c.Sweep():
+        case e.Sweep():
             return _sweep(state, now)
-        case c.Ask():
+        case e.Ask():
             return ask(state, command, now, by)
-        case c.Tell():
+        case e.Tell():
             return _tell(state, command)
-        case c.Void():
+        case e.Void():
             return _void(state, command)
-        case c.Charge():
+        case e.Charge():
             return _charge(state, command)
-        case c.Extend():
+        case e.Extend():
             return _extend(state, command, now)
-        case c.Amend():
+        case e.Amend():
             return _amend(state, command)
-        case c.SetBudget():
+        case e.SetBudget():
             return set_budget(state, command)
-        case c.SetRequests():
+        case e.SetRequests():
             return set_requests(state, command)
-        case c.Expect():
+        case e.Expect():
             return expect(state, command)
-        case c.AddArm():
-            return roster.add_arm(state, command, by)
-        case c.DisableArm():
-            return roster.disable(state, command)
-        case c.EnableArm():
-            return roster.enable(state, command)
-        case c.Warm():
-            return roster.warm(state, command)
-        case c.Pause():
-            return course.pause(state)
-        case c.Resume():
-            return course.resume(state)
-        case c.Close():
-            return course.close(state)
-        case c.Archive():
-            return course.archive(state)
-        case c.Restore():
-            return course.restore(state)
-        case c.Weigh():
+        case e.AddArm():
+            return add_arm(state, command, by)
+        case e.DisableArm():
+            return disable(state, command)
+        case e.EnableArm():
+            return enable(state, command)
+        case e.Warm():
+            return warm(state, command)
+        case e.Pause():
+            return pause(state)
+        case e.Resume():
+            return resume(state)
+        case e.Close():
+            return close(state)
+        case e.Archive():
+            return archive(state)
+        case e.Restore():
+            return restore(state)
+        case e.Weigh():
             return [], _next(state)
     assert_never(command)
 
 
 def step(
-    state: State | None, command: c.Command, now: int, policy: Policy | None = None
+    state: State | None, command: e.Command, now: int, policy: Policy | None = None
 ) -> tuple[State, list[e.Record], int | None]:
     """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event.
 
@@ -94,7 +202,7 @@ def step(
         state, record = _applied(state, e.Record(seq, now, event, before), policy)
         records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
-    if isinstance(command, c.Ask) and reply is None and records and state.fallback is not None:
+    if isinstance(command, e.Ask) and reply is None and records and state.fallback is not None:
         state, more, reply = step(state, command, now, policy)
         records += more
     return state, records, reply
@@ -118,7 +226,7 @@ def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tu
         return apply(state, record, policy), record
 
 
-def _open(state: State | None, command: c.Open, now: int) -> Ruling:
+def _open(state: State | None, command: e.Open, now: int) -> Ruling:
     if state is not None:
         return [], None
     opening = e.Opened(command.name, command.arms, command.budget, command.terms, command.requests)
@@ -128,7 +236,7 @@ def _open(state: State | None, command: c.Open, now: int) -> Ruling:
     return [opening, *([] if window is None else [e.Renewed(*bounds(window, command.terms.timezone, now))])], None
 
 
-def _tell(state: State, command: c.Tell) -> Ruling:
+def _tell(state: State, command: e.Tell) -> Ruling:
     decision = found(state, command.decision)
     name = state.arms[decision.arm].name
     if command.arm not in (None, name):
@@ -156,7 +264,7 @@ def _tell(state: State, command: c.Tell) -> Ruling:
     return [event, *_crossing(state, more, decision.standing != "expired" and not earlier)], False
 
 
-def _void(state: State, command: c.Void) -> Ruling:
+def _void(state: State, command: e.Void) -> Ruling:
     decision = found(state, command.decision)
     if decision.standing == "cancelled":
         return [], None
@@ -164,7 +272,7 @@ def _void(state: State, command: c.Void) -> Ruling:
     return [e.Voided(command.decision, command.reason)], None
 
 
-def _charge(state: State, command: c.Charge) -> Ruling:
+def _charge(state: State, command: e.Charge) -> Ruling:
     decision = found(state, command.decision)
     if decision.standing == "expired" and decision.cost is not None:
         return [], None
@@ -173,12 +281,12 @@ def _charge(state: State, command: c.Charge) -> Ruling:
     return [expired, *_crossing(state, *_weight(state, decision))], None
 
 
-def _extend(state: State, command: c.Extend, now: int) -> Ruling:
+def _extend(state: State, command: e.Extend, now: int) -> Ruling:
     check_pending(found(state, command.decision), "be extended")
     return [e.Extended(command.decision, now + command.ttl)], None
 
 
-def _amend(state: State, command: c.Amend) -> Ruling:
+def _amend(state: State, command: e.Amend) -> Ruling:
     decision = found(state, command.decision)
     if decision.standing != "told":
         raise CampaignConflict(f"pull {decision.number} is {decision.standing}, not told: tell it first")

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 import msgspec
 
 from outlay import __version__
-from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.agreement import check_event, check_time
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings.admission import Namer, admissible, choose
-from outlay.campaign.ledger.rulings.decide import decide
+from outlay.campaign.ledger.allocate import Namer, admissible, choose
+from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.validation import check_event, check_time
 from outlay.errors import OutlayError, StoreError
 from outlay.policies.protocol import Policy
 
@@ -72,7 +71,7 @@ class Replay:
     def _wanted(self, state: State, event: e.AnyEvent, at: int) -> e.AnyEvent | None:
         """What belongs here: the rest of what the last command came to, what is overdue, or what this one comes to."""
         if not self._due:
-            self._due.extend(decide(state, c.Sweep(), at)[0])
+            self._due.extend(decide(state, e.Sweep(), at)[0])
         if not self._due:
             self._due.extend(decide(state, _command(state, event, at), at, self._chooser(state, event))[0])
         return self._due.popleft() if self._due else None
@@ -106,49 +105,49 @@ def _chooses_otherwise(state: State, record: e.Record) -> bool:
     return choose(state, admissible(state), record.seq)[0] != record.event.arm
 
 
-def _command(state: State, event: e.AnyEvent, at: int) -> c.Command:
+def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
     """The command that an event says it came from."""
     match event:
         case e.Asked():
-            return c.Ask(event.key, event.ttl, event.tags, event.metadata)
+            return e.Ask(event.key, event.ttl, event.tags, event.metadata)
         case e.Told():
-            return c.Tell(event.decision, event.cost, event.reward, None, event.rounded)
+            return e.Tell(event.decision, event.cost, event.reward, None, event.rounded)
         case e.Voided():
-            return c.Void(event.decision, event.reason)
+            return e.Void(event.decision, event.reason)
         case e.Expired():
-            return c.Charge(event.decision)  # what is overdue was due before
+            return e.Charge(event.decision)  # what is overdue was due before
         case e.Extended():
-            return c.Extend(event.decision, event.expires - at)
+            return e.Extend(event.decision, event.expires - at)
         case e.Amended():
-            return c.Amend(event.decision, event.cost, event.reward, event.reason, event.rounded)
+            return e.Amend(event.decision, event.cost, event.reward, event.reason, event.rounded)
         case e.Budgeted():
-            return c.SetBudget(event.budget)
+            return e.SetBudget(event.budget)
         case e.Requested():
-            return c.SetRequests(event.requests)
+            return e.SetRequests(event.requests)
         case e.Expected():
-            return c.Expect(event.requests)
+            return e.Expect(event.requests)
         case e.Archived():
-            return c.Archive()
+            return e.Archive()
         case e.Restored():
-            return c.Restore()
+            return e.Restore()
         case e.Added():
-            return c.AddArm(event.arm)
+            return e.AddArm(event.arm)
         case e.Disabled():
-            return c.DisableArm(state.arms[event.arm].name)
+            return e.DisableArm(state.arms[event.arm].name)
         case e.Enabled():
-            return c.EnableArm(state.arms[event.arm].name)
+            return e.EnableArm(state.arms[event.arm].name)
         case e.Warmed():
             names = tuple(state.arms[arm].name for arm in event.arms)
-            return c.Warm(names, event.costs, event.rewards, event.key, event.source)
+            return e.Warm(names, event.costs, event.rewards, event.key, event.source)
         case e.Paused():
-            return c.Pause()
+            return e.Pause()
         case e.Resumed():
-            return c.Resume()
+            return e.Resume()
         case e.Closed():
-            return c.Close()
+            return e.Close()
         case e.Exhausted():
-            return c.Ask()  # which found that no arm fits; all else that exhausts is in what is due
-    return c.Sweep()  # Opened comes first, and a window that is over was due before
+            return e.Ask()  # which found that no arm fits; all else that exhausts is in what is due
+    return e.Sweep()  # Opened comes first, and a window that is over was due before
 
 
 def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:

@@ -7,24 +7,25 @@ that is learned: the next choice imagines it anew.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
 from math import fsum
-from typing import Any, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.beliefs import Sample
-from outlay.campaign.ledger.choosing.among import Among, AmongOpened
-from outlay.campaign.ledger.choosing.copies import copied, observed
-from outlay.campaign.ledger.choosing.scales import Scales
-from outlay.campaign.ledger.choosing.shortcut import Shortcut, UnderWay
-from outlay.campaign.ledger.choosing.stream import Stream
+from outlay.beliefs import Lead, Sample
 from outlay.errors import BadParameter, OutlayError
-from outlay.formulas.argmax import Counts, Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.argmax import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among, report
+from outlay.parameters import is_record
 from outlay.policies.protocol import (
+    Belief,
     CampaignMemory,
     Chooser,
+    LeaderMemory,
     Memory,
     Policy,
     PolicyExtras,
@@ -37,6 +38,156 @@ from outlay.policies.protocol import (
     with_costs,
     with_limits,
 )
+
+
+class Among:
+    """Some arms of a memory, numbered anew; beliefs keep the numbers that the arms have in the campaign."""
+
+    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
+        self._memory, self._arms = memory, arms
+
+    def belief(self, arm: int) -> Belief:
+        """What is known of the arm."""
+        return self._memory.belief(self._arms[arm])
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        return cast("LeaderMemory", self._memory).lead(self._arms[arm])
+
+
+class AmongOpened(Among):
+    """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
+
+    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
+        super().__init__(memory, arms)
+        self._narrow: SequentialMemory = cast("CampaignMemory", memory).subset(np.array(arms, np.int64))
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        return self._narrow.lead(arm)
+
+    def opened(self) -> int:
+        """How many of the arms are open."""
+        return self._narrow.opened()
+
+    def unopened(self) -> int:
+        """The one of them to open next, or their number."""
+        return self._narrow.unopened()
+
+
+def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
+    """The memory with one sample more."""
+    memory.observe(arm, cost, reward)
+    return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
+
+
+def copied(memory: Memory) -> Memory:
+    """A memory that can be changed by itself."""
+    return cast("Memory", _copied(cast("tuple[object, ...]", memory)))
+
+
+def _copied(record: tuple[object, ...]) -> tuple[object, ...]:
+    fields = (
+        field.copy() if isinstance(field, np.ndarray) else _copied(field) if _nested(field) else deepcopy(field)
+        for field in record
+    )
+    return tuple.__new__(type(record), fields)
+
+
+def _nested(field: object) -> TypeGuard[tuple[object, ...]]:
+    return is_record(field)
+
+
+class Scales(NamedTuple):
+    """A policy, what it knows with pulls under way, and the arms that places in its memory stand for."""
+
+    policy: Policy
+    memory: Any
+    pulls: Counts
+    now: Now
+    arms: Sequence[int]
+
+
+UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
+FEW = 3  # arms, up to which it is quicker to compare all of them
+
+
+class Shortcut:
+    """What is certain from one choice to the next; `opening` policies open arms one by one."""
+
+    def __init__(self, opening: bool) -> None:
+        self._choose, self._compare = (lazy_among, best_of_opened) if opening else (lazy_against, best_by_excess)
+        self._known: Certificate | None = None
+        self._arms: Sequence[int] = ()  # among which the last choice was made
+        self._under_way: UnderWay = {}  # at the last choice
+        self._noted: set[int] = set()  # arms that something was learned of since
+
+    def note(self, arm: int) -> None:
+        """Something was learned of an arm."""
+        self._noted.add(arm)
+
+    def forget(self) -> None:
+        """Begin anew: the policy has changed, or the memory in a way that no arm accounts for."""
+        self._known = None
+
+    def choose(
+        self, policy: Any, view: Any, pulls: Counts, arms: Sequence[int], under_way: UnderWay, sampled: Counts
+    ) -> int:
+        """The place among `arms`, which `view` and `pulls` range over, of the one to pull.
+
+        `sampled` counts the samples of all arms: what is expected of an arm without any changes with every other's.
+        """
+        if len(arms) <= FEW:
+            self._known = None
+            return self._compare(policy, view, pulls)
+        known, changed = self._known, self._noted
+        for arm in self._under_way.keys() | under_way.keys():
+            if self._under_way.get(arm) != under_way.get(arm) or sampled[arm] == 0:
+                changed.add(arm)
+        self._known = None  # for good, if something raises
+        if known is None or arms != self._arms:
+            known = Certificate.start(len(arms))
+            forget_certificate(known)
+        else:
+            report(view, pulls, known, _places(arms, changed))
+        choice = self._choose(policy, view, pulls, known)
+        self._known, self._arms, self._under_way, self._noted = known, arms, dict(under_way), set()
+        return choice
+
+
+def _places(arms: Sequence[int], some: Collection[int]) -> Collection[int]:
+    """Where those of some arms that may be named stand among all that may, which are in order."""
+    if isinstance(arms, range):
+        return some
+    places = ((bisect_left(arms, arm), arm) for arm in some)
+    return [place for place, arm in places if place < len(arms) and arms[place] == arm]
+
+
+ORDER = 0  # the number, which no event has, of the stream from which the order of the arms is drawn
+
+
+class Stream:
+    """The random numbers of one event, made when the first is drawn: they depend on the seed and the event alone.
+
+    >>> Stream(seed=7, seq=3).random() == Stream(seed=7, seq=3).random() != Stream(seed=7, seq=4).random()
+    True
+    """
+
+    def __init__(self, seed: int, seq: int, draw: int = 0) -> None:
+        self._of = seed, seq, draw
+        self._made: np.random.Generator | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether a random number was drawn."""
+        return self._made is not None
+
+    def __getattr__(self, verb: str) -> Any:
+        if self._made is None:
+            seed, seq, draw = self._of
+            self._made = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, draw, seq]))
+        return getattr(self._made, verb)
+
 
 ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.agreement import LONGEST, check_opening
-from outlay.campaign.ledger.chain import link
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.stream import ORDER, Stream
+from outlay.campaign.ledger.events import link
+from outlay.campaign.ledger.learner import ORDER, Learner, Stream
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, State, mean_costs
+from outlay.campaign.ledger.validation import LONGEST, check_opening
 from outlay.errors import StoreError
 from outlay.policies import named
 from outlay.policies.protocol import Policy

@@ -2,13 +2,10 @@
 
 from typing import NamedTuple
 
-from outlay.advice.evidence.comparison import Versus
-from outlay.advice.evidence.drift import Change, Course
-from outlay.advice.evidence.merit import Merit
-from outlay.advice.evidence.rates import BEST, FREE, OUT, Interval
-from outlay.advice.evidence.tails import Tail
+from outlay.advice.comparison import Merit, Versus
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.serving import Serving
+from outlay.advice.requests import Serving
+from outlay.advice.summary import BEST, FREE, OUT, Change, Course, Interval, Tail
 from outlay.beliefs import Belief
 from outlay.policies.protocol import Policy
 
@@ -57,7 +54,7 @@ class Caution(NamedTuple):
     sentence: str
 
 
-class Terms(NamedTuple):
+class ComparisonTerms(NamedTuple):
     """How the arms were compared, and what that is worth."""
 
     basis: str  # the whole log, equal times, or the same instances
@@ -89,7 +86,7 @@ class Findings(NamedTuple):
     budget: float
     confidence: float
     arms: list[ArmAdvice]
-    terms: Terms
+    terms: ComparisonTerms
     cautions: list[Caution]
     rehearsal: Rehearsal | None  # of several policies on all arms; None for one arm, or where it was not wanted
     campaign: Rehearsal | None  # of `policy` on the remaining arms
