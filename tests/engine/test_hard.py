@@ -8,7 +8,7 @@ import pytest
 import outlay
 from outlay import Campaign, Problem, arms, policies
 from outlay.arms import Empirical
-from outlay.campaign.ledger.choosing.stream import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, Stream
 from outlay.engine.limits import Limits
 from outlay.engine.run import hard, loop
 from outlay.engine.trace import trace

@@ -16,12 +16,12 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar, get_args
 from weakref import WeakValueDictionary, ref
 
-from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.events import (
     AnyEvent,
     Archived,
     Asked,
     Closed,
+    Command,
     Exhausted,
     Expired,
     Record,
@@ -30,7 +30,7 @@ from outlay.campaign.ledger.events import (
     Told,
 )
 from outlay.campaign.records import Entry, Reply, entries
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.checks import word
 from outlay.errors import BadParameter, NotNow, StoreBusy, StoreError
 from outlay.sansio import Steps

@@ -133,14 +133,14 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
 
 def show_result(result: "Result", title: str | None = None) -> None:
     """Print the regret table, the lower bound, and any notes."""
-    from outlay import knowledge
+    from outlay import problem_policies
     from outlay.report.regret import bound_sentence, regret_numbers
 
     numbers = regret_numbers(result, title=title)
     console().print(numbers.table())
     if bound := bound_sentence(numbers.floor):
         click.echo(bound)
-    for note in knowledge.notes(result.problem, result.labels):
+    for note in problem_policies.notes(result.problem, result.labels):
         click.echo(note)
 
 

@@ -58,7 +58,7 @@ def migrate(store: str) -> None:
 
     `outlay serve` never does this by itself.
     """
-    from outlay.campaign.stores.db.database import connect, is_older
+    from outlay.campaign.stores.engines import connect, is_older
 
     older = is_older(store, "migrate")
     connect(store, new=False, owner="migrate").dispose()

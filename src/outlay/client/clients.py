@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import httpx2
 
-from outlay.campaign.ledger.agreement import label
 from outlay.campaign.ledger.events import Amount
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, settled
 from outlay.campaign.records import Pull, Receipt
 from outlay.client import verbs

@@ -11,13 +11,11 @@ compared with is the plain fold of the same commands, which needs no store.
 import threading
 from collections.abc import Iterator, Sequence
 
-from outlay.campaign.clock import Clock
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Terms
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, PullFilter, Reply, status_of
-from outlay.campaign.stores.batch import run
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Clock, Store, run
 
 _SECOND = 1_000_000  # microseconds
 _START = 1_700_000_000 * _SECOND
@@ -27,7 +25,7 @@ _THREADS, _ASKS = 4, 10
 class StoreContract:
     """Define `make_store` in a subclass; each test asks for a new one, and closes it."""
 
-    def make_store(self, opening: c.Open, clock: Clock) -> Store:
+    def make_store(self, opening: e.Open, clock: Clock) -> Store:
         """A store that is new and empty, with a campaign opened by this command; `clock` says what time it is.
 
         The policy of the opening is built in, so that the store finds it by its name.
@@ -57,7 +55,7 @@ class StoreContract:
         """What one command does is known to the next; one that is refused does not stop the others."""
         hand, truth = _Hand(), _Truth()
         store = self._opened(hand)
-        commands: list[c.Command] = [c.Ask("k"), c.Tell(2, 5, 1.0), c.Tell(99, 5, 1.0), c.Ask("k"), c.Pause(), c.Ask()]
+        commands: list[e.Command] = [e.Ask("k"), e.Tell(2, 5, 1.0), e.Tell(99, 5, 1.0), e.Ask("k"), e.Pause(), e.Ask()]
         _same("the replies", _shown(store.transact(commands)), _shown(truth.transact(commands, hand.now_is)))
         _same("the records", list(store.records()), truth.records)
         _same("the replies to nothing", store.transact([]), [])
@@ -67,14 +65,14 @@ class StoreContract:
         """`submit` gives a future of what `transact` returns."""
         hand, truth = _Hand(), _Truth()
         store = self._opened(hand)
-        replies = store.submit([c.Ask()]).result(timeout=60)
-        _same("the reply", _shown(replies), _shown(truth.transact([c.Ask()], hand.now_is)))
+        replies = store.submit([e.Ask()]).result(timeout=60)
+        _same("the reply", _shown(replies), _shown(truth.transact([e.Ask()], hand.now_is)))
         store.close()
 
     def test_records_can_be_read_from_anywhere(self) -> None:
         """`after` counts events that are left out; after the last there is none."""
         store = self._opened(_Hand())
-        store.transact([c.Ask(), c.Ask(), c.Ask()])
+        store.transact([e.Ask(), e.Ask(), e.Ask()])
         for after in range(6):
             _same(f"the events after {after}", [record.seq for record in store.records(after)], [1, 2, 3, 4][after:])
         store.close()
@@ -82,8 +80,8 @@ class StoreContract:
     def test_decisions_are_found_as_they_stand(self) -> None:
         """By how they stand, by key and by tag; after a number, and no more than wanted."""
         store = self._opened(_Hand())
-        store.transact([c.Ask("one", tags=("t",)), c.Ask(tags=("t", "u")), c.Ask(), c.Ask(metadata={"n": 1})])
-        store.transact([c.Tell(2, 5, 1.0), c.Void(3)])
+        store.transact([e.Ask("one", tags=("t",)), e.Ask(tags=("t", "u")), e.Ask(), e.Ask(metadata={"n": 1})])
+        store.transact([e.Tell(2, 5, 1.0), e.Void(3)])
         for wanted, numbers in (
             (PullFilter(), [2, 3, 4, 5]),
             (PullFilter(status="open"), [4, 5]),
@@ -105,7 +103,7 @@ class StoreContract:
 
         def work() -> None:
             for i in range(_ASKS):
-                replies.extend(store.transact([c.Ask(), c.Ask(f"shared {i}")]))
+                replies.extend(store.transact([e.Ask(), e.Ask(f"shared {i}")]))
 
         threads = [threading.Thread(target=work) for _ in range(_THREADS)]
         for thread in threads:
@@ -152,13 +150,13 @@ class _Truth:
         assert self._state is not None  # noqa: S101 (seen above)
         return self._state
 
-    def transact(self, commands: Sequence[c.Command], now: int) -> list[Reply]:
+    def transact(self, commands: Sequence[e.Command], now: int) -> list[Reply]:
         done = run(self._state, commands, now)
         self.records += done.records
         return done.replies
 
 
-_OPENING = c.Open(
+_OPENING = e.Open(
     "contract",
     (ArmTerms("small", 10), ArmTerms("large")),
     1000,
@@ -170,45 +168,45 @@ _OPENING = c.Open(
 )
 
 
-def _story() -> Iterator[tuple[int, c.Command]]:
+def _story() -> Iterator[tuple[int, e.Command]]:
     """Commands of every kind, each with the time that passes before it."""
     first, second, third, fourth, noted = 2, 3, 4, 5, 18  # the decisions: the opening is event 1
-    yield 0, c.Ask("one")
-    yield 0, c.Ask()
-    yield 0, c.Ask(ttl=5 * _SECOND)
-    yield 0, c.Ask()
-    yield _SECOND, c.Ask("one")
-    yield 0, c.Ask("one", ttl=_SECOND)
-    yield 0, c.Tell(first, 7, 0.5)
-    yield 0, c.Charge(first)
-    yield 0, c.Tell(first, 7, 0.5)
-    yield 0, c.Tell(first, 8, 0.5)
-    yield 0, c.Tell(1000, 8, 0.5)
-    yield 0, c.Amend(first, 9, 0.25, "a slip")
-    yield 0, c.Void(second, "never made")
-    yield 0, c.Extend(fourth, 3600 * _SECOND)
-    yield 10 * _SECOND, c.Sweep()
-    yield 0, c.Tell(third, 30, 1.0)
-    yield 0, c.Warm(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
-    yield 0, c.Warm(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
-    yield 0, c.AddArm(ArmTerms("new", 3))
-    yield 0, c.DisableArm("new")
-    yield 0, c.EnableArm("nobody")
-    yield 0, c.EnableArm("new")
-    yield 0, c.Pause()
-    yield 0, c.Ask()
-    yield 0, c.Resume()
-    yield 0, c.Ask("noted", tags=("a", "b"), metadata={"user": 17})
-    yield 0, c.Charge(noted)
-    yield 0, c.Ask()
-    yield -_SECOND, c.Ask()  # a clock that was set back
-    yield 0, c.Tell(fourth, 2000, 1.0)
-    yield 0, c.Ask()
-    yield 0, c.SetBudget(3000)
-    yield 0, c.Ask()
-    yield 0, c.Close()
-    yield 0, c.Ask()
-    yield 0, c.SetBudget(4000)
+    yield 0, e.Ask("one")
+    yield 0, e.Ask()
+    yield 0, e.Ask(ttl=5 * _SECOND)
+    yield 0, e.Ask()
+    yield _SECOND, e.Ask("one")
+    yield 0, e.Ask("one", ttl=_SECOND)
+    yield 0, e.Tell(first, 7, 0.5)
+    yield 0, e.Charge(first)
+    yield 0, e.Tell(first, 7, 0.5)
+    yield 0, e.Tell(first, 8, 0.5)
+    yield 0, e.Tell(1000, 8, 0.5)
+    yield 0, e.Amend(first, 9, 0.25, "a slip")
+    yield 0, e.Void(second, "never made")
+    yield 0, e.Extend(fourth, 3600 * _SECOND)
+    yield 10 * _SECOND, e.Sweep()
+    yield 0, e.Tell(third, 30, 1.0)
+    yield 0, e.Warm(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
+    yield 0, e.Warm(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
+    yield 0, e.AddArm(ArmTerms("new", 3))
+    yield 0, e.DisableArm("new")
+    yield 0, e.EnableArm("nobody")
+    yield 0, e.EnableArm("new")
+    yield 0, e.Pause()
+    yield 0, e.Ask()
+    yield 0, e.Resume()
+    yield 0, e.Ask("noted", tags=("a", "b"), metadata={"user": 17})
+    yield 0, e.Charge(noted)
+    yield 0, e.Ask()
+    yield -_SECOND, e.Ask()  # a clock that was set back
+    yield 0, e.Tell(fourth, 2000, 1.0)
+    yield 0, e.Ask()
+    yield 0, e.SetBudget(3000)
+    yield 0, e.Ask()
+    yield 0, e.Close()
+    yield 0, e.Ask()
+    yield 0, e.SetBudget(4000)
 
 
 def _shown(replies: list[Reply]) -> list[object]:
