@@ -140,7 +140,7 @@ def play(order: Order) -> Rehearsal:
 
 def _in_world(problem: Problem, order: Order, scale: float, seed: int) -> list[tuple[Floats, Floats]]:
     """What each policy earned in each run, and its pulls [run, arm]."""
-    from outlay.engine import simulate  # brings a compiler, which the service itself does not need
+    from outlay.engine.simulate import simulate  # brings a compiler, which the service itself does not need
 
     found = []
     for player in (order.own, order.other):
