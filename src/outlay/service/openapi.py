@@ -84,8 +84,17 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     if route.scope is not None:
         found |= {"security": [{"key": []}], "x-scope": route.scope}
     if route.body is not None:
-        found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas[route.body]}}}
+        found["requestBody"] = {"required": _needed(route.body), "content": {JSON: {"schema": schemas[route.body]}}}
     return found
+
+
+def _needed(body: Any) -> bool:
+    """Whether a body must be sent: none is taken for an empty object."""
+    try:
+        msgspec.convert({}, body)
+    except msgspec.ValidationError:
+        return True
+    return False
 
 
 def _query(route: Route) -> list[dict[str, Any]]:

@@ -106,7 +106,7 @@ async def list_tags(request: ApiRequest, query: s.PageQuery) -> s.Tags:
     """The tags that pulls were asked for with, by name, and how many have each."""
     watched = await request.campaigns.watched(request.name)
     await watched.catch_up()
-    tags = watched.tags
+    tags = dict(watched.monitor.tagged)
     later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > query.after))
     page = later[: query.limit]
     return s.Tags([s.Tag(tag, tags[tag]) for tag in page], page[-1] if len(later) > len(page) else None)

@@ -10,6 +10,7 @@ from msgspec.structs import asdict, astuple
 
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, Summary
 
 Money = Decimal  # from a JSON number or a string
@@ -482,27 +483,6 @@ class RatePast(Struct):
     points: list[RateAt]
 
 
-class Reason(Struct):
-    """What the policy weighs about an arm, and the same in a sentence."""
-
-    name: str
-    leads: bool
-    evidence: float | None
-    enough: float | None
-    score: float | None
-    words: str
-
-
-class NextArm(Struct):
-    """Which arm would be named now, null for none, and why; `arms` are those that matter most for that."""
-
-    arm: str | None
-    means: str
-    words: str
-    untried: int
-    arms: list[Reason]
-
-
 class Learning(Struct):
     """What learning has cost so far, in reward, and about how little any policy that learns could have lost.
 
@@ -528,7 +508,7 @@ class DashboardView(Struct):
     arms: list[ArmView]
     other_arms: int
     past: list[RatePast]
-    next: NextArm | None
+    next: Reasons | None
     learning: Learning | None
     under_way: list[PullStatusAnswer]
     events: list[Entry]

@@ -63,9 +63,9 @@ def _order(watched: WatchedCampaign, status: Status, wanted: WhatIfBody) -> "Ord
         raise Refused("bad_request", "the campaign has a policy of its own, which the service cannot play")
     if wanted.policy is not None and wanted.policy not in parameter_free():
         raise Refused("bad_request", f"policy must be one of {', '.join(parameter_free())}; got {wanted.policy[:80]!r}")
-    outcomes = watched.outcomes
-    arms = {arm.name: [(cost, reward) for _, cost, reward in outcomes.get(arm.name, ())] for arm in status.arms}
-    known = {name: pairs for name, pairs in arms.items() if pairs}
+    outcomes = watched.monitor.outcomes
+    names = [arm.name for arm in status.arms if arm.name in outcomes]
+    known = {name: [(cost, reward) for _, cost, reward in outcomes[name].kept] for name in names}
     if len(known) < 2:
         raise Refused("bad_request", "a rehearsal needs outcomes of at least two arms")
     requests = status.requests
@@ -77,7 +77,7 @@ def _order(watched: WatchedCampaign, status: Status, wanted: WhatIfBody) -> "Ord
         wanted.budget or status.budget,
         wanted.requests or requests,
     )
-    return Order(known, mine, other, status.mode, len(arms) - len(known))
+    return Order(known, mine, other, status.mode, len(status.arms) - len(known))
 
 
 async def _play(order: "Order") -> Rehearsal:
