@@ -1,7 +1,7 @@
-"""What pytest leaves alone: docstrings of files that import numba-cuda where it is not, and Alembic's own entry."""
+"""What pytest leaves alone: docstrings of files that import numba-cuda, where it is not."""
 
 from importlib.util import find_spec
 
-collect_ignore = ["src/outlay/campaign/stores/db/migrations/env.py"]
-if not find_spec("numba_cuda"):
-    collect_ignore += ["src/outlay/engine/gpu/kernel.py", "src/outlay/engine/gpu/device_code.py"]
+collect_ignore = (
+    [] if find_spec("numba_cuda") else ["src/outlay/engine/gpu/kernel.py", "src/outlay/engine/gpu/device_code.py"]
+)

@@ -32,7 +32,7 @@ from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.stream import ORDER, Stream
-from outlay.formulas.choices.choose import best_by_excess, best_of_opened
+from outlay.formulas.argmax import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 
 ARMS = ["a", "b", "c"]

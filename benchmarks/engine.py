@@ -27,14 +27,14 @@ import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and a
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.backends import threads
 from outlay.engine.jit.numba_types import OPTIONS, register
 from outlay.engine.run.loop import Passages
 from outlay.engine.task import Task
-from outlay.formulas.choices.choose import best_by_excess
+from outlay.formulas.argmax import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin, Thrifty
 from outlay.policies.protocol import policy_kind
+from outlay.usercode import Reach
 
 BUDGET = 1_000_000.0
 SHORT, LONG = 1e3, 1e5

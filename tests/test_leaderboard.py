@@ -1,6 +1,5 @@
-"""The leaderboard: its statistics against hand-computed ones, its kept results, its refusals."""
+"""The leaderboard: its statistics against hand-computed ones, what is kept, many arms, requests."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +8,18 @@ import pandas as pd
 import pytest
 from benchmarks.leaderboard import __main__ as command
 from benchmarks.leaderboard import cells, play, problems, real, store, tables
+from benchmarks.leaderboard.cells import rows_of
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender, always, with_bounds, with_moments
 from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.problems import Entry
+from benchmarks.leaderboard.requests import FAMILIES, Rationed, of_family
 from benchmarks.leaderboard.store import Setting
 from benchmarks.leaderboard.summary import ratios_by, summaries
-from benchmarks.leaderboard.two_point import two_point
 
-from outlay import Problem, simulate
-from outlay.arms import Bernoulli, Pareto
-from outlay.errors import BadFile
+from outlay import Problem, simulate, theory
+from outlay.arms import Bernoulli, Constant, Gaussian, Pareto
 from outlay.policies import UCBB2, Fixed, RoundRobin
+from outlay.policies.baselines import EpsilonFirst, Greedy
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
 PLAYERS = {"RoundRobin": Contender("nothing", always(RoundRobin())), "Worst": Contender("nothing", always(Fixed(1)))}
@@ -59,15 +59,6 @@ def test_kept_results_are_not_played_again(tmp_path: Path, counted: list[str]) -
     assert np.array_equal(again[1].kept.regret, direct.pulls[0, :, :, 1] * 0.5 * 0.5)
 
 
-@pytest.mark.parametrize(
-    "change", [{"runs": 21}, {"seed": 4}, {"budgets": (20.0, 101.0)}], ids=lambda change: next(iter(change))
-)
-def test_a_result_is_named_by_how_it_was_played(change: dict[str, Any]) -> None:
-    key = store.key_of(COINS.problem, RoundRobin(), SETTING)
-    assert key == store.key_of(COINS.problem, RoundRobin(), SETTING)
-    assert key != store.key_of(COINS.problem, RoundRobin(), SETTING._replace(**change))
-
-
 def test_a_result_is_named_by_problem_policy_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
     other = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.26)])
     policies = (Fixed(0), Fixed(1), UCBB2(1.0, 1.0), UCBB2(1.0, 1.0, alpha=2.2))
@@ -75,21 +66,6 @@ def test_a_result_is_named_by_problem_policy_and_code(monkeypatch: pytest.Monkey
     assert len(keys) == 8
     monkeypatch.setattr(Fixed, "choose", lambda self, memory, now, rng: 0)
     assert store.key_of(COINS.problem, Fixed(0), SETTING) not in keys
-
-
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"seconds": 1, "regret": [[1.0, 2.0]]}', '{"seconds": 1}'])
-def test_a_broken_file_is_played_anew(
-    tmp_path: Path, counted: list[str], capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    one = {"Worst": PLAYERS["Worst"]}
-    before = played(tmp_path, one)
-    (file,) = tmp_path.glob("*.json")
-    whole = file.read_text()
-    file.write_text(damage)
-    assert np.array_equal(played(tmp_path, one)[0].kept.regret, before[0].kept.regret)
-    assert counted == ["Worst", "Worst"]
-    assert len(capsys.readouterr().out.splitlines()) == 1
-    assert json.loads(file.read_text())["regret"] == json.loads(whole)["regret"]
 
 
 def test_statistics_of_a_cell() -> None:
@@ -106,20 +82,6 @@ def test_statistics_of_a_cell() -> None:
     assert (b.mean, b.ratio, b.long, b.best) == (8.0, 2.0, 0.25, False)
     assert b.ratio_stderr == pytest.approx(2.0 * (np.std([0.25, 0.0, -0.25, 0.0], ddof=1) / 2.0))
     assert (c.ratio, c.best) == (0.25, False)  # it knows the truth: shown, and no measure for the others
-
-
-def test_equals_win_together() -> None:
-    a, b = cells.cell(COINS, 100.0, {"a": np.array([1.0, 3.0]), "b": np.array([2.0, 2.0])}, None, TOLD)
-    assert a.best
-    assert b.best
-
-
-def test_without_anybody_unaided_there_is_no_ratio() -> None:
-    (row,) = cells.cell(COINS, 100.0, {"c": np.array([1.0, 2.0])}, None, TOLD)
-    assert np.isnan(row.ratio)
-    assert row.bound is None
-    assert tables.cell_grid([row], 100.0).rows[0][-2:] == ("–", "–")
-    assert tables.summary_grid([row]).rows == []
 
 
 def row(problem: str, policy: str, ratio: float, error: float = 0.0, long: float = 0.0, told: str = "nothing") -> Any:
@@ -145,11 +107,6 @@ def test_summary_over_cells() -> None:
     assert ratios_by(rows, lambda each: each.group) == {"tiny": {each.policy: each.ratio for each in (c, b, d, a)}}
 
 
-def test_who_played_fewer_cells_bars_nobody_from_the_frontier() -> None:
-    rows = [row("x", "a", 1.5, long=0.1), row("y", "a", 1.0), row("x", "b", 1.0)]
-    assert {each.policy for each in summaries(rows) if each.frontier} == {"a", "b"}
-
-
 def test_the_command_from_end_to_end(
     tmp_path: Path, tiny: None, counted: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,16 +125,6 @@ def test_the_command_from_end_to_end(
     command.main([*where, "--page", str(page)])
     assert page.read_text() == text
     assert counted == ["RoundRobin", "Worst"]
-
-
-def test_a_page_shows_what_is_kept_alone(
-    tmp_path: Path, tiny: None, counted: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("<!-- leaderboard 300 -->\n<!-- end of leaderboard -->\n")
-    command.main(["--folder", str(tmp_path), "--budgets", "300", "--page", str(page)])
-    assert counted == []
-    assert "2 of 2 results are not kept yet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -200,36 +147,12 @@ def test_bad_arguments_get_one_sentence(
     assert "\n" not in str(refusal.value.code)
 
 
-def test_names_choose_problems_groups_and_policies() -> None:
-    other = Entry("dice", "other", COINS.problem)
-    assert command.selected([], [COINS, other], PLAYERS) == ([COINS, other], {})
-    assert command.selected(["tiny", "W*"], [COINS, other], PLAYERS) == ([COINS], {"Worst": PLAYERS["Worst"]})
-    assert command.selected(["d*"], [COINS, other], PLAYERS) == ([other], {})
-    reserve = {"Slow": Contender("nothing", always(RoundRobin()), reserve=True)}
-    assert command.selected(["S*"], [COINS], PLAYERS | reserve) == ([COINS], reserve)
-
-
-def test_who_plays_where_nobody_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, swarm = (Contender("nothing", always(RoundRobin()), True, many) for many in (False, True))
-    monkeypatch.setattr(command, "CONTENDERS", PLAYERS | {"Slow": slow, "Swarm": swarm})
-    assert command.unasked(COINS) == PLAYERS
-    assert command.unasked(Drawn("uniform", 30)) == {"Swarm": swarm}
-
-
 def test_names_are_unlike_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(problems.DATA, raising=False)
     entries = problems.problems()
     names = [*(entry.name for entry in entries), *CONTENDERS]
     assert len(set(names)) == len(names)
     assert not {entry.group for entry in entries} & set(CONTENDERS)
-
-
-def test_two_point_arms_have_the_means_they_were_asked_for() -> None:
-    moments = two_point(20.0, 1.0, 0.5, 0.02).moments()
-    assert moments.mean_cost == pytest.approx(20.0)
-    assert moments.mean_reward == pytest.approx(1.0)
-    assert moments.cov == pytest.approx(0.0)
-    assert two_point(1.0, 1.0, 0.01, 0.5, low=0.1).support().cost_high == pytest.approx(90.1)
 
 
 def test_who_may_not_play_is_left_out() -> None:
@@ -253,19 +176,100 @@ def test_a_log_becomes_a_problem_of_pairs(tmp_path: Path) -> None:
     assert [sorted(set(part["instance"])) for part in parts] == [["w#1"], ["x#1", "x#2"]]
 
 
-def test_subsets_are_fixed_and_of_five_to_eight_arms() -> None:
-    log = pd.DataFrame({"arm": [f"arm {i}" for i in range(24)]})
-    chosen = [tuple(real.subset(log, i)["arm"]) for i in range(12)]
-    assert chosen == [tuple(real.subset(log, i)["arm"]) for i in range(12)]
-    assert len(set(chosen)) == 12
-    assert {len(arms) for arms in chosen} <= {5, 6, 7, 8}
+FEW = Drawn("uniform", 4)
+PER_ARM = Setting((1.0, 5.0), runs=45, seed=3)
+OF_MANY = {
+    "Greedy": Contender("nothing", always(Greedy()), many=True),
+    "RoundRobin": Contender("nothing", always(RoundRobin()), many=True),
+}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "arm,cost\na,1\n", "arm,instance,cost,reward\n", "arm,instance,cost,reward\na,x,one,1\n"]
-)
-def test_a_broken_log_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text(text)
-    with pytest.raises(BadFile, match=r"log\.csv"):
-        real.read_log(path)
+def test_a_problem_is_that_of_its_seed_run_and_family() -> None:
+    one = FEW.draw(3, 5)
+    assert (one.problem.mean_costs == FEW.draw(3, 5).problem.mean_costs).all()
+    assert one.seed == FEW.draw(3, 5).seed
+    others = [FEW.draw(3, 6), FEW.draw(4, 5), Drawn("exponential", 4).draw(3, 5), Drawn("one-good", 4).draw(3, 5)]
+    assert len({one.seed, *(other.seed for other in others)}) == 5
+    assert len({one.problem.mean_costs[0], *(other.problem.mean_costs[0] for other in others)}) == 5
+
+
+@pytest.mark.interpreted
+def test_every_run_is_on_its_own_problem_and_told_the_budget(tmp_path: Path) -> None:
+    setting = PER_ARM._replace(runs=3)
+    players = OF_MANY | {"EpsilonFirst": Contender("budget", always(EpsilonFirst(0.5)))}
+    played = play.play_all(play.jobs_of(FEW, players, setting), tmp_path, print)
+    assert [each.job.label for each in played] == ["Greedy", "RoundRobin", "EpsilonFirst"]
+    policies: list[Any] = [Greedy(), RoundRobin(), EpsilonFirst(0.5)]
+    for each, policy in zip(played, policies, strict=True):
+        for run in range(3):
+            problem, seed = FEW.draw(3, run)
+            budgets = problem.mean_costs.sum() * np.array([1.0, 5.0])
+            pulls = simulate(problem, policy, budgets, runs=1, seed=seed).pulls[0, 0]
+            regret = pulls @ (problem.mean_costs * problem.gaps)
+            assert each.kept.regret[run] == pytest.approx(100.0 * regret / (problem.rates.max() * budgets))
+
+
+def test_several_processes_find_what_one_does(tmp_path: Path) -> None:
+    two = Entry("two", "tiny", Problem([Gaussian(1.0, 0.5, 0.5, 0.5), Gaussian(1.0, 0.4, 0.5, 0.5)]))
+    jobs = [job for entry in (two, FEW) for job in play.jobs_of(entry, {"Greedy": OF_MANY["Greedy"]}, PER_ARM)]
+    assert [len(play.pieces_of(job)) for job in jobs] == [1, 23]
+    covered = [run for piece in play.pieces_of(jobs[1]) for run in range(piece.first, piece.last)]
+    assert covered == list(range(45))
+    one, several = (play.play_all(jobs, tmp_path / f"{workers}", print, workers) for workers in (1, 2))
+    assert [each.job for each in several] == jobs
+    for alone, together in zip(one, several, strict=True):
+        assert np.array_equal(alone.kept.regret, together.kept.regret)
+
+
+PAIR = Problem([Constant(0.5, 0.5), Constant(2.0, 1.0)])
+RATIONED = Rationed("ration-pair", PAIR, 40)
+PER_REQUEST = Setting((0.25, 0.5), runs=2, seed=3)
+RATIONERS = {
+    "RoundRobin": Contender("nothing", always(RoundRobin()), requests=True),
+    "Cheap": Contender("budget", always(Fixed(0)), requests=True),
+    "Known": Contender("means", always(Fixed(1)), requests=True),
+}
+
+
+def test_regret_is_in_per_cent_of_the_best_mix(tmp_path: Path) -> None:
+    """0.5 or 1 for each request: *cheap* alone is best, or the half of a mix that brings 2/3; in turn, 1.25 a pull."""
+    played = play.play_all(play.jobs_of(RATIONED, RATIONERS, PER_REQUEST), tmp_path, print)
+    found = {each.job.label: each.kept.regret[0].tolist() for each in played}
+    assert found["Cheap"] == pytest.approx([0.0, 100 * (1 - 0.5 / (2 / 3))])
+    assert found["RoundRobin"][0] == pytest.approx(100 * (1 - 17 * 0.5 / 20 - 8 * 0.5 / 20))
+    rows = rows_of(played, {label: one.told for label, one in RATIONERS.items()})
+    assert {(row.problem, row.requests, row.group) for row in rows} == {("ration-pair×40", 40, "requests")}
+    assert all(np.isnan(row.ratio) for row in rows if row.policy == "Known")
+    assert [row.policy for row in rows if row.best] == ["Cheap", "RoundRobin"]
+    means = tables.mean_grid(rows)
+    assert means.headings == ("policy", "all", "40")
+    assert {line[0] for line in means.rows} == set(RATIONERS)
+
+
+def test_dearer_arms_pay_more_in_every_family() -> None:
+    for family in FAMILIES:
+        problem = of_family(family, 1)
+        assert (problem.mean_costs == of_family(family, 1).mean_costs).all()
+        entry = Rationed(family, problem, 100)
+        most = [entry.most(budget) for budget in entry.budgets((0.05, 0.2, 0.5, 1.2)).tolist()]
+        assert most == sorted(most)
+        assert most[-1] == pytest.approx(100 * problem.mean_rewards.max())
+        assert theory.fluid(problem, float(entry.budgets((0.5,))[0]), 100).price > 0
+
+
+def test_who_plays_and_where_the_tables_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "problems", lambda: [Entry("pair", "tiny", PAIR), RATIONED])
+    monkeypatch.setattr(command, "CONTENDERS", RATIONERS)
+    assert command.unasked(RATIONED) == RATIONERS
+    where = ["--folder", str(tmp_path), "--runs", "2", "--workers", "1", "--per-request", "0.25", "0.5"]
+    command.main(where)
+    out = capsys.readouterr().out
+    assert "All 2 cells with requests" in out
+    assert "mean costs" not in out  # the other kind of problem was not asked for
+    page = tmp_path / "page.md"
+    page.write_text("<!-- leaderboard requests -->\nstale\n<!-- end of leaderboard -->\nafter\n")
+    command.main([*where, "--page", str(page)])
+    assert "| Cheap | budget | 2 |" in page.read_text()
+    assert page.read_text().endswith("after\n")

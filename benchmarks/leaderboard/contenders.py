@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.leaderboard.fixed import BestFixed
 from outlay import Problem, policies
 from outlay.arms import support_of
-from outlay.knowledge import paper_policies
 from outlay.policies import baselines
 from outlay.policies.kl_rate import SCHEDULES
+from outlay.problem_policies import paper_policies
 
 Told = Literal["nothing", "bounds", "budget", "costs", "means", "moments"]
 

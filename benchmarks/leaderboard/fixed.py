@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from outlay.beliefs import HullMoments
-from outlay.formulas.choices.choose import Now
+from outlay.formulas.argmax import Now
+from outlay.formulas.confidence import budget_or_infinity, requests_or_infinity
 from outlay.parameters import Array, Parameters, array, derived, number
-from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 
 class BestFixed(Parameters):

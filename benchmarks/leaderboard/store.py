@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from benchmarks.leaderboard.many import FAMILIES, Draw, Drawn, streams
 from outlay import Problem, __version__
 from outlay.checks import writing
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import compose
 from outlay.engine.run import loop
 from outlay.errors import BadFile, OutlayError
 from outlay.policies.protocol import memory_of
 from outlay.results import regret
+from outlay.usercode import Reach
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import special, stats
 
 from outlay.arms import Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
-from outlay.arms.beta_table import beta_coupling, beta_quantile, beta_table
+from outlay.arms.bounded import beta_coupling, beta_quantile, beta_table
 
 SIGMAS = 5.0
 KS_LEVEL = 1e-6

@@ -12,7 +12,7 @@ from numba import njit
 from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Blocks, block_medians
-from outlay.beliefs.select import median
+from outlay.beliefs.samples import median
 
 Samples = list[tuple[float, float]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import HullMoments, Sample
-from outlay.beliefs.points import points_among
+from outlay.beliefs.sequential import points_among
 
 
 @pytest.mark.parametrize("told", [False, True])

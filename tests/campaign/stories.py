@@ -20,7 +20,7 @@ from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import ArmTerms, Record, Terms
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import run
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data
 

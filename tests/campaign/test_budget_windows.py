@@ -9,15 +9,14 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import campaigns, export_ledger, import_ledger, verify
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.monitor import Watch
 from outlay.campaign.records import Pull, PullFilter, Receipt
 from outlay.campaign.settings import Limits, agreed, chosen
+from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.protocol import Store
-from outlay.campaign.stores.sql import SqlLedger
+from outlay.campaign.stores.transaction import SqlLedger
 from outlay.errors import NotNow
 from tests.campaign.checker import checked
 
@@ -54,7 +53,7 @@ def ledger(
 ) -> Iterator[Opener]:
     """Opens a ledger on terms, with the clock of the test; a PostgreSQL server has one that nobody can move."""
     made: list[Store] = []
-    monkeypatch.setattr("outlay.campaign.stores.sql.time.time", hands.time)
+    monkeypatch.setattr("outlay.campaign.stores.transaction.time.time", hands.time)
     url = f"sqlite:///{tmp_path}/w.db"
 
     def opened(arms: dict[str, float | None], budget: float, requests: int | None = None, **settings: Any) -> Store:

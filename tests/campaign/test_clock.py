@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.settings import Limits, agreed, chosen
+from outlay.campaign.stores.base import Clock
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.sql import SqlLedger
+from outlay.campaign.stores.transaction import SqlLedger
 from tests.campaign.checker import checked
 
 SECOND = 10**6

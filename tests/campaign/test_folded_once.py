@@ -9,11 +9,11 @@ import pytest
 from outlay import Campaign
 from outlay.campaign import verify
 from outlay.campaign.ledger import fold, snapshot
-from outlay.campaign.stores.writing import book
+from outlay.campaign.stores import transaction
 
 
 def test_a_ledger_that_is_only_read_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "EVERY", 25)
+    monkeypatch.setattr(transaction, "EVERY", 25)
     store, folded, apply = f"sqlite:///{tmp_path}/old.db", [], fold.apply
     now = snapshot.WRITER
     monkeypatch.setattr(snapshot, "WRITER", "0.1.0")
@@ -31,7 +31,7 @@ def test_a_ledger_that_is_only_read_is_folded_once(tmp_path: Path, monkeypatch: 
         folded.append(args)
         return apply(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(book, "apply", noting)
+    monkeypatch.setattr(transaction, "apply", noting)
     for expected in (events, 0, 0):
         folded.clear()
         with Campaign.open(store) as campaign:

@@ -15,7 +15,7 @@ import pytest
 from outlay.campaign import Campaign
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import Asked, Voided
-from outlay.campaign.stores.writing.share import UNRECEIVED
+from outlay.campaign.stores.transaction import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
@@ -143,16 +143,14 @@ def test_ctrl_c_that_ends_the_process_orphans_nothing(store: str, start: str) ->
     script = f"""
 import multiprocessing, os, signal, time
 from outlay.campaign import Campaign
-from outlay.campaign.stores.writing.shared import SharedStore
 from tests.campaign.worker import TERMS
 def ask():
-    campaign, serve, late = Campaign(**TERMS, store={store!r}), SharedStore._serve, []
-    def interrupted(jobs):
-        serve(campaign._ledger._store, jobs)
+    campaign, late = Campaign(**TERMS, store={store!r}), []
+    def interrupt(news):
         if not late:
             late.append(os.kill(os.getpid(), signal.SIGINT))
             time.sleep(0.2)
-    campaign._ledger._store.writer._serve = interrupted
+    campaign._ledger.listen(interrupt)
     campaign.ask()
 {start}
 """

@@ -21,12 +21,10 @@ from hypothesis import strategies as st
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import fold
 from outlay.campaign.records import Pull, PullFilter
+from outlay.campaign.stores.base import FORKED
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.protocol import FORKED
-from outlay.campaign.stores.sql import SqlLedger
-from outlay.campaign.stores.writing.job import Job
-from outlay.campaign.stores.writing.share import UNRECEIVED
-from outlay.campaign.stores.writing.writer import Writer
+from outlay.campaign.stores.transaction import UNRECEIVED, SqlLedger
+from outlay.campaign.stores.writer import Writer, WriteRequest
 from outlay.errors import StoreBusy, StoreError
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
@@ -183,13 +181,17 @@ def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path, examples: int) -
 @pytest.mark.parametrize(
     ("owner", "name", "without"),
     [
-        (Job, "unreceived", lambda self: []),  # pulls that nobody received are voided
-        (Job, "wanted", property(lambda self: True)),  # what nobody waits for is not done
+        (WriteRequest, "unreceived", lambda self: []),  # pulls that nobody received are voided
+        (
+            WriteRequest,
+            "left",
+            property(lambda self: self.commands[len(self.replies) :]),
+        ),  # what nobody waits for is not done
         (Writer, "_give_up", lambda self, job: None),  # who is cancelled says so
         (MemoryLedger, "_check_process", lambda self: None),  # memory refuses a fork
         (Writer, "_process", property(lambda self: os.getpid(), lambda self, value: None)),  # and so does a writer
     ],
-    ids=["unreceived", "wanted", "give_up", "fork of memory", "fork of a writer"],
+    ids=["unreceived", "left", "give_up", "fork of memory", "fork of a writer"],
 )
 def test_without_what_was_mended_the_stories_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, without: Any

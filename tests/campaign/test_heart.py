@@ -15,7 +15,7 @@ from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.decide import decide
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, Receipt, status_of
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import run
 from outlay.errors import (
     BadParameter,
     CampaignConflict,

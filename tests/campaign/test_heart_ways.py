@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.records import Pull, Receipt, status_of
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import Clock, run
 from outlay.campaign.stores.memory import MemoryLedger
 from tests.campaign.stories import (
     ALL,

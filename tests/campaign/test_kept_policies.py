@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores.writing import book
+from outlay.campaign.stores import transaction
 from outlay.errors import BadParameter, CampaignConflict
 
 
@@ -51,7 +51,7 @@ class With(NamedTuple):
 
 @pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
 def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.setattr(book, "EVERY", 4)
+    monkeypatch.setattr(transaction, "EVERY", 4)
     store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
     for _ in range(2):
         with Campaign(["a", "b"], 99, policy, store) as campaign:

@@ -10,8 +10,8 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Voided
-from outlay.campaign.stores.batch import run
-from outlay.campaign.stores.writing import book, shared
+from outlay.campaign.stores import transaction
+from outlay.campaign.stores.base import run
 from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS
@@ -22,7 +22,7 @@ FEW = 5
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store where every command has taken too long when it is done."""
-    monkeypatch.setattr(shared, "HELD", -1.0)
+    monkeypatch.setattr(transaction, "HELD", -1.0)
     return f"sqlite:///{tmp_path}/a.db"
 
 
@@ -38,7 +38,7 @@ class Pauses:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, count: int, then: Any) -> None:
         self._left, self._then = count, then
-        monkeypatch.setattr(book, "run", self)
+        monkeypatch.setattr(transaction, "run", self)
 
     def __call__(self, *args: Any) -> Any:
         done = run(*args)
@@ -66,7 +66,7 @@ def test_who_comes_meanwhile_is_served_before_the_rest(store: str, monkeypatch: 
             for ask, key in [(campaign.ask, "late"), (other.ask, None)]:
                 others.append(threading.Thread(target=ask, args=(key,)))
                 others[-1].start()
-            while len(campaign._ledger._store.writer._waiting) < 2:  # type: ignore[attr-defined]
+            while transaction.queue_depth(store) < 3:
                 pass
 
         Pauses(monkeypatch, 2, come)
@@ -128,7 +128,7 @@ def test_a_campaign_that_is_let_go_meanwhile(store: str, monkeypatch: pytest.Mon
 
     def close() -> None:
         closing.start()
-        while not campaign._ledger._book.closed:  # type: ignore[attr-defined]
+        while transaction.queue_depth(store) < 2:
             pass
 
     Pauses(monkeypatch, 2, close)

@@ -12,12 +12,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores.db import making, tables
-from outlay.campaign.stores.db.address import parsed
+from outlay.campaign.stores import schema
+from outlay.campaign.stores.engines import parsed
 from outlay.errors import StoreError
 
 
-@pytest.mark.parametrize("way", [making.make, making.migrate])
+@pytest.mark.parametrize("way", [schema.make, schema.migrate])
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_new_database_and_migrations_have_the_tables_of_the_code(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str, way: Callable[[sa.Connection], None]
@@ -29,8 +29,8 @@ def test_a_new_database_and_migrations_have_the_tables_of_the_code(
     options = {"compare_type": True, "compare_server_default": True}
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts=options)
-        assert compare_metadata(context, tables.metadata) == []
-        assert context.get_current_revision() == making.REVISION
+        assert compare_metadata(context, schema.metadata) == []
+        assert context.get_current_revision() == schema.REVISION
         found = sa.inspect(connection)
         assert [found.get_pk_constraint(table)["constrained_columns"] for table in ("event", "alembic_version")] == [
             ["campaign", "seq"],
@@ -57,7 +57,7 @@ def test_a_role_that_works_on_tables_of_another(postgres_url: str) -> None:
     engine = sa.create_engine(postgres_url)
     role = f"clerk_{engine.url.database}"
     with engine.begin() as connection:
-        making.make(connection)
+        schema.make(connection)
         connection.execute(sa.text(f'CREATE ROLE "{role}" LOGIN'))
         connection.execute(sa.text(f'GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO "{role}"'))
         connection.execute(sa.text(f'GRANT DELETE ON snapshot TO "{role}"'))

@@ -101,7 +101,7 @@ def test_a_ledger_gives_the_order_and_the_choices_again(
     policy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From all events and from a snapshot, after an arm was added, one closed and samples learned from elsewhere."""
-    monkeypatch.setattr("outlay.campaign.stores.writing.book.EVERY", 25)
+    monkeypatch.setattr("outlay.campaign.stores.transaction.EVERY", 25)
     store, whole = f"sqlite:///{tmp_path}/one.db", Campaign(NAMES, 60.0, policy, seed=5)
 
     def steps(campaign: Campaign, part: int) -> list[str]:
@@ -118,9 +118,9 @@ def test_a_ledger_gives_the_order_and_the_choices_again(
     for part in range(4):
         with Campaign(NAMES, 60.0, policy, store, seed=5) if not part else Campaign.open(store) as campaign:
             assert steps(campaign, part) == steps(whole, part)
-            assert cast("Any", campaign)._ledger._book.state.learner.policy == state_of(whole).learner.policy
+            assert cast("Any", campaign)._ledger._cached.state.learner.policy == state_of(whole).learner.policy
             assert (
-                cast("Any", campaign)._ledger._book.state.learner.memory.order.tolist()
+                cast("Any", campaign)._ledger._cached.state.learner.memory.order.tolist()
                 == state_of(whole).learner.memory.order.tolist()
             )
     assert verify(store) == verify(store)._replace(problems=(), notes=(), choices_checked=True)

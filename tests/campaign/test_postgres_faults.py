@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Told
-from outlay.campaign.stores.db import database
+from outlay.campaign.stores import engines
 from outlay.errors import CampaignConflict, PullOver, StoreBusy
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
@@ -235,5 +235,5 @@ def test_a_worker_that_falls_asleep_in_a_transaction(
 
 def sleeper(store: str, notes: str) -> None:
     """In a process of its own: work as one that the server does not wait for long."""
-    database.SILENCE = 0.5
+    engines.SILENCE = 0.5
     spend(store, notes, "sleeper", 1, None, None)

@@ -26,7 +26,7 @@ def test_a_server_plans_what_is_said_again_and_again_only_once(postgres_url: str
             pull = campaign.ask()
             assert pull is not None
             campaign.tell(pull, 1, 1)
-            connection: Any = campaign._ledger._store._connection  # type: ignore[attr-defined]
+            connection: Any = campaign._ledger._database._connection  # type: ignore[attr-defined]
             found = connection.connection.driver_connection.execute("SELECT statement FROM pg_prepared_statements")
             prepared.append(sorted(statement for (statement,) in found))
     assert prepared[0] == prepared[1] == prepared[2]
@@ -38,7 +38,7 @@ def test_no_plan_reads_a_whole_table(postgres_url: str) -> None:
     with Campaign(**TERMS, store=postgres_url) as one, Campaign.open(postgres_url) as two:
         for campaign in [one, two] * 3:
             assert campaign.ask() is not None
-        connection: Any = one._ledger._store._connection  # type: ignore[attr-defined]
+        connection: Any = one._ledger._database._connection  # type: ignore[attr-defined]
         driver = connection.connection.driver_connection
         driver.execute("SET plan_cache_mode = force_generic_plan")
         found = driver.execute("SELECT name, statement, parameter_types::text[] FROM pg_prepared_statements").fetchall()
@@ -56,7 +56,7 @@ def test_a_pool_of_connections_between_us_and_the_server(postgres_url: str) -> N
     with Campaign(**TERMS, store=postgres_url) as campaign:
         for n in range(4):
             assert campaign.ask(str(n)) is not None
-            connection: Any = campaign._ledger._store._connection  # type: ignore[attr-defined]
+            connection: Any = campaign._ledger._database._connection  # type: ignore[attr-defined]
             driver = connection.connection.driver_connection
             (known,) = driver.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
             assert known == (7 if n == 0 else 0)

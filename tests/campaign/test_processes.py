@@ -14,7 +14,7 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Told
-from outlay.campaign.stores.db import sqlite_file
+from outlay.campaign.stores import sqlite
 from outlay.errors import StoreError
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS, Noted, Workers, together
@@ -214,7 +214,7 @@ except KeyboardInterrupt:
 
 def test_a_file_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait ends, with advice; and when the other lets go, so does the trouble."""
-    monkeypatch.setattr(sqlite_file, "BUSY", 0.05)
+    monkeypatch.setattr(sqlite, "BUSY", 0.05)
     with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db") as campaign:
         blocker = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")

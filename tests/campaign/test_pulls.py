@@ -50,7 +50,7 @@ def test_pulls_are_found(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) ->
     )
     for n, (standing, tag, after, limit) in enumerate(wanted):
         # Three pages in turn, and four limits: each meets each.
-        monkeypatch.setattr("outlay.campaign.stores.sql.CHUNK", (1, 3, 1000)[n % 3])
+        monkeypatch.setattr("outlay.campaign.stores.transaction.CHUNK", (1, 3, 1000)[n % 3])
         fit = [
             pull.id
             for pull in everything

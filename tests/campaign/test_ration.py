@@ -6,7 +6,7 @@ import pytest
 from outlay.beliefs import HullMoments
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.stream import Stream
-from outlay.formulas.choices.choose import Now, log_of
+from outlay.formulas.argmax import Now, log_of
 from outlay.policies import Ration
 
 ARMS = [(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)]

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from outlay.campaign import Campaign
-from outlay.campaign.stores.db import tables
-from outlay.campaign.stores.db.database import connect
+from outlay.campaign.stores import schema
+from outlay.campaign.stores.engines import connect
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS
 
@@ -27,7 +27,7 @@ def copied(store: str) -> Content:
     """All rows of a database."""
     engine = connect(store)
     with engine.begin() as connection:
-        rows = {name: connection.execute(sa.select(table)).mappings() for name, table in tables.metadata.tables.items()}
+        rows = {name: connection.execute(sa.select(table)).mappings() for name, table in schema.metadata.tables.items()}
         content = {name: [dict(row) for row in found] for name, found in rows.items()}
     engine.dispose()
     return content
@@ -37,9 +37,9 @@ def restore(store: str, content: Content) -> None:
     """Put these rows in the place of all that are there."""
     engine = connect(store)
     with engine.begin() as connection:
-        for table in reversed(tables.metadata.sorted_tables):
+        for table in reversed(schema.metadata.sorted_tables):
             connection.execute(sa.delete(table))
-        for table in tables.metadata.sorted_tables:
+        for table in schema.metadata.sorted_tables:
             if content[table.name]:
                 connection.execute(sa.insert(table), content[table.name])
     engine.dispose()

@@ -12,7 +12,7 @@ from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Settings,
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.records import Pull, Receipt, entries, status_of
 from outlay.campaign.settings import Limits, agreed
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import run
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver
 from outlay.policies import RoundRobin
 from outlay.policies.protocol import as_data

@@ -12,7 +12,7 @@ from outlay.campaign.ledger.events import ArmTerms, Expired
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.records import Pull, Receipt, status_of
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import run
 from outlay.errors import BadParameter, UnknownPull
 from outlay.policies import baselines as b
 from outlay.policies.protocol import as_data

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from outlay import Campaign, policies
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.records import Pull, Status, status_of
-from outlay.campaign.stores import sql
-from outlay.campaign.stores.db import rows
-from outlay.campaign.stores.db.reading import reading
+from outlay.campaign.stores import queries, transaction
+from outlay.campaign.stores.base import Clock
+from outlay.campaign.stores.engines import reading
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.sql import SqlLedger
-from outlay.campaign.stores.writing import book
+from outlay.campaign.stores.transaction import SqlLedger
 from outlay.errors import NotNow
 from outlay.policies import baselines as b
 from tests.campaign.stories import ALL, Caller, Operation, openings, operations, shown
@@ -53,10 +51,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots every few events, and settled decisions soon forgotten: what a long campaign goes through."""
-    monkeypatch.setattr(book, "EVERY", 5)
-    monkeypatch.setattr(book, "BYTES_PER_EVENT", 10**9)
-    monkeypatch.setattr(book, "KEPT", 2)
-    monkeypatch.setattr(sql, "CHUNK", 7)
+    monkeypatch.setattr(transaction, "EVERY", 5)
+    monkeypatch.setattr(transaction, "BYTES_PER_EVENT", 10**9)
+    monkeypatch.setattr(transaction, "KEPT", 2)
+    monkeypatch.setattr(transaction, "CHUNK", 7)
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -100,8 +98,8 @@ def check_rows(store: str, memory: MemoryLedger) -> None:
         campaigns = connection.exec_driver_sql("SELECT id, name, seq, spent, reserved, reward, ended FROM campaign")
         (row,) = [row for row in campaigns if row.name == state.name]
         assert tuple(row[2:]) == (state.seq, state.spent, state.reserved, state.reward, state.ended)
-        assert list(rows.arms(connection, row.id)) == state.arms
-        assert {each.number: each for each in rows.decisions(connection, row.id)} == state.decisions
+        assert list(queries.arms(connection, row.id)) == state.arms
+        assert {each.number: each for each in queries.decisions(connection, row.id)} == state.decisions
 
 
 def spend(campaign: Campaign, reopened: Callable[[Campaign], Campaign]) -> tuple[list[Any], list[Any], Status]:

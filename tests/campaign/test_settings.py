@@ -8,7 +8,7 @@ import click
 from outlay import Campaign
 from outlay.campaign.ledger.events import DEFAULT, Mode, Settings, Terms
 from outlay.campaign.records import Status
-from outlay.cli.campaign.spending import new
+from outlay.cli.campaign_verbs import new
 
 
 def test_campaign_takes_them_with_their_defaults() -> None:

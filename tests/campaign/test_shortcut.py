@@ -10,8 +10,8 @@ from outlay import policies
 from outlay.campaign.ledger.choosing.among import Among, AmongOpened
 from outlay.campaign.ledger.choosing.learner import Learner
 from outlay.campaign.ledger.choosing.stream import ORDER, Stream
-from outlay.formulas.choices import certificate
-from outlay.formulas.choices.choose import best_by_excess, best_by_score, best_of_opened, log_of
+from outlay.formulas import lazy_leader as certificate
+from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
 MADE: dict[str, Any] = {

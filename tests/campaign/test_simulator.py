@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
-from outlay.beliefs.points import HullMoments
+from outlay.beliefs.sequential import HullMoments
 from outlay.campaign.ledger.choosing.stream import ORDER, Stream
 from outlay.engine.limits import Limits
 from outlay.engine.run import loop

@@ -10,7 +10,7 @@ from pwd import getpwnam
 import pytest
 
 from outlay.campaign import Campaign, campaigns, export_ledger, verify
-from outlay.campaign.stores.db.reading import reading
+from outlay.campaign.stores.engines import reading
 from outlay.errors import StoreError
 from tests.campaign.busy import POLICY, busy, exported
 from tests.campaign.worker import TERMS, Workers

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.stores.db import database, sqlite_file
+from outlay.campaign.stores import engines, sqlite
 from outlay.errors import BadParameter, OutlayError, StoreError
 from tests.campaign.checker import checked
 from tests.campaign.postgres import PORT, Server
@@ -63,7 +63,7 @@ def refused(store: object) -> str:
 )
 def test_addresses(store: object, allowed: str) -> None:
     with pytest.raises(BadParameter, match=f"^store of Campaign must be {allowed.replace('?', '[?]')}"):
-        database.connect(store)
+        engines.connect(store)
     refused(store)
 
 
@@ -173,7 +173,7 @@ def test_other_tables_beside_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs"])
 def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(sqlite_file, "file_system", lambda folder: kind)
+    monkeypatch.setattr(sqlite, "file_system", lambda folder: kind)
     why = f"is on a network file system ({kind}), where SQLite can lose data: use PostgreSQL"
     assert refused(f"sqlite:///{tmp_path}/a.db") == f"{tmp_path}/a.db {why}"
     assert not list(tmp_path.iterdir())
@@ -181,7 +181,7 @@ def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k
 
 def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
     """As `stat` names it, where the system has both."""
-    kind = sqlite_file.file_system(tmp_path)
+    kind = sqlite.file_system(tmp_path)
     if not Path("/proc/self/mountinfo").exists():
         assert kind is None
         return

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open
 from outlay.campaign.records import Reply
+from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.protocol import Store
-from outlay.campaign.stores.sql import SqlLedger
+from outlay.campaign.stores.transaction import SqlLedger
 from outlay.testing.stores import StoreContract
 
 

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from outlay import Campaign, __version__
-from outlay.campaign import backup, campaigns, export_ledger, import_ledger, verify
-from outlay.campaign.books import transfer
+from outlay.campaign import backup, campaigns, export_ledger, import_ledger, ledger_file, verify
+from outlay.campaign.stores import queries
 from outlay.errors import BadFile, BadParameter, CampaignConflict, OutlayError, StoreError
 from tests.campaign.busy import exported, forged, head_of
 
@@ -37,7 +37,7 @@ def test_the_format(content: bytes) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 2000])
 def test_there_and_back(content: bytes, store: str, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(transfer, "CHUNK", size)
+    monkeypatch.setattr(queries, "CHUNK", size)
     verdict = import_ledger(store, io.BytesIO(content))
     assert (verdict.ok, verdict.choices_checked) == (True, True)
     assert exported(store) == content
@@ -141,7 +141,7 @@ def test_an_export_that_fails_leaves_nothing(source: str, tmp_path: Path, monkey
     def fail(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transfer, "write", fail)
+    monkeypatch.setattr(ledger_file, "_write", fail)
     with pytest.raises(OSError, match="No space left"):
         export_ledger(source, tmp_path / "ledger.ndjson")
     assert list(tmp_path.iterdir()) == []
@@ -174,7 +174,7 @@ def test_a_backup_that_fails_leaves_nothing(source: str, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(transfer, "sqlite3", SimpleNamespace(connect=fail, Error=sqlite3.Error))
+    monkeypatch.setattr(ledger_file, "sqlite3", SimpleNamespace(connect=fail, Error=sqlite3.Error))
     with pytest.raises(StoreError, match=r"cannot copy .*spend\.db to .*copy\.db: disk I/O error"):
         backup(source, tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []

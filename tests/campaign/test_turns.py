@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.stores.db import turns
-from outlay.campaign.stores.db.turns import Turns
+from outlay.campaign.stores import sqlite
+from outlay.campaign.stores.sqlite import FileTurns
 from outlay.errors import StoreBusy
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, Workers
 
 
 def test_who_is_next_comes_before_who_was_there_a_few_times(workers: Workers, tmp_path: Path) -> None:
-    mine = Turns(tmp_path / "a.db")
+    mine = FileTurns(tmp_path / "a.db")
     mine.begin()
     for i in range(5):
         child = workers.start("tests.campaign.test_turns.take_a_turn", str(tmp_path / "a.db"), str(tmp_path / str(i)))
         while not (tmp_path / f"next {i}").exists():
             workers.run("tests.campaign.test_turns.look", str(tmp_path / "a.db-turns"), str(tmp_path / f"next {i}"))
         assert not (tmp_path / str(i)).exists()
-        for _ in range(turns.IN_A_ROW):
+        for _ in range(sqlite.IN_A_ROW):
             mine.end()
             mine.begin()  # at once
         assert (tmp_path / str(i)).exists()
@@ -39,7 +39,7 @@ def test_who_is_next_comes_before_who_was_there_a_few_times(workers: Workers, tm
 
 def take_a_turn(database: str, note: str) -> None:
     """In a process of its own."""
-    theirs = Turns(Path(database))
+    theirs = FileTurns(Path(database))
     theirs.begin()
     Path(note).touch()
     theirs.end()
@@ -49,14 +49,14 @@ def look(path: str, note: str) -> None:
     """In a process of its own, for its own locks are no obstacle to a process: is somebody next?"""
     with Path(path).open("r+b") as file:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, turns._NEXT)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, sqlite._NEXT)
         except BlockingIOError:
             Path(note).touch()
 
 
 def test_one_that_sleeps_in_its_turn(workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is passed over after a while: the turn is an order, and SQLite has the lock."""
-    monkeypatch.setattr(turns, "PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
     store = f"sqlite:///{tmp_path}/a.db"
     Campaign(**TERMS, store=store).disconnect()
     with asleep(workers, tmp_path / "a.db"), Campaign(**TERMS, store=store) as campaign:
@@ -68,14 +68,14 @@ def test_one_that_goes_on_sleeping_is_waited_for_less_and_less(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stopped process may hold the turn for hours: to wait for it at every transaction would stop all others too."""
-    clock, mine = Waits(), Turns(tmp_path / "a.db")
+    clock, mine = Waits(), FileTurns(tmp_path / "a.db")
     with asleep(workers, tmp_path / "a.db"):
-        monkeypatch.setattr(turns, "time", clock)
-        assert clock.waited(mine) > turns.PATIENCE
-        assert sum(clock.waited(mine) for _ in range(30)) < 2 * turns.PATIENCE
+        monkeypatch.setattr(sqlite, "time", clock)
+        assert clock.waited(mine) > sqlite.PATIENCE
+        assert sum(clock.waited(mine) for _ in range(30)) < 2 * sqlite.PATIENCE
     assert clock.waited(mine) == 0.0
     with asleep(workers, tmp_path / "a.db"):  # another one, which may soon wake up
-        assert clock.waited(mine) > turns.PATIENCE
+        assert clock.waited(mine) > sqlite.PATIENCE
 
 
 @contextmanager
@@ -105,7 +105,7 @@ class Waits:
     def sleep(self, seconds: float) -> None:
         self._now += seconds
 
-    def waited(self, mine: Turns) -> float:
+    def waited(self, mine: FileTurns) -> float:
         """How long it takes to begin."""
         start = self._now
         mine.begin()
@@ -115,7 +115,7 @@ class Waits:
 
 def fall_asleep(database: str, note: str) -> None:
     """In a process of its own."""
-    Turns(Path(database)).begin()
+    FileTurns(Path(database)).begin()
     Path(note).touch()
     signal.pause()
 

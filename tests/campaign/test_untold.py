@@ -8,7 +8,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import verify
-from outlay.campaign.stores.writing import book
+from outlay.campaign.stores import transaction
 from outlay.errors import NothingTold, NotNow
 from tests.campaign.checker import checked
 
@@ -160,7 +160,7 @@ def test_many_arms_are_not_all_named() -> None:
 
 
 def test_it_is_known_after_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "EVERY", 1)
+    monkeypatch.setattr(transaction, "EVERY", 1)
     store = f"sqlite:///{tmp_path}/a.db"
     with Campaign(["a", "b"], 10, store=store) as campaign:
         assert given_up(campaign) == 2

@@ -12,13 +12,11 @@ import pytest
 
 from outlay import Campaign, policies
 from outlay.beliefs import Belief
-from outlay.campaign import Verdict, verify
-from outlay.campaign.books import verification
+from outlay.campaign import Verdict, verification, verify
 from outlay.campaign.ledger import commands
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
-from outlay.campaign.stores.db import tables
-from outlay.campaign.stores.writing import book
+from outlay.campaign.stores import schema, transaction
 from outlay.errors import CampaignConflict, StoreError
 from tests.campaign.busy import POLICY, busy
 from tests.campaign.stories import ALL, Operation, for_stories, openings, operations, whole_story
@@ -28,7 +26,7 @@ from tests.campaign.stories import ALL, Operation, for_stories, openings, operat
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ledger") / "spend.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "EVERY", 16)
+        patch.setattr(transaction, "EVERY", 16)
         busy(f"sqlite:///{path}")
     return path
 
@@ -81,7 +79,7 @@ def test_what_was_let_go_is_read_again(ledger: Path, monkeypatch: pytest.MonkeyP
     assert max(held) < 10
 
 
-COLUMNS = [(table.name, column.name) for table in tables.metadata.sorted_tables for column in table.c]
+COLUMNS = [(table.name, column.name) for table in schema.metadata.sorted_tables for column in table.c]
 UNSEEN = {
     ("event", "batch"),  # the name of a transaction, which nothing depends on
     ("snapshot", "campaign"),  # one that belongs to no campaign is of no use, and does no harm
@@ -127,7 +125,7 @@ def test_every_column_counts(copy: Path, table: str, column: str, which: int) ->
 def test_a_row_that_is_missing_or_too_many(copy: Path, table: str) -> None:
     number = "seq" if table == "event" else "number"
     top, low = read(copy, f"SELECT max({number}), min({number}) FROM {table}")[0]
-    rest = ", ".join(column.name for column in tables.metadata.tables[table].c if column.name not in (number, "key"))
+    rest = ", ".join(column.name for column in schema.metadata.tables[table].c if column.name not in (number, "key"))
     again = f"SELECT {top + 1}, {rest} FROM {table} WHERE {number} = {top}"
     change(copy, f"INSERT INTO {table} ({number}, {rest}) {again}")
     assert judged(copy).problems
@@ -232,7 +230,7 @@ def test_a_policy_that_is_not_built_in(tmp_path: Path) -> None:
 
 def test_several_at_work_and_every_policy_that_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process remembers between choices is its own: snapshots do not depend on who took them."""
-    monkeypatch.setattr(book, "EVERY", 24)
+    monkeypatch.setattr(transaction, "EVERY", 24)
     for policy in (policies.MedianRate(), policies.CatoniRate(), policies.UCBM1(1.0, 1.0, 0.0), POLICY):
         store = f"sqlite:///{tmp_path}/{type(policy).__name__}.db"
         with Campaign(["a", "b"], 1000, policy, store) as one, Campaign.open(store) as two:

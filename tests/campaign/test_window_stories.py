@@ -14,7 +14,7 @@ from outlay.campaign.ledger.events import Amended, ArmTerms, Asked, Expired, Rec
 from outlay.campaign.ledger.rulings.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull
-from outlay.campaign.stores.batch import run
+from outlay.campaign.stores.base import run
 from outlay.policies.protocol import as_data
 
 SECOND = 1_000_000

@@ -17,13 +17,10 @@ from outlay.campaign import Campaign
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events
 from outlay.campaign.ledger.events import ArmTerms, Asked, Record, Told
-from outlay.campaign.stores.db import rows
-from outlay.campaign.stores.writing import writer
-from outlay.campaign.stores.writing.book import Book
-from outlay.campaign.stores.writing.fairness import LARGEST, fair
-from outlay.campaign.stores.writing.job import Job
-from outlay.campaign.stores.writing.writer import MOMENT, Writer
-from outlay.errors import BadParameter, StoreError
+from outlay.campaign.stores import queries, sqlite, transaction
+from outlay.campaign.stores.transaction import queue_depth
+from outlay.campaign.stores.writer import LARGEST, MOST_WAITING
+from outlay.errors import BadParameter, QueueFull, StoreError
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
@@ -32,13 +29,6 @@ from tests.campaign.worker import TERMS, together
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/a.db"
-
-
-def handed_in(campaign: Campaign, count: int) -> None:
-    """Wait until so many jobs wait for the writer, or are in its hands."""
-    writer: Any = campaign._ledger._store.writer  # type: ignore[attr-defined]
-    while len(writer._waiting) < count:
-        time.sleep(0.001)
 
 
 class Word(str):
@@ -92,7 +82,7 @@ def test_a_command_that_cannot_be_written_fails_alone(
         except (TypeError, StoreError) as refusal:
             outcomes[key] = refusal
 
-    monkeypatch.setattr(rows, "to_json", to_json)
+    monkeypatch.setattr(queries, "to_json", to_json)
     with Campaign(**TERMS, store=store) as campaign:
         crowd = [threading.Thread(target=ask, args=(key,)) for key in [*"abcd", "bad", *"efgh"]]
         with blocked(store):
@@ -101,7 +91,8 @@ def test_a_command_that_cannot_be_written_fails_alone(
             time.sleep(0.05)
             for thread in crowd:
                 thread.start()
-            handed_in(campaign, len(crowd))
+            while queue_depth(store) <= len(crowd):
+                time.sleep(0.001)
         for thread in [first, *crowd]:
             thread.join()
     assert isinstance(outcomes.pop("bad"), (TypeError, StoreError))
@@ -118,7 +109,7 @@ def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: s
     together([partial(_pair, campaign) for campaign in campaigns])
     assert len(set(threading.enumerate()) - before) == 1
     assert len(list(Path("/dev/fd").iterdir())) < files + 60
-    state = weakref.ref(campaigns[0]._ledger._book.state)  # type: ignore[attr-defined]
+    state = weakref.ref(campaigns[0]._ledger._cached.state)  # type: ignore[attr-defined]
     for campaign in campaigns[35:]:
         campaign.disconnect()
     del campaigns, campaign
@@ -174,15 +165,38 @@ def test_a_file_that_is_taken_away(tmp_path: Path, store: str, instead: str | No
     assert len(checked(store)) == 2
 
 
-def test_campaigns_take_turns_where_many_wait() -> None:
-    """Those of one that asks for thousands at a time do not hold up another's."""
-    busy, other = (Book(name, None, None, None) for name in ("busy", "other"))
-    waiting = [*(Job(busy, [c.Ask()] * LARGEST) for _ in range(5)), *(Job(other, [c.Ask()]) for _ in range(5))]
-    rounds: list[list[str]] = []
-    while waiting:
-        now, waiting = fair(waiting)
-        rounds.append([job.book.name for job in now])
-    assert rounds == [["busy"], ["other", "busy"], ["other", "busy"], ["other", "busy"], ["other", "busy"], ["other"]]
+def test_campaigns_take_turns_where_many_wait(store: str) -> None:
+    """Those of one that asks for hundreds at a time do not hold up another's."""
+    finished: list[str] = []
+    with Campaign(**TERMS, store=store, name="busy") as busy, Campaign(**TERMS, store=store, name="other") as other:
+        ledgers = {"busy": busy._ledger, "other": other._ledger}
+
+        def submit(name: str, commands: int) -> None:
+            future = ledgers[name].submit([c.Pause(), c.Resume()] * commands)
+            future.add_done_callback(lambda _: finished.append(name))
+
+        with blocked(store):
+            submit("busy", 1)  # taken alone, and held up
+            time.sleep(0.05)
+            for _ in range(5):
+                submit("busy", LARGEST)
+            submit("other", 1)
+            submit("other", 1)
+    assert finished.index("other") <= 2
+    assert finished.count("busy") == 6
+
+
+def test_ten_thousand_wait_and_no_more(store: str) -> None:
+    with Campaign(**TERMS, store=store) as campaign:
+        with blocked(store):
+            futures = [campaign._ledger.submit([c.Pause()]) for _ in range(MOST_WAITING)]
+            assert queue_depth(store) == MOST_WAITING
+            with pytest.raises(QueueFull, match="10000 commands wait"):
+                campaign.ask()
+        assert {tuple(future.result()) for future in futures} == {(None,)}
+        campaign.resume()
+        assert campaign.ask() is not None
+    assert len(checked(store)) == 4
 
 
 def test_those_who_listen_hear_of_what_is_kept(store: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -204,25 +218,29 @@ def test_those_who_listen_hear_of_what_is_kept(store: str, caplog: pytest.LogCap
     assert "a listener of campaign 'default' failed" in caplog.text
 
 
-@pytest.mark.parametrize(("answered", "arriving", "taken"), [(4, [1, 1, 1], 4), (4, [1, 0, 9], 2), (1, [9], 1)])
-def test_who_was_answered_is_given_a_moment_to_come_back(
-    monkeypatch: pytest.MonkeyPatch, answered: int, arriving: list[int], taken: int
-) -> None:
-    """As long as one comes after the other; who is alone is not made to wait."""
-    batches: list[int] = []
-    moments = iter(arriving)
-    book = Book("default", None, None, None)
-    mine = Writer(lambda jobs: batches.append(len(jobs)), lambda book: True, "a test")
+def test_a_failure_while_events_are_read_leaves_the_file_to_others(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """What the error holds on to, here a cursor that is not at its end, must not hold on to the file's lock."""
+    with Campaign(["a", "b"], 100.0, store=store, first_pulls=None) as campaign:
+        campaign.tell_many([(pull, 0.1, 1.0) for pull in campaign.ask_many(50)])
+        with Campaign.open(store) as other:
+            campaign.disconnect()
+            monkeypatch.setattr(sqlite, "BUSY", 0.5)
+            raised = []
+            with monkeypatch.context() as patched:
+                patched.setattr(transaction, "apply", failing)
+                for _ in range(3):
+                    with pytest.raises(RuntimeError) as error:
+                        Campaign.open(store)
+                    raised.append(error)
+            gc.disable()
+            try:
+                assert other.ask() is not None
+            finally:
+                gc.enable()
+    assert len(raised) == 3
 
-    def come(seconds: float) -> None:
-        assert seconds == MOMENT
-        mine._waiting.extend(Job(book, ()) for _ in range(next(moments, 0)))
 
-    class Clock:
-        sleep, monotonic = staticmethod(come), staticmethod(time.monotonic)
-
-    monkeypatch.setattr(writer, "time", Clock)
-    mine._answered = answered
-    mine.call(book, ())
-    assert batches[0] == taken
-    mine.close(book)
+def failing(*_: Any) -> None:
+    raise RuntimeError("of somebody's own policy")

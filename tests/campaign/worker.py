@@ -199,7 +199,7 @@ def _child(action: Callable[..., None], arguments: list[Any]) -> None:
 
 
 def _serve() -> None:
-    for needed in ["alembic.command", "alembic.config", "psycopg", "outlay.campaign.stores.sql"]:
+    for needed in ["alembic.command", "alembic.config", "psycopg", "outlay.campaign.stores.transaction"]:
         import_module(needed)
     for line in sys.stdin:
         order = json.loads(line)

@@ -17,7 +17,7 @@ from tests.cli.campaign_runs import Run
 from outlay import Campaign
 from outlay.campaign import verify
 from outlay.cli import commands
-from outlay.cli.campaign import campaign as group
+from outlay.cli.campaign_verbs import campaign as group
 
 
 def verbs(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -13,8 +13,7 @@ from outlay import Campaign
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import monitor as watching
 from outlay.campaign.monitor import Interval, Point, Watch, rate_interval
-from outlay.cli.campaign.picture import left_over_time, picture
-from outlay.cli.campaign.standing import standing, whisker
+from outlay.cli.campaign_picture import left_over_time, picture, standing, whisker
 
 
 def busy(campaign: Campaign) -> None:

@@ -10,11 +10,11 @@ from numba.extending import overload
 
 import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import policies
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, WITHIN, coerced, register
-from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choices.choose import best_by_excess, best_of_opened
+from outlay.formulas.argmax import best_by_excess, best_of_opened
+from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among
 from outlay.policies.protocol import memory_of
+from outlay.usercode import Reach
 from tests.engine.tape import Tape, recorded, spread
 
 RECORDED = recorded()

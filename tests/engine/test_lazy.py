@@ -10,12 +10,12 @@ import pytest
 
 import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay import policies
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, WITHIN, coerced, register
-from outlay.engine.run.lazy import Race, forget_race, lazy_best, phase_end
-from outlay.formulas.choices.choose import best_by_score, log_of
+from outlay.formulas.argmax import best_by_score, log_of
+from outlay.formulas.lazy_score import Race, forget_race, lazy_best, phase_end
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
+from outlay.usercode import Reach
 from tests.engine.tape import Tape, recorded, spread
 
 RECORDED = recorded()

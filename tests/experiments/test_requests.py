@@ -14,7 +14,7 @@ from outlay.arms import catalogue
 from outlay.cli import commands
 from outlay.errors import BadFile
 from outlay.experiments import estimate, load, points_of, results, run
-from outlay.knowledge import usual_policies
+from outlay.problem_policies import usual_policies
 
 pytestmark = pytest.mark.interpreted
 

@@ -10,8 +10,8 @@ from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem,
 from outlay.arms.problem_file import LAWS
 from outlay.errors import BadParameter, NotCovered
 from outlay.experiments.file import FACTS, PolicyEntry, Setup, moved
-from outlay.knowledge import policy_for
 from outlay.policies import BY_NAME, UCBB1, UCBM1, CatoniRate, Frugal
+from outlay.problem_policies import policy_for
 
 # The first of each law: of some others the mean reward cannot be moved alone.
 EXAMPLES = list({type(law): law for law in reversed(conftest.LAWS)}.values())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import Lead
-from outlay.formulas.choices.boxes import (
+from outlay.formulas.lazy_leader import (
     ANY_PRICE,
     BOXES,
     DUE,

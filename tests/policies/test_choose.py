@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Belief, Lead, Moments, SequentialMoments
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import register
-from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_among
-from outlay.formulas.choices.choose import best_of_opened
+from outlay.formulas.argmax import best_of_opened
+from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_among
 from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
+from outlay.usercode import Reach
 
 INF, NAN = math.inf, math.nan
 for helper in Reach(Moments).functions:  # as the engine does before it compiles anything with this memory

@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 from tests.beliefs.compiled import compiled
 
-from outlay.formulas.evidence import (
-    best_weight,
-    closed_evidence,
-    exact_evidence,
-    gaussian_evidence,
-    sample_evidence,
-)
+from outlay.formulas.evidence import best_weight, closed_evidence, exact_evidence, gaussian_evidence, sample_evidence
 
 Array = NDArray[np.float64]
 

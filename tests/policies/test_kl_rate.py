@@ -22,7 +22,7 @@ from tests.policies.tapes import (
 
 from outlay.beliefs import Lead, PooledBelief, PooledMoments
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import best_by_excess
+from outlay.formulas.argmax import best_by_excess
 from outlay.policies import Frugal, KLRate
 
 Array = NDArray[np.float64]

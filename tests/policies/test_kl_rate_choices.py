@@ -10,7 +10,7 @@ from tests.policies import slow_kl_rate as slow
 from tests.policies.tapes import ALL, EVERY, Tape, coins, free, gaussian, heavy, losses, refunds
 
 from outlay.beliefs import PooledMoments
-from outlay.formulas.choices.choose import best_by_excess, best_by_score, leader_of, log_of, without_price
+from outlay.formulas.argmax import best_by_excess, best_by_score, leader_of, log_of, without_price
 from outlay.policies import Fieller, Frugal
 from outlay.policies.protocol import memory_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import PooledMoments
-from outlay.formulas.choices.choose import leader_of
-from outlay.formulas.choices.ranking import Ranking, note, rank, rank_all, runner_up
+from outlay.formulas.argmax import leader_of
+from outlay.formulas.lazy_leader import Ranking, note, rank, rank_all, runner_up
 
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 5, 8, 13])

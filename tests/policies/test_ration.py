@@ -14,12 +14,12 @@ from tests.policies.tapes import TAPES, Tape, constants, each_tape, nothing
 from outlay import Problem, policies, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import HullMoments, SequentialMoments
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import Now, best_of_opened, log_of
+from outlay.formulas.argmax import Now, best_of_opened, log_of
 from outlay.policies import Ration, Thrifty
 from outlay.policies.protocol import as_data, memory_of
+from outlay.usercode import Reach
 
 ARMS = 4
 LIMITS: list[dict[str, Any]] = [

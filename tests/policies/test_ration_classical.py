@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from tests.policies.baselines.test_choices import play
 
 from outlay.beliefs import HullMoments, SequentialMoments
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
-from outlay.formulas.choices.choose import log_of
+from outlay.formulas.argmax import log_of
 from outlay.policies import Ration
 from outlay.policies.protocol import memory_of
+from outlay.usercode import Reach
 
 Array = NDArray[np.float64]
 TWO, LOW, TEN = [0.9, 0.8], [0.1, *[0.05] * 3, *[0.02] * 3, *[0.01] * 3], [0.9, *[0.8] * 9]

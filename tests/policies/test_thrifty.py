@@ -15,7 +15,7 @@ from tests.policies.test_kl_rate import between, box, edge, edge_belief, edge_le
 
 from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import best_of_opened
+from outlay.formulas.argmax import best_of_opened
 from outlay.policies import BY_NAME, Thrifty, Wary
 from outlay.policies.protocol import as_data, wants_budget, with_limits
 

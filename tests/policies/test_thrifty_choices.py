@@ -11,7 +11,7 @@ from tests.policies.tapes import gaussian
 
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
-from outlay.formulas.choices.choose import best_of_opened
+from outlay.formulas.argmax import best_of_opened
 from outlay.policies import Thrifty, Wary
 
 pytestmark = pytest.mark.interpreted

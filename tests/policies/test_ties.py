@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import Belief, Lead, PooledMoments, SequentialMoments, price_of
-from outlay.formulas.choices.certificate import (
+from outlay.formulas.argmax import best_by_excess, best_of_opened, leader_of
+from outlay.formulas.lazy_leader import (
     FREE,
     LEADER,
     OPEN_UNTIL,
@@ -18,7 +19,6 @@ from outlay.formulas.choices.certificate import (
     lazy_against,
     lazy_among,
 )
-from outlay.formulas.choices.choose import best_by_excess, best_of_opened, leader_of
 
 
 class Coarse(NamedTuple):

@@ -9,7 +9,7 @@ from rich.console import Console
 from outlay import report
 from outlay.arms import Constant, Exponential, Gamma, Gaussian, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
-from outlay.knowledge import policy_for
+from outlay.problem_policies import policy_for
 from outlay.report.bounds import WORST_CASE, bounds_chart, bounds_table, notes, problem_bounds, provable, shown_rows
 from outlay.report.style import svg_text
 from outlay.theory import divergence, finite_bound, lower_bound, rates, upper_bound, worst_case_bound

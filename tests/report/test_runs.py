@@ -11,7 +11,7 @@ from scipy import stats
 from outlay.arms import Constant, Gamma, Gaussian, Problem
 from outlay.beliefs import Belief, Moments
 from outlay.errors import BadParameter
-from outlay.formulas.fieller_limit import fieller_interval
+from outlay.formulas.confidence import fieller_interval
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.curves import bound_lines, ceiling_lines, floor_of, regret_chart, regret_curves, spread
 from outlay.report.page import ranking, verdict

@@ -18,7 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from outlay import Campaign
-from outlay.campaign.clock import Clock
+from outlay.campaign.stores.base import Clock
 from outlay.errors import OutlayError
 from tests.service.conftest import POLICY
 

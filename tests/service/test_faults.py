@@ -15,7 +15,7 @@ import pytest
 
 from outlay import Campaign, Client
 from outlay.campaign import verify
-from outlay.campaign.stores.writing import writer
+from outlay.campaign.stores import writer
 from outlay.client import patience
 from outlay.errors import OutlayError
 from tests.campaign.postgres import Server, unavailable

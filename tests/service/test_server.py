@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from outlay import Campaign
 from outlay.campaign import verify
-from outlay.campaign.stores.db import making
+from outlay.campaign.stores import schema
 from outlay.cli import commands
 from outlay.errors import BadParameter, StoreError
 from outlay.service import ServiceSettings
@@ -96,11 +96,11 @@ def test_streams_waits_and_an_orderly_end(served: Served, store: str) -> None:
 def test_an_older_store_is_not_served(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/old.db"
     Campaign(["a"], 5, store=store).disconnect()
-    for version in ("0000", making.REVISION):
+    for version in ("0000", schema.REVISION):
         with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
             connection.execute("UPDATE alembic_version SET version_num = ?", [version])
             connection.commit()
-        with nullcontext() if version == making.REVISION else pytest.raises(StoreError, match="outlay migrate"):
+        with nullcontext() if version == schema.REVISION else pytest.raises(StoreError, match="outlay migrate"):
             check(ServiceSettings(store=store))
     again = CliRunner().invoke(commands, ["migrate", "--store", store])
     assert again.output == "the store is of this version already\n"

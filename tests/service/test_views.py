@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.beliefs import Belief
-from outlay.campaign.clock import Clock
 from outlay.campaign.monitor import Watch
+from outlay.campaign.stores.base import Clock
 from outlay.service import views as watching
 from outlay.service.schemas import DashboardView, ViewQuery, encode
 from outlay.service.views import MOST_ARMS, Outcomes, WatchedCampaign, forecast, learning, view_of

@@ -24,7 +24,7 @@ from outlay.arms import (
     Tails,
     Uniform,
 )
-from outlay.arms.remembered import Remembered
+from outlay.arms.problem_file import Remembered
 from outlay.errors import BadParameter, NotCovered
 from outlay.theory import Edge, Points, divergence, kl_inf, models
 from outlay.theory.divergence_bounded import outcomes

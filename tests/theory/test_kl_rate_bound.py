@@ -15,7 +15,7 @@ from tests.theory.test_theorems_hold import BUDGETS, PROBLEMS
 import outlay
 from outlay.arms import Bernoulli, Discrete, Exponential, Gaussian, Problem, Uniform
 from outlay.errors import NotCovered
-from outlay.formulas.choices.choose import best_by_excess
+from outlay.formulas.argmax import best_by_excess
 from outlay.formulas.evidence import exact_evidence
 from outlay.policies import Frugal, KLRate
 from outlay.theory import kl_rate_bound, pull_bound, upper_bound

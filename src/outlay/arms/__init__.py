@@ -3,15 +3,10 @@
 from typing import TYPE_CHECKING
 
 from outlay.arms import catalogue
-from outlay.arms.bernoulli import Bernoulli
 from outlay.arms.bounded import Beta, Uniform
-from outlay.arms.coupled import Linear
-from outlay.arms.discrete import Constant, Discrete
-from outlay.arms.empirical import Empirical
-from outlay.arms.gaussian import Gaussian
-from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
+from outlay.arms.continuous import Exponential, Gamma, Gaussian, Linear, Lognormal, Pareto, StudentT
+from outlay.arms.finite import Bernoulli, Constant, Discrete, Empirical
 from outlay.arms.law import AnyLaw, HasSupport, HasTails, Law, LawMoments, Support, Tails, support_of, tails_of
-from outlay.arms.positive import Exponential, Gamma
 from outlay.arms.problem import Problem
 
 __all__ = [

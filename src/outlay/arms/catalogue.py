@@ -10,12 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from outlay.arms.bernoulli import Bernoulli
 from outlay.arms.bounded import Beta, Uniform
-from outlay.arms.coupled import Linear
-from outlay.arms.discrete import Discrete
-from outlay.arms.gaussian import Gaussian
-from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
+from outlay.arms.continuous import Gaussian, Linear, Lognormal, Pareto, StudentT
+from outlay.arms.finite import Bernoulli, Discrete
 from outlay.arms.law import AnyLaw
 from outlay.arms.problem import Problem
 from outlay.arms.problem_file import Resolve

@@ -17,26 +17,97 @@ written, a sub-table `known` has its moments, support and tails, for whoever rea
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 import tomli_w
 
-from outlay.arms.bernoulli import Bernoulli
 from outlay.arms.bounded import Beta, Uniform
-from outlay.arms.coupled import Linear
-from outlay.arms.discrete import Constant, Discrete
-from outlay.arms.empirical import Empirical
-from outlay.arms.gaussian import Gaussian
-from outlay.arms.heavy_tailed import Lognormal, Pareto, StudentT
-from outlay.arms.law import AnyLaw, Law, LawMoments, check_law, support_of, tails_of
-from outlay.arms.positive import Exponential, Gamma
-from outlay.arms.remembered import Remembered, arguments, remembered
-from outlay.errors import BadCode, BadFile, BadParameter, OutlayError
-from outlay.parameters import Parameters, signature_of
+from outlay.arms.continuous import Exponential, Gamma, Gaussian, Linear, Lognormal, Pareto, StudentT
+from outlay.arms.finite import Bernoulli, Constant, Discrete, Empirical
+from outlay.arms.law import AnyLaw, Law, LawMoments, Support, Tails, check_law, support_of, tails_of
+from outlay.errors import BadCode, BadFile, BadParameter, NotCovered, OutlayError
+from outlay.parameters import Parameters, is_record, signature_of
 from outlay.text import meant
 from outlay.usercode import YOURS, is_reference, reference_of, short, what_failed
+
+
+class Remembered(NamedTuple):
+    """A law by its name and arguments, with what was known of it when it was saved."""
+
+    reference: str  # module:Name
+    given: tuple[tuple[str, object], ...]  # the arguments, as the file has them
+    known_moments: LawMoments
+    known_support: Support
+    known_tails: Tails
+
+    def moments(self) -> LawMoments:
+        """As they were."""
+        return self.known_moments
+
+    def support(self) -> Support:
+        """As it was."""
+        return self.known_support
+
+    def tails(self) -> Tails:
+        """As they were."""
+        return self.known_tails
+
+    def draw(self, rng: object) -> NoReturn:  # noqa: ARG002 (whoever calls it gives one)
+        """Refuse: the code is elsewhere."""
+        raise NotCovered(self.absent())
+
+    def absent(self) -> str:
+        """What to do to get the law itself."""
+        name = short(self.reference)
+        return f"the law {name} is known by name only: hand its class over as it is loaded, load(path, laws=[{name}])"
+
+    def __repr__(self) -> str:
+        return f"{short(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
+
+
+def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, Any]) -> Remembered:
+    """The law that a file describes; TypeError or KeyError where it is damaged."""
+    moments, support, tails = (map(float, known[name]) for name in ("moments", "support", "tails"))
+    frozen = tuple((name, _frozen(value)) for name, value in given.items())
+    return Remembered(reference, frozen, LawMoments(*moments), Support(*support), Tails(*tails))
+
+
+def absent_laws(*laws: object) -> list[Remembered]:
+    """Those among some laws, and among laws inside them, whose code is not here."""
+    found: list[Remembered] = []
+    for law in laws:
+        if isinstance(law, Remembered):
+            found.append(law)
+        elif is_record(law):
+            found += absent_laws(*cast(tuple[object, ...], law))
+    return found
+
+
+def arguments(law: Remembered) -> dict[str, object]:
+    """The law's arguments again, as TOML has them."""
+    return {name: _thawed(value) for name, value in law.given}
+
+
+def _frozen(value: object) -> object:
+    """Equal by value and never changed: lists and tables as tuples, the latter marked by being of pairs."""
+    if isinstance(value, dict):
+        return _Table((name, _frozen(part)) for name, part in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _thawed(value: object) -> object:
+    if isinstance(value, _Table):
+        return {name: _thawed(part) for name, part in value}
+    return list(map(_thawed, value)) if isinstance(value, tuple) else value
+
+
+class _Table(tuple[tuple[str, object], ...]):
+    """A law within the law."""
+
+    __slots__ = ()
+
 
 Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 

@@ -1,15 +1,131 @@
-"""Sample moments of cost and reward, kept one pull at a time: the memory of most policies.
+"""What the samples of one arm say, and what follows from it: the slope and the residual variance.
 
-The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
+Reference: Section 4.2 of Cayci, Eryilmaz, Srikant (2020) for both (LMMSE).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from outlay.beliefs.belief import Belief, Sample
-from outlay.beliefs.sums import belief_of, empty_rows, replace, take_in, take_in_many
 from outlay.checks import Vector
+
+Sample = tuple[float, float]  # cost and reward
+
+
+class Belief(NamedTuple):
+    """What the samples of one arm say: their number, means, biased (1/T) variances and covariance; zeros before any."""
+
+    arm: int
+    pulls: int
+    mean_cost: float
+    mean_reward: float
+    var_cost: float
+    var_reward: float
+    cov: float
+
+
+def slope(belief: Belief) -> float:
+    """ω = Cov(X, R)/Var(X), the slope of the best linear guess of the reward from the cost; 0 when Var(X) = 0.
+
+    >>> slope(Belief(0, 9, 1.0, 1.0, var_cost=4.0, var_reward=9.0, cov=2.0))
+    0.5
+    """
+    if belief.var_cost > 0.0 and belief.cov != 0.0:  # a GPU divides 0 slowly
+        return belief.cov / belief.var_cost
+    return 0.0
+
+
+def residual_variance(belief: Belief) -> float:
+    """V = min over ω of Var(R − ωX) = Var(R) − ω²Var(X): what the cost cannot explain of the reward, at least 0.
+
+    >>> residual_variance(Belief(0, 9, 1.0, 1.0, var_cost=4.0, var_reward=9.0, cov=2.0))
+    8.0
+    """
+    # ω·Cov is ω²Var(X) with one rounding less, and does not overflow where ω² would.
+    return max(0.0, belief.var_reward - slope(belief) * belief.cov)
+
+
+# The columns: pulls, the first sample (the shift), the means less the shift, and the sums of centred squares of cost,
+# of reward, and of their product. Eight numbers: one cache line per row.
+PULLS, FIRST_COST, FIRST_REWARD, MEAN_COST, MEAN_REWARD, SQUARES_COST, SQUARES_REWARD, SQUARES_CROSS = range(8)
+COLUMNS = 8
+
+
+def empty_rows(rows: int) -> Vector:
+    """So many rows before the first sample."""
+    return np.zeros((rows, COLUMNS))
+
+
+def take_in(s: Vector, row: int, cost: float, reward: float) -> None:
+    """Take one sample into a row of sums."""
+    pulls = float(s[row, PULLS]) + 1.0
+    if pulls == 1.0:
+        s[row, FIRST_COST] = cost
+        s[row, FIRST_REWARD] = reward
+    s[row, PULLS] = pulls
+    mean_cost = float(s[row, MEAN_COST])
+    mean_reward = float(s[row, MEAN_REWARD])
+    step_cost = cost - float(s[row, FIRST_COST]) - mean_cost
+    step_reward = reward - float(s[row, FIRST_REWARD]) - mean_reward
+    weight = 1.0 / pulls
+    s[row, MEAN_COST] = mean_cost + step_cost * weight
+    s[row, MEAN_REWARD] = mean_reward + step_reward * weight
+    rest = (pulls - 1.0) * weight
+    s[row, SQUARES_COST] = float(s[row, SQUARES_COST]) + step_cost * step_cost * rest
+    s[row, SQUARES_REWARD] = float(s[row, SQUARES_REWARD]) + step_reward * step_reward * rest
+    s[row, SQUARES_CROSS] = float(s[row, SQUARES_CROSS]) + step_cost * step_reward * rest
+
+
+def take_in_many(s: Vector, row: int, count: int, cost: float, reward: float) -> None:
+    """Take `count` samples that are all alike into a row of sums."""
+    pulls = float(s[row, PULLS])
+    if pulls == 0.0:
+        s[row, FIRST_COST] = cost
+        s[row, FIRST_REWARD] = reward
+    total = pulls + count
+    step_cost = cost - float(s[row, FIRST_COST]) - float(s[row, MEAN_COST])
+    step_reward = reward - float(s[row, FIRST_REWARD]) - float(s[row, MEAN_REWARD])
+    weight = count / total
+    s[row, PULLS] = total
+    s[row, MEAN_COST] += step_cost * weight
+    s[row, MEAN_REWARD] += step_reward * weight
+    s[row, SQUARES_COST] += step_cost * step_cost * pulls * weight
+    s[row, SQUARES_REWARD] += step_reward * step_reward * pulls * weight
+    s[row, SQUARES_CROSS] += step_cost * step_reward * pulls * weight
+
+
+def replace(s: Vector, row: int, old: Sample, new: Sample) -> None:
+    """Replace one sample by another in a row of sums; exact but for rounding.
+
+    With d the change of a value and m the mean before, T·mean grows by d, and a sum of centred products, of values
+    x and y, by (x' − m_x)(y' − m_y) − (x − m_x)(y − m_y) − d_x·d_y/T.
+    """
+    pulls = float(s[row, PULLS])
+    shift = s[row, FIRST_COST : FIRST_REWARD + 1]
+    mean = s[row, MEAN_COST : MEAN_REWARD + 1]
+    before, after = np.array(old) - shift - mean, np.array(new) - shift - mean
+    step = after - before
+    mean += step / pulls
+    grown = np.outer(after, after) - np.outer(before, before) - np.outer(step, step) / pulls
+    s[row, SQUARES_COST] = max(0.0, s[row, SQUARES_COST] + grown[0, 0])
+    s[row, SQUARES_REWARD] = max(0.0, s[row, SQUARES_REWARD] + grown[1, 1])
+    s[row, SQUARES_CROSS] += grown[0, 1]
+
+
+def belief_of(s: Vector, row: int) -> Belief:
+    """What a row of sums says of the arm of that number."""
+    pulls = float(s[row, PULLS])
+    if pulls == 0.0:
+        return Belief(row, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return Belief(
+        row,
+        int(pulls),
+        float(s[row, FIRST_COST]) + float(s[row, MEAN_COST]),
+        float(s[row, FIRST_REWARD]) + float(s[row, MEAN_REWARD]),
+        float(s[row, SQUARES_COST]) / pulls,
+        float(s[row, SQUARES_REWARD]) / pulls,
+        float(s[row, SQUARES_CROSS]) / pulls,
+    )
 
 
 class Moments(NamedTuple):

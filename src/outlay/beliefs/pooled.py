@@ -8,15 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outlay.beliefs.belief import Belief, Sample
-from outlay.beliefs.sums import (
-    PULLS,
-    belief_of,
-    empty_rows,
-    replace,
-    take_in,
-    take_in_many,
-)
+from outlay.beliefs.moments import PULLS, Belief, Sample, belief_of, empty_rows, replace, take_in, take_in_many
 from outlay.checks import Vector
 
 REWARD_MAX, COST_MIN, COST_MAX = range(3)  # entries of `PooledMoments.extremes`

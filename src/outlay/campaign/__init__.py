@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 from outlay import lazily
 
 if TYPE_CHECKING:
-    from outlay.campaign.books.listing import campaigns
-    from outlay.campaign.books.transfer import backup, export_ledger, import_ledger
-    from outlay.campaign.books.verification import Verdict, verify
     from outlay.campaign.campaign import Campaign
+    from outlay.campaign.ledger_file import backup, campaigns, export_ledger, import_ledger
     from outlay.campaign.pull import OpenPull
     from outlay.campaign.reasons import ArmReason, Reasons
     from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, WindowStatus
+    from outlay.campaign.verification import Verdict, verify
 
 __all__ = [
     "ArmReason", "ArmStatus", "Campaign", "Entry", "OpenPull", "Pull", "PullStatus", "Reasons", "Receipt", "Status",
@@ -24,9 +23,8 @@ __getattr__, __dir__ = lazily(
         "outlay.campaign.campaign": "Campaign",
         "outlay.campaign.pull": "OpenPull",
         "outlay.campaign.records": "Entry PullStatus ArmStatus Pull Receipt Status WindowStatus",
-        "outlay.campaign.books.listing": "campaigns",
+        "outlay.campaign.ledger_file": "backup campaigns export_ledger import_ledger",
         "outlay.campaign.reasons": "ArmReason Reasons",
-        "outlay.campaign.books.transfer": "backup export_ledger import_ledger",
-        "outlay.campaign.books.verification": "Verdict verify",
+        "outlay.campaign.verification": "Verdict verify",
     },
 )

@@ -49,8 +49,8 @@ from outlay.campaign.settings import (
     tags_of,
     triples,
 )
+from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.protocol import Store
 from outlay.campaign.waiting import (
     Hook,
     Hooks,
@@ -665,6 +665,6 @@ def _note(owner: str, reason: object) -> str:
 def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:
     if address is None and opening is not None:
         return MemoryLedger(opening, policy)
-    from outlay.campaign.stores.sql import SqlLedger
+    from outlay.campaign.stores.transaction import SqlLedger
 
     return SqlLedger(address, name, opening, policy)

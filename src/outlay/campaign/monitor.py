@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from outlay.beliefs import Belief, Moments
 from outlay.campaign.records import Entry, PullStatus, Rows, Status
-from outlay.formulas.fieller_limit import fieller_limit
+from outlay.formulas.confidence import fieller_limit
 
 MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
 CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most

@@ -12,7 +12,7 @@ from outlay.campaign.ledger.rulings.admission import admissible, learner_of
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices
-from outlay.policies.weighing import Means, Weighing, Weight, weigh
+from outlay.policies.explain import Means, Weighing, Weight, weigh
 from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for

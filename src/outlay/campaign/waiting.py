@@ -30,7 +30,7 @@ from outlay.campaign.ledger.events import (
     Told,
 )
 from outlay.campaign.records import Entry, Reply, entries
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Store
 from outlay.checks import word
 from outlay.errors import BadParameter, NotNow, StoreBusy, StoreError
 from outlay.sansio import Steps

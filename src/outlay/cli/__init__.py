@@ -7,40 +7,19 @@ interrupted. Verbs import the library when they run, so that `outlay --help` is 
 import io
 import sys
 import warnings
-from typing import IO, TextIO
+from typing import TextIO
 
 import click
 
 from outlay import __version__
-from outlay.cli.advise import advise
-from outlay.cli.bounds import bounds
-from outlay.cli.campaign import campaign
+from outlay.cli import campaign_verbs as verbs
+from outlay.cli import campaign_view as view
+from outlay.cli.analysis import advise, bounds, policies, problems, report
+from outlay.cli.campaign_verbs import campaign
 from outlay.cli.compare import compare
-from outlay.cli.listings import policies, problems
-from outlay.cli.report import report
+from outlay.cli.options import AskedWrongly, Failure, Interrupted, Summaries, in_options
 from outlay.cli.service import demo_service, keys, migrate, serve
-from outlay.cli.shared import Summaries, in_options
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError, needed
-
-
-class Failure(click.ClickException):
-    """An error shown as one line, without a traceback."""
-
-    def show(self, file: IO[str] | None = None) -> None:
-        """Print the line to stderr."""
-        click.echo(f"outlay: {' '.join(self.message.split())}", file=file, err=True)
-
-
-class AskedWrongly(Failure):
-    """A usage error, which the user can correct."""
-
-    exit_code = 2
-
-
-class Interrupted(Failure):
-    """Ctrl-C, with the exit code that shells give it."""
-
-    exit_code = 130
 
 
 class Commands(Summaries):
@@ -71,17 +50,15 @@ def commands() -> None:
     """Spend a budget well: budget-constrained bandits over general cost and reward distributions."""
 
 
-commands.add_command(compare)
-commands.add_command(bounds)
-commands.add_command(report)
-commands.add_command(advise)
-commands.add_command(campaign)
-commands.add_command(policies)
-commands.add_command(problems)
-commands.add_command(serve)
-commands.add_command(keys)
-commands.add_command(migrate)
-commands.add_command(demo_service)
+for verb in (compare, bounds, report, advise, campaign, policies, problems, serve, keys, migrate, demo_service):
+    commands.add_command(verb)
+for verb in (
+    *(verbs.new, verbs.ask, verbs.tell, view.status, view.watch, view.pulls, view.history, view.list_),
+    *(verbs.cancel, verbs.charge, verbs.extend, verbs.amend, verbs.budget, verbs.requests, verbs.expect, verbs.arm),
+    *(verbs.warm, verbs.pause, verbs.resume, verbs.close, verbs.archive, verbs.restore),
+    *(view.verify, view.export, view.import_, view.backup),
+):
+    campaign.add_command(verb)
 
 
 def warned(

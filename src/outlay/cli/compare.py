@@ -1,11 +1,17 @@
 """`outlay compare`: play policies on a problem, or an experiment file; print the regret, write figures and a page."""
 
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from outlay.cli.shared import listing, say_written
+from outlay.cli.options import AskedWrongly, Interrupted, console, listing, say_written, show
+from outlay.text import counted
+
+if TYPE_CHECKING:
+    from outlay.experiments import Experiment
+    from outlay.results import Result
 
 EXAMPLES = listing(
     "Examples:",
@@ -25,7 +31,7 @@ CODES = listing(
     "2    usage error: an option, or a key of the experiment file",
     "130  interrupted; the same command resumes an experiment",
 )
-_ONLY_FOR_PROBLEMS = ("budget", "requests", "mode", "runs", "seed", "names", "save")
+SET_BY_FILES = ("budget", "requests", "mode", "runs", "seed", "names", "save")
 
 
 def as_count(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:  # noqa: ARG001
@@ -118,36 +124,24 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
     from outlay import experiments
 
     if experiments.is_experiment(problem):
-        _leave_to_the_file(ctx)
-        from outlay.cli import experiment
-
-        chosen = {name: options[name] for name in ("out", "workers", "quiet", "as_json")}
-        experiment.play(problem, dry=options["dry_run"], **chosen)
+        _play_file(ctx, problem, **{name: options[name] for name in ("out", "workers", "dry_run", "quiet", "as_json")})
     elif options.pop("dry_run"):
         raise click.UsageError("--dry-run needs an experiment file", ctx)
     else:
-        _problem(problem, **options)
+        _play_problem(problem, **options)
 
 
-def _problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
-    """One problem, without an experiment file."""
-    from outlay.cli.experiment import print_json, row_objects, show_result
-    from outlay.experiments import play as comparison
+def show_result(result: "Result", title: str | None = None) -> None:
+    """Print the regret table, the lower bound, and any notes."""
+    from outlay import problem_policies
+    from outlay.report.regret import bound_sentence, regret_numbers
 
-    result, written = comparison.compare(problem, names, **options)
-    if as_json:
-        print_json({"rows": row_objects(result), "files": [str(path) for path in written]})
-    elif not quiet:
-        show_result(result)
-        say_written(written[0], written)
-
-
-def _leave_to_the_file(ctx: click.Context) -> None:
-    """Refuse options that the experiment file sets."""
-    for option in ctx.command.params:
-        source = ctx.get_parameter_source(option.name or "")
-        if option.name in _ONLY_FOR_PROBLEMS and source is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"{option.opts[0]} is set by the experiment file, not by an option", ctx)
+    numbers = regret_numbers(result, title=title)
+    console().print(numbers.table())
+    if bound := bound_sentence(numbers.floor):
+        click.echo(bound)
+    for note in problem_policies.notes(result.problem, result.labels):
+        click.echo(note)
 
 
 def _list() -> None:
@@ -157,3 +151,87 @@ def _list() -> None:
     width = max(map(len, names))
     for name in names:
         click.echo(f"{name:<{width}}  {catalogue.describe(name)}")
+
+
+def _play_problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
+    from outlay.experiments import play as comparison
+    from outlay.experiments.report import rows_of
+
+    result, written = comparison.compare(problem, names, **options)
+    if as_json:
+        show({"rows": [row.as_object() for row in rows_of({}, result)], "files": list(map(str, written))})
+    elif not quiet:
+        show_result(result)
+        say_written(written[0], written)
+
+
+def _play_file(
+    ctx: click.Context, path: str, out: Path, workers: int | None, *, dry_run: bool, quiet: bool, as_json: bool
+) -> None:
+    """Run the experiment in a file, or say what would run; mistakes in the file are usage errors."""
+    from outlay import experiments
+    from outlay.checks import whole
+    from outlay.errors import BadFile
+    from outlay.experiments.report import sweep_table
+
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        if option.name in SET_BY_FILES and source is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option.opts[0]} is set by the experiment file, not by an option", ctx)
+    try:
+        experiment = experiments.load(path)
+        experiments.points_of(experiment)
+    except BadFile as error:
+        raise AskedWrongly(str(error)) from error
+    if workers is not None:
+        experiment = experiment._replace(workers=whole("compare", "workers", workers, at_least=1))
+    if dry_run:
+        _foretell(experiment, out, quiet, as_json)
+        return
+    talks = not (quiet or as_json)
+    say = (lambda line: click.echo(line, err=True)) if talks else None
+    try:
+        outcome = experiments.run(experiment, out, say, bar=talks and sys.stderr.isatty())
+    except KeyboardInterrupt as error:
+        raise Interrupted("interrupted; finished cells are kept, and the same command resumes from there") from error
+    if as_json:
+        show(
+            {
+                "title": experiment.title,
+                "folder": str(out),
+                "played": outcome.played,
+                "reused": outcome.reused,
+                "rows": [row.as_object() for row in outcome.rows],
+                "files": list(map(str, outcome.files)),
+            }
+        )
+    elif not quiet:
+        if outcome.result is not None:
+            show_result(outcome.result, experiment.title)
+        else:
+            console().print(sweep_table(experiment, outcome.rows))
+        click.echo(f"{counted(outcome.played, 'cell')} played, {outcome.reused} were there already")
+        say_written(outcome.page, outcome.files)
+
+
+def _foretell(experiment: "Experiment", out: Path, quiet: bool, as_json: bool) -> None:
+    """What would be played, and how long it would take; nothing is written."""
+    from outlay import experiments
+    from outlay.tables import Table
+    from outlay.text import duration, rounded
+
+    shares = experiments.estimate(experiment, out)
+    seconds = sum(share.seconds for share in shares)
+    if as_json:
+        show({"title": experiment.title, "folder": str(out), "seconds": seconds, "policies": shares})
+    elif not quiet:
+        rows = [
+            (share.label, str(share.cells), str(share.missing), rounded(share.pulls), duration(share.seconds))
+            for share in shares
+        ]
+        console().print(Table(("policy", "cells", "to play", "pulls", "about"), rows, experiment.title))
+        points = len(experiments.points_of(experiment))
+        drawing = f"drawing takes a few seconds for {'the report' if points == 1 else f'each of the {points} reports'}"
+        missing, cells = sum(share.missing for share in shares), sum(share.cells for share in shares)
+        click.echo(f"{missing} of {cells} cells to play: {duration(seconds)} or so of playing; {drawing}")
+        click.echo(f"nothing was written; results would go to {out}")

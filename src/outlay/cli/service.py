@@ -1,11 +1,10 @@
-"""`outlay serve`, `migrate` and `keys`: campaigns over HTTP, and who may use them; `demo-service`: one that is busy."""
+"""`outlay serve | migrate | keys | demo-service`: campaigns over HTTP, who may use them, and a load to try it with."""
 
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from outlay.cli.campaign.shared import example, in_store, show
-from outlay.cli.shared import Summaries
+from outlay.cli.options import Summaries, example, in_store, show
 from outlay.errors import OutlayError
 from outlay.service import ServiceSettings
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from outlay.service.auth import Key
 
 DEFAULT = ServiceSettings()
-SCOPES = ("ask", "tell", "read", "admin")
-CALLS = 200  # that a dollar is to serve, in the first campaign of the demo
 
 
 @click.command(
@@ -62,24 +58,14 @@ def migrate(store: str) -> None:
 
     `outlay serve` never does this by itself.
     """
-    from outlay.campaign.stores.db.database import connect, is_older
+    from outlay.campaign.stores.engines import connect, is_older
 
     older = is_older(store, "migrate")
     connect(store, new=False, owner="migrate").dispose()
     click.echo("the store was brought to this version" if older else "the store is of this version already")
 
 
-@click.command("demo-service")
-@click.option("--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="The port.")
-@click.option("--seconds", type=float, help="End after so many seconds; Ctrl-C ends it otherwise.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), default=100, show_default=True, help="Dollars.")
-def demo_service(port: int, seconds: float | None, budget: float) -> None:
-    """Serve a store in a temporary folder, and route pretended language-model calls through it.
-
-    Open the address that it prints: for each dollar 200 calls are to be shared out among four models of different
-    prices and skill, by eight workers; four more try thirty prompts with a quarter of the money.
-    """
-    demo(port, seconds, budget, click.echo)
+SCOPES = ("ask", "tell", "read", "admin")
 
 
 @click.group(cls=Summaries)
@@ -155,6 +141,7 @@ class DemoModel(NamedTuple):
     seconds: float
 
 
+CALLS = 200  # that a dollar is to serve, in the first campaign
 MODELS = {
     "tiny": DemoModel(0.002, 0.0004, 0.35, 0.05),
     "small": DemoModel(0.01, 0.002, 0.62, 0.1),
@@ -163,67 +150,42 @@ MODELS = {
 }
 
 
-def prompts() -> dict[str, DemoModel]:
-    """Thirty prompts for one model: the longer, the dearer, and some are better than others."""
-    chance = random.Random(7)  # noqa: S311 (no secret)
-    lengths = {f"prompt {number:02}": chance.uniform(0.5, 2.0) for number in range(1, 31)}
-    return {name: DemoModel(0.02 * size, 0.005 * size, chance.uniform(0.2, 0.8), 0.2) for name, size in lengths.items()}
+@click.command("demo-service")
+@click.option("--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="The port.")
+@click.option("--seconds", type=float, help="End after so many seconds; Ctrl-C ends it otherwise.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), default=100, show_default=True, help="Dollars.")
+def demo_service(port: int, seconds: float | None, budget: float) -> None:
+    """Serve a store in a temporary folder, and route pretended language-model calls through it.
 
-
-class DemoCampaign(NamedTuple):
-    """A campaign of the demo, and how many workers it has."""
-
-    name: str
-    models: Mapping[str, DemoModel]
-    budget: float
-    requests: int | None
-    workers: int
-
-
-def demo_campaigns(budget: float) -> list[DemoCampaign]:
-    """What is shown: one campaign with a number of calls to serve, and one that only has money.
-
-    >>> [(each.name, len(each.models), each.requests) for each in demo_campaigns(100.0)]
-    [('router', 4, 20000), ('prompts', 30, None)]
+    Open the address that it prints: for each dollar 200 calls are to be shared out among four models of different
+    prices and skill, by eight workers; four more try thirty prompts with a quarter of the money.
     """
-    router = DemoCampaign("router", MODELS, budget, max(1, round(CALLS * budget)), 8)
-    return [router, DemoCampaign("prompts", prompts(), budget / 4, None, 4)]
-
-
-def demo(port: int, seconds: float | None, budget: float, say: Callable[[str], object]) -> None:
-    """Serve, and keep it busy; `say` is told where to look."""
+    from outlay.campaign import Campaign
     from outlay.service import serve
 
-    with TemporaryDirectory(prefix="outlay-demo-") as folder, ExitStack() as open_scenes:
+    chance = random.Random(7)  # noqa: S311 (no secret)
+    prompts = {}
+    for number in range(1, 31):  # the longer, the dearer, and some are better than others
+        size = chance.uniform(0.5, 2.0)
+        prompts[f"prompt {number:02}"] = DemoModel(0.02 * size, 0.005 * size, chance.uniform(0.2, 0.8), 0.2)
+    stop, workers = threading.Event(), list[threading.Thread]()
+    with TemporaryDirectory(prefix="outlay-demo-") as folder, ExitStack() as campaigns:
         store = f"sqlite:///{Path(folder) / 'demo.db'}"
-        begin = [open_scenes.enter_context(_playing(scene, store)) for scene in demo_campaigns(budget)]
+        for name, models, money, requests, threads in (
+            ("router", MODELS, budget, max(1, round(CALLS * budget)), 8),
+            ("prompts", prompts, budget / 4, None, 4),
+        ):
+            arms = {arm: model.most for arm, model in models.items()}
+            campaign = campaigns.enter_context(Campaign(arms, money, store=store, name=name, ttl=60, requests=requests))
+            workers += [threading.Thread(target=_work, args=(campaign, models, stop, i)) for i in range(threads)]
 
         def ready(address: str) -> None:
-            say(f"open {address}/#/c/router; Ctrl-C ends it, and nothing is kept")
-            for each in begin:
-                each()
-
-        serve(ServiceSettings(store=store, port=port), ready, seconds)
-
-
-@contextmanager
-def _playing(scene: DemoCampaign, store: str) -> Iterator[Callable[[], None]]:
-    """A campaign whose workers begin when what is yielded is called, and end with the block."""
-    from outlay.campaign import Campaign
-
-    arms = {name: model.most for name, model in scene.models.items()}
-    stop = threading.Event()
-    with Campaign(arms, scene.budget, store=store, name=scene.name, ttl=60, requests=scene.requests) as campaign:
-        workers = [
-            threading.Thread(target=_work, args=(campaign, scene.models, stop, seed)) for seed in range(scene.workers)
-        ]
-
-        def begin() -> None:
+            click.echo(f"open {address}/#/c/router; Ctrl-C ends it, and nothing is kept")
             for worker in workers:
                 worker.start()
 
         try:
-            yield begin
+            serve(ServiceSettings(store=store, port=port), ready, seconds)
         finally:
             stop.set()
             for worker in workers:
@@ -231,7 +193,7 @@ def _playing(scene: DemoCampaign, store: str) -> Iterator[Callable[[], None]]:
                     worker.join()
 
 
-def _work(campaign: "Campaign", models: Mapping[str, DemoModel], stop: threading.Event, seed: int) -> None:
+def _work(campaign: "Campaign", models: dict[str, DemoModel], stop: threading.Event, seed: int) -> None:
     """Ask, pretend to call, tell; now and then a call fails, or is forgotten."""
     chance = random.Random(seed)  # noqa: S311 (no secret)
     while not stop.is_set():

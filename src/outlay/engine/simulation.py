@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from outlay import __version__
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
-from outlay.arms.remembered import absent_laws
+from outlay.arms.problem_file import absent_laws
 from outlay.checks import Vector, whole, word
 from outlay.engine.backends import BACKENDS, Backend, backend_of
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world

@@ -18,10 +18,10 @@ from outlay.checks import checked_path, line, reading, real, whole, word
 from outlay.engine.backends import BACKENDS, Backend
 from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
-from outlay.knowledge import OWN_FACTS, fact, own_policy, policy_for, usual_policies
 from outlay.logs import LogColumns, Stretch, stretches
 from outlay.parameters import Parameters, is_record, signature_of
 from outlay.policies.protocol import Policy
+from outlay.problem_policies import OWN_FACTS, fact, own_policy, policy_for, usual_policies
 from outlay.text import one_of
 from outlay.usercode import YOURS, found, is_reference
 

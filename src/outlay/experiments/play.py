@@ -28,7 +28,7 @@ from outlay.experiments.plan import (
     points_of,
     progress_bar,
 )
-from outlay.knowledge import named_policies, usual_policies
+from outlay.problem_policies import named_policies, usual_policies
 from outlay.results.result import Result
 
 if TYPE_CHECKING:

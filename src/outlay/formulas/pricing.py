@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from outlay.beliefs import Belief, HullMoments, Lead, price_of
 from outlay.checks import Vector
-from outlay.formulas.choices.choose import Now, leader_of
-from outlay.formulas.thrift import GROWTH, Asked, Priced, asked, excess_within, length
+from outlay.formulas.argmax import Now, leader_of
+from outlay.formulas.evidence import GROWTH, Asked, Priced, asked, excess_within, length
 
 TIE = 1e-12  # relative difference of two numbers that only rounding tells apart
 NOTHING = -1  # in place of an arm: the origin, or no arm at all

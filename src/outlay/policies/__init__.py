@@ -7,25 +7,16 @@ rng)` over all arms. docs/add-a-policy.md shows how to write one; docs/choose-a-
 
 from typing import Any
 
-from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, best_by_score
+from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies import baselines
-from outlay.policies.bernstein_rate import BernsteinRate
-from outlay.policies.catoni_rate import CatoniRate
-from outlay.policies.fieller import Fieller
-from outlay.policies.fieller_known import FiellerKnown
-from outlay.policies.fixed import Fixed
-from outlay.policies.frugal import Frugal
-from outlay.policies.kl_rate import KLRate
-from outlay.policies.median_rate import MedianRate
+from outlay.policies.inversion import BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
+from outlay.policies.kl_rate import Frugal, KLRate
 from outlay.policies.protocol import Chooser, Compared, Memory, Opening, Policy, Sampled, Scored
 from outlay.policies.ration import Ration
 from outlay.policies.recommend import Recommendation, default, recommend
-from outlay.policies.round_robin import RoundRobin
+from outlay.policies.simple import Fixed, RoundRobin
 from outlay.policies.thrifty import Thrifty, Wary
-from outlay.policies.ucb_b1 import UCBB1
-from outlay.policies.ucb_b2 import UCBB2
-from outlay.policies.ucb_b2c import UCBB2C
-from outlay.policies.ucb_m1 import UCBM1
+from outlay.policies.ucb import UCBB1, UCBB2, UCBB2C, UCBM1
 
 BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
@@ -42,7 +33,7 @@ def named(name: object) -> type[Any] | None:
     """The policy of this name; None if there is none.
 
     >>> named("Frugal"), named("Nobody")
-    (<class 'outlay.policies.frugal.Frugal'>, None)
+    (<class 'outlay.policies.kl_rate.Frugal'>, None)
     """
     return BY_NAME.get(name) if isinstance(name, str) else None
 

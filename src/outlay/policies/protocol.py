@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, Moments, Sample
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import Counts, Now, leader_of, log_of
+from outlay.formulas.argmax import Counts, Now, leader_of, log_of
 from outlay.parameters import is_record
 from outlay.text import meant
 from outlay.usercode import NUMBER, WHOLE, Returned, instead_of_class, is_own, try_once

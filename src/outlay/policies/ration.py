@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import HullMoments
-from outlay.beliefs.points import points_among
+from outlay.beliefs.sequential import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.choices.choose import AT_ONCE, Counts, Now, leads
-from outlay.formulas.choices.choose import number as comparable
+from outlay.formulas.argmax import AT_ONCE, Counts, Now, leads
+from outlay.formulas.argmax import number as comparable
+from outlay.formulas.confidence import budget_or_infinity, requests_or_infinity
+from outlay.formulas.evidence import COSTLY, fresh_within, to_open
 from outlay.formulas.pricing import (
     RESERVE,
     HullPosition,
@@ -23,9 +25,7 @@ from outlay.formulas.pricing import (
     on_edge,
     per_request,
 )
-from outlay.formulas.thrift import COSTLY, fresh_within, to_open
 from outlay.parameters import Parameters, derived, number, parameter
-from outlay.policies.baselines.told_budget import budget_or_infinity, requests_or_infinity
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
 LESS_COSTLY = 1.25  # by how much the factor of opening is less where requests are scarce

@@ -8,10 +8,8 @@ from numpy.typing import ArrayLike
 from outlay.beliefs import Belief
 from outlay.checks import real, word
 from outlay.errors import BadParameter
-from outlay.policies.bernstein_rate import BernsteinRate
-from outlay.policies.catoni_rate import CatoniRate
-from outlay.policies.fieller_known import FiellerKnown
-from outlay.policies.frugal import Frugal
+from outlay.policies.inversion import BernsteinRate, CatoniRate, FiellerKnown
+from outlay.policies.kl_rate import Frugal
 from outlay.policies.ration import Ration
 from outlay.policies.thrifty import Thrifty
 

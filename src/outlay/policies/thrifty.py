@@ -3,9 +3,9 @@
 from typing import Literal
 
 from outlay.beliefs import Belief, Lead, SequentialMoments
-from outlay.formulas.thrift import excess_in_money, fresh_within
+from outlay.formulas.confidence import budget_or_infinity
+from outlay.formulas.evidence import excess_in_money, fresh_within
 from outlay.parameters import Parameters, choice, derived, number
-from outlay.policies.baselines.told_budget import budget_or_infinity
 
 
 class Thrifty(Parameters):

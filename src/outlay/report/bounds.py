@@ -10,8 +10,8 @@ import numpy as np
 from outlay.arms import Problem
 from outlay.checks import real, word
 from outlay.errors import BadParameter, NotCovered
-from outlay.knowledge import policy_for
 from outlay.policies import UCBB1, UCBB2C
+from outlay.problem_policies import policy_for
 from outlay.report.curves import (
     LABEL_GAP,
     LOWER_BOUND,

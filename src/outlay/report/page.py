@@ -18,14 +18,14 @@ from matplotlib.figure import Figure
 
 from outlay import policies
 from outlay.arms import Problem, catalogue
-from outlay.arms.remembered import absent_laws
+from outlay.arms.problem_file import absent_laws
 from outlay.checks import check_writable, checked_path, made, writing
 from outlay.engine.limits import Counts, usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
-from outlay.knowledge import named_policies
 from outlay.parameters import Parameters
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, as_data
+from outlay.problem_policies import named_policies
 from outlay.report.curves import Chart, Floats, Floor, regret_chart
 from outlay.report.figures import draw
 from outlay.report.regret import Format, RegretTable, bound_sentence, checked_title, regret_numbers, written

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from outlay.campaign.ledger.agreement import label
-from outlay.campaign.stores.db.database import at_one_moment, connect, in_plain_words
+from outlay.campaign.stores.engines import connect, read_snapshot, translated_errors
 from outlay.checks import word
 from outlay.errors import BadParameter, NoCampaign, OutlayError, StoreError
 from outlay.service.problems import Refused
@@ -224,7 +224,7 @@ class KeyStore:
             engine = self._connected()
         except NoCampaign:
             return []
-        with in_plain_words(engine), at_one_moment(engine) as connection:
+        with translated_errors(engine), read_snapshot(engine) as connection:
             if not sa.inspect(connection).has_table(table.name):
                 return []
             return connection.execute(query).mappings().all()
@@ -232,7 +232,7 @@ class KeyStore:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         engine = self._connected()
-        with in_plain_words(engine), engine.begin() as connection:
+        with translated_errors(engine), engine.begin() as connection:
             yield connection
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from outlay import __version__
 from outlay.campaign.records import PullStatus
-from outlay.campaign.stores.writing.shared import queue_depth
+from outlay.campaign.stores.transaction import queue_depth
 from outlay.service import schemas as s
 from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros
 from outlay.service.endpoints import JSON, ApiRequest, RouteTable

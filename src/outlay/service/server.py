@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from outlay.campaign.stores.db.database import is_older
+from outlay.campaign.stores.engines import is_older
 from outlay.checks import real
 from outlay.errors import BadParameter, StoreError
 from outlay.service import ServiceSettings

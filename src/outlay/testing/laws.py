@@ -23,10 +23,10 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from outlay.arms import AnyLaw, HasTails, LawMoments, Tails, support_of
 from outlay.arms.law import check_law
 from outlay.checks import Vector
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.compile import classes_of, reason_of
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.parameters import equal, hashable
+from outlay.usercode import Reach
 
 _FEW, _SOME, _MANY = 3_000, 100_000, 2_000_000  # draws: interpreted, and compiled
 _ERRORS = 5.0  # standard errors, which chance exceeds once in 1.7 million numbers; a law has five

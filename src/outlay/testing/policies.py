@@ -12,12 +12,13 @@ import numpy as np
 from outlay.arms import Gaussian, Problem
 from outlay.beliefs import Lead
 from outlay.engine import simulate
-from outlay.engine.run.lazy import MARGIN, lazy_best
 from outlay.engine.run.loop import Scratch, forget
 from outlay.errors import BadParameter, InterpretedWarning
-from outlay.formulas.choices import asking, certificate
-from outlay.formulas.choices.boxes import box_around
-from outlay.formulas.choices.choose import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
+from outlay.formulas import lazy_leader as asking
+from outlay.formulas import lazy_leader as certificate
+from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
+from outlay.formulas.lazy_leader import box_around
+from outlay.formulas.lazy_score import MARGIN, lazy_best
 from outlay.policies.protocol import MemoryTuple, Policy, PolicyKind, check_policy, memory_of, policy_kind
 
 _SCALES = (1e-6, 1e-3, 0.1, 1.0, 30.0)

@@ -11,13 +11,11 @@ compared with is the plain fold of the same commands, which needs no store.
 import threading
 from collections.abc import Iterator, Sequence
 
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger.events import FORMAT, ArmTerms, Terms
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, PullFilter, Reply, status_of
-from outlay.campaign.stores.batch import run
-from outlay.campaign.stores.protocol import Store
+from outlay.campaign.stores.base import Clock, Store, run
 
 _SECOND = 1_000_000  # microseconds
 _START = 1_700_000_000 * _SECOND

@@ -31,11 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.arms import Problem, support_of, tails_of
-from outlay.arms.coupled import is_gaussian
+from outlay.arms.continuous import is_gaussian
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
-from outlay.formulas.upper_rate import STABLE
+from outlay.formulas.confidence import STABLE
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.theory.arm_rates import cost_table, rates, suboptimal
 

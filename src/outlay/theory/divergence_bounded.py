@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.arms import AnyLaw, Bernoulli, Beta, Constant, Discrete, Empirical, Uniform
-from outlay.arms.beta_table import beta_quantile
+from outlay.arms.bounded import beta_quantile
 from outlay.checks import Vector, real, vector
 from outlay.errors import BadParameter, NotCovered, needed
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from outlay import arms
 from outlay.arms import AnyLaw
-from outlay.arms.coupled import is_gaussian
+from outlay.arms.continuous import is_gaussian
 from outlay.arms.law import check_law
-from outlay.arms.remembered import Remembered
+from outlay.arms.problem_file import Remembered
 from outlay.checks import real
 from outlay.errors import BadParameter, NotCovered, needed
 from outlay.theory.divergence_bounded import independent, on_its_box, on_its_outcomes

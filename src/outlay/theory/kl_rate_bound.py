@@ -22,7 +22,7 @@ import numpy as np
 from outlay.arms import AnyLaw, LawMoments, Problem, support_of
 from outlay.checks import Vector
 from outlay.errors import NotCovered
-from outlay.formulas.choices.choose import PATIENCE
+from outlay.formulas.argmax import PATIENCE
 from outlay.policies import KLRate
 from outlay.policies.kl_rate import KEPT_EXACTLY
 from outlay.theory.arm_rates import rates, suboptimal

@@ -17,7 +17,7 @@ from outlay.arms import Problem
 from outlay.checks import whole
 from outlay.errors import NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
-from outlay.policies.ucb_m1 import FACTOR
+from outlay.policies.ucb import FACTOR
 from outlay.theory import assumptions
 from outlay.theory.arm_rates import STRETCH, finite, rates, suboptimal
 from outlay.theory.assumptions import Covered, GaussianMoments, gaussian_pulls

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from outlay.arms import LawMoments, Problem, support_of, tails_of
-from outlay.arms.coupled import is_gaussian
+from outlay.arms.continuous import is_gaussian
 from outlay.arms.problem import checked_problem
 from outlay.checks import real, vector
 from outlay.errors import BadParameter, NotCovered

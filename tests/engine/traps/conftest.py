@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from outlay.compiler.fingerprint import Reach
+from outlay.usercode import Reach
 from tests.engine.traps.cells import favourite
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.compiler.fingerprint import Reach
+from outlay.usercode import Reach
 from tests.engine.traps.cells import PROBLEM, define, favourite
 from tests.engine.traps.test_cache import MODULE
 
@@ -234,7 +234,7 @@ def test_a_patched_constant_of_outlay_is_seen(monkeypatch: pytest.MonkeyPatch) -
     problem = arms.catalogue.load("G")
     policy = policies.UCBB1(**problem.second_moments())
     before = outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls
-    monkeypatch.setattr("outlay.formulas.upper_rate.STABLE", 1e-9)
+    monkeypatch.setattr("outlay.formulas.confidence.STABLE", 1e-9)
     assert (outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls != before).any()
     monkeypatch.undo()
     assert (outlay.simulate(problem, policy, budgets=[300.0], runs=1).pulls == before).all()

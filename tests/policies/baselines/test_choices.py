@@ -14,12 +14,12 @@ from tests.policies.baselines.examples import CHOOSING, some
 
 import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
 from outlay.beliefs import Belief, Moments
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
-from outlay.formulas.choices.choose import best_by_score, log_of
+from outlay.formulas.argmax import best_by_score, log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
 from outlay.policies.protocol import memory_of
+from outlay.usercode import Reach
 
 
 def play(policy: Any, memory: Any, rng: Any, table: NDArray[np.float64], chosen: NDArray[np.int64]) -> None:

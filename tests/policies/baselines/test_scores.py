@@ -13,10 +13,10 @@ from tests.policies.test_scores import beliefs, moments_of
 
 from outlay.arms import Bernoulli
 from outlay.beliefs import Belief
-from outlay.formulas.wilson import wilson_lower, wilson_upper
+from outlay.formulas.confidence import wilson_lower, wilson_upper
 from outlay.parameters import signature_of
 from outlay.policies import baselines as b
-from outlay.policies.baselines.b_kl_ucb import kl_upper
+from outlay.policies.baselines.ucb_rivals import kl_upper
 from outlay.theory import divergence
 
 

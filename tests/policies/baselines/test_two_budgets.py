@@ -13,12 +13,12 @@ from tests.policies.baselines.examples import some
 from tests.policies.baselines.test_choices import blank, play, tables
 
 from outlay.beliefs import HullMoments, SequentialMoments
-from outlay.compiler.fingerprint import Reach
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
-from outlay.formulas.choices.choose import log_of
+from outlay.formulas.argmax import log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
 from outlay.policies.protocol import memory_of
+from outlay.usercode import Reach
 
 LIMITS: dict[str, Any] = {"budget": 60.0, "requests": 150}
 EVERY: list[Any] = [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from outlay.advice.evidence.drift import Course
 from outlay.beliefs import Belief
-from outlay.formulas.fieller_limit import fieller_interval
+from outlay.formulas.confidence import fieller_interval
 
 BEST, OPEN, OUT, DOUBTFUL, FREE = "best so far", "open", "ruled out", "behind", "free"
 

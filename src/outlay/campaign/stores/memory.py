@@ -8,17 +8,13 @@ from itertools import islice
 
 import msgspec
 
-from outlay.campaign.clock import Clock
 from outlay.campaign.ledger.commands import Command, Open, Sweep
 from outlay.campaign.ledger.events import Asked, Record
 from outlay.campaign.ledger.fold import apply
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.ledger.windows import renewal
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
-from outlay.campaign.stores.batch import Done, run
-from outlay.campaign.stores.listeners import Listener, tell
-from outlay.campaign.stores.plain import plain
-from outlay.campaign.stores.protocol import FORKED
+from outlay.campaign.stores.base import FORKED, Clock, Done, Listener, announce, plain, run
 from outlay.errors import StoreBusy, StoreError
 from outlay.policies.protocol import Policy
 
@@ -52,7 +48,7 @@ class MemoryLedger:
                 done = self._done(commands)
             finally:
                 self._lock.release()
-        tell(self._state.name, self._listeners, done.records)
+        announce(self._state.name, self._listeners, done.records)
         return done.replies
 
     def _done(self, commands: Sequence[Command]) -> Done:

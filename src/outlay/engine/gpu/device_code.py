@@ -18,13 +18,13 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
 from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, method_finder, row_source
 from outlay.engine.run import among, loop
 from outlay.parameters import is_record
+from outlay.usercode import PROTOCOL, Reach
 
 Kernel = Any  # what numba.cuda makes
 REGISTERS = 128  # of a thread: with fewer, more is kept in memory; with more, fewer threads are at work (measured)

@@ -21,7 +21,6 @@ from outlay.beliefs import Lead, price_of
 from outlay.engine.gpu.philox import BLOCK, KEEPS_NORMAL, KEY, NORMAL, RUN, Philox
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run.hard import advance_hard
-from outlay.engine.run.lazy import MARGIN as SCORE_MARGIN
 from outlay.engine.run.loop import (
     DECIDE,
     EARNED,
@@ -37,18 +36,10 @@ from outlay.engine.run.loop import (
     Passages,
     Room,
 )  # fmt: skip
-from outlay.formulas.choices.asking import MARGIN as EXCESS_MARGIN
-from outlay.formulas.choices.certificate import spent as after_spending
-from outlay.formulas.choices.choose import (
-    AT_ONCE,
-    best_by_score,
-    leader_of,
-    leads,
-    log_of,
-    number,
-    precedes,
-    without_price,
-)
+from outlay.formulas.argmax import AT_ONCE, best_by_score, leader_of, leads, log_of, number, precedes, without_price
+from outlay.formulas.lazy_leader import MARGIN as EXCESS_MARGIN
+from outlay.formulas.lazy_leader import spent as after_spending
+from outlay.formulas.lazy_score import MARGIN as SCORE_MARGIN
 from outlay.policies.protocol import (
     Belief,
     Compared,
@@ -236,7 +227,7 @@ def forget(proof: Proof) -> None:
 def decide_rising(
     policy: Phased, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """The arm with the largest score, for a policy with `phase` (see `run.lazy`): few are scored, as on the CPU.
+    """The arm with the largest score, for a policy with `phase` (see `lazy_score`): few are scored, as on the CPU.
 
     The arm that was named last is scored at first, then always the one with the largest bound, until no bound reaches
     the best score. While somebody's score is ∞, as in the beginning, all are.
@@ -316,7 +307,7 @@ def span_of_phase(policy: Phased, log_n: float) -> float:
 def decide_by_excess(
     policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """`choose.best_by_excess`."""
+    """`argmax.best_by_excess`."""
     proof.box[LOW, 0] = math.inf
     arm = without_price(memory, pulls, 0)
     if arm < len(pulls):
@@ -328,7 +319,7 @@ def decide_by_excess(
 def decide_by_opening(
     policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
 ) -> int:  # fmt: skip
-    """`choose.best_of_opened`; the order of the arms is drawn before the first pull."""
+    """`argmax.best_of_opened`; the order of the arms is drawn before the first pull."""
     if n == 0:
         memory.shuffle(rng)
     proof.box[LOW, 0] = math.inf

@@ -44,7 +44,6 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from outlay.arms.law import AnyLaw
-from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.jit.numba_types import (
     OPTIONS,
     OWN,
@@ -70,11 +69,12 @@ from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
 from outlay.parameters import is_record
 from outlay.policies.protocol import Memory, Policy, memory_of
+from outlay.usercode import PROTOCOL, Reach
 
 Things = tuple[FieldTuple, FieldTuple, FieldTuple]  # a policy, its memory, the world
 
 # The parts whose code compiled functions can hold.
-_COMPILED = ("arms", "beliefs", "compiler", "engine", "formulas", "policies")
+_COMPILED = ("arms", "beliefs", "engine", "formulas", "policies")
 _KEPT_DAYS = 60  # of code on disk that is not used
 _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from outlay.engine.jit.compile import compile_sent; compile_sent()"
 

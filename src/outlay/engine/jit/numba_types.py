@@ -28,10 +28,10 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 from numpy.typing import DTypeLike, NDArray
 
 from outlay.arms.law import AnyLaw
-from outlay.compiler.fingerprint import PROTOCOL, Reach
 from outlay.engine.run import among, hard, loop
 from outlay.engine.run.loop import Drawing
 from outlay.parameters import is_record
+from outlay.usercode import PROTOCOL, Reach
 
 NumbaType = Any  # one of numba.types: what an argument is, while code is compiled
 Emitter = Any  # numba's contexts and builders, which write LLVM's code

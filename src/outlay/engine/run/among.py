@@ -14,7 +14,7 @@ from outlay.beliefs import Lead, SequentialMoments
 from outlay.beliefs.pooled import lead_of
 from outlay.engine.limits import Counts
 from outlay.engine.run.loop import Drawing, Floats
-from outlay.formulas.choices.choose import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
 from outlay.policies.protocol import (
     Belief,
     Chooser,

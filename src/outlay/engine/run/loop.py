@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run.lazy import Race, forget_race, lazy_best
 from outlay.engine.run.streams import Words
-from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choices.choose import Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.argmax import Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.lazy_score import Race, forget_race, lazy_best
 from outlay.policies.protocol import (
     Chooser,
     Compared,

@@ -21,7 +21,7 @@ from outlay.campaign.ledger.choosing.scales import Scales
 from outlay.campaign.ledger.choosing.shortcut import Shortcut, UnderWay
 from outlay.campaign.ledger.choosing.stream import Stream
 from outlay.errors import BadParameter, OutlayError
-from outlay.formulas.choices.choose import Counts, Now, best_by_sample, best_by_score, log_of
+from outlay.formulas.argmax import Counts, Now, best_by_sample, best_by_score, log_of
 from outlay.policies.protocol import (
     CampaignMemory,
     Chooser,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from outlay.formulas.choices.choose import Counts, Now
+from outlay.formulas.argmax import Counts, Now
 from outlay.policies.protocol import Policy
 
 

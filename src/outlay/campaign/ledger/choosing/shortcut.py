@@ -8,9 +8,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from outlay.formulas.choices.certificate import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.choices.changes import report
-from outlay.formulas.choices.choose import Counts, best_by_excess, best_of_opened
+from outlay.formulas.argmax import Counts, best_by_excess, best_of_opened
+from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among, report
 
 UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
 FEW = 3  # arms, up to which it is quicker to compare all of them

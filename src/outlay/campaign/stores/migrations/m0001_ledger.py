@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from outlay.campaign.stores.db.tables import metadata
+from outlay.campaign.stores.schema import metadata
 
 revision = "0001"
 down_revision = None

@@ -1,1 +1,0 @@
-"""Ledgers as a whole: listed, verified, exported and imported."""

@@ -1,0 +1,292 @@
+"""Ledgers as files: `campaigns` lists those of a store, `export_ledger` writes one, `import_ledger` reads it, `backup`.
+
+A ledger is lines of JSON, which any program can read. The first line says what the file is, one line per event follows,
+and the last line holds the number of events, the SHA-256 of all lines before it, so that a file that was cut or damaged
+is not taken for whole, and the head of the chain of events, by which the ledger is known wherever it goes.
+"""
+
+import hashlib
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TypeGuard
+
+import msgspec
+
+from outlay import __version__
+from outlay.campaign.calendar import MICROS
+from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, label
+from outlay.campaign.ledger.chain import NOTHING, link
+from outlay.campaign.ledger.events import Opened, Record, from_json, to_json
+from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.windows import as_of
+from outlay.campaign.records import Status, status_of
+from outlay.campaign.settings import PolicyGiven, chosen
+from outlay.campaign.stores import queries
+from outlay.campaign.stores.engines import connect, is_sqlite, reading, translated_errors, where
+from outlay.campaign.verification import Verdict, verify
+from outlay.checks import check_writable, checked_path, writing
+from outlay.checks import reading as reading_file
+from outlay.errors import BadFile, BadParameter, CampaignConflict, StoreError
+
+FORMAT = 1
+LONGEST_LINE = 2**22  # bytes: ten thousand samples of a warm start need a quarter of it
+_LONGEST = {1: 2**16, 2: LONGEST_LINE + MOST_ARMS * (4 * LONGEST + 64)}  # the header, and the opening with all arms
+
+
+def campaigns(store: str, archived: bool = False) -> list[Status]:
+    """How every campaign of a store stands, by name; those that were `archived`, or the others."""
+    if not isinstance(archived, bool):
+        raise BadParameter("campaigns", "archived", "True or False", archived)
+    with reading(store, "campaigns") as connection:
+        states = [queries.state_of(connection, name) for name in queries.names(connection)]
+    now = int(time.time() * MICROS)
+    return [status_of(as_of(state, now)) for state in states if state is not None and state.archived == archived]
+
+
+def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default") -> int:
+    """Write a campaign's events to a new file, or to one open in binary mode; return how many there are."""
+    name = label("export_ledger", "name", name)
+    with reading(store, "export_ledger") as connection:
+        lines = ((seq, at, _text(seq, body)) for seq, at, body, _ in queries.StoredCampaign(connection, name).lines())
+        with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
+            return _write(file, name, lines)
+
+
+def _text(seq: int, body: object) -> str:
+    """The text of an event: SQLite keeps anything in any column."""
+    if not isinstance(body, str):
+        raise StoreError(f"event {seq} cannot be read: it is damaged")
+    return body
+
+
+def import_ledger(
+    store: str, path: str | Path | BinaryIO, name: str | None = None, policy: PolicyGiven = None
+) -> Verdict:
+    """Make a campaign from a file that `export_ledger` wrote, all of it or nothing; return the verdict of `verify`.
+
+    Args:
+        store: the address of the database, which is created if need be.
+        path: the file, or one that is open in binary mode.
+        name: of the campaign in this store; None for the name it had.
+        policy: the policy, where it is not built in; without it choices are not checked.
+
+    Events keep their numbers and times. Under the same name, exporting it again gives the same bytes.
+    """
+    policy = None if policy is None else chosen(policy)
+    with _old_file(path) as (file, title):
+        ledger = LedgerFile(file, title)
+        name = label("import_ledger", "name", ledger.campaign if name is None else name)
+        _add(store, name, ledger)
+    return verify(store, name, policy)
+
+
+def backup(store: str, path: str | Path) -> None:
+    """Copy a SQLite database with all its campaigns to a new file, while it is in use."""
+    to = checked_path("backup", path)
+    engine = connect(store, new=False, owner="backup")
+    try:
+        if not is_sqlite(engine):
+            raise StoreError("backup copies SQLite files: for PostgreSQL use pg_dump, or export each campaign")
+        with translated_errors(engine), closing(engine.raw_connection()) as ours, _new_file(to):
+            try:
+                with closing(sqlite3.connect(to)) as copy:
+                    ours.driver_connection.backup(copy)  # type: ignore[union-attr]
+            except sqlite3.Error as error:
+                raise StoreError(f"cannot copy {where(engine)} to {to}: {error}") from error
+    finally:
+        engine.dispose()
+
+
+class _Header(msgspec.Struct):
+    outlay: str
+    format: int
+    version: str
+    campaign: str
+
+
+class _Event(msgspec.Struct):
+    seq: int
+    at: int
+    event: msgspec.Raw
+
+
+class _End(msgspec.Struct):
+    events: int
+    sha256: str
+    head: str  # the hash of the last event
+
+
+def _write(file: BinaryIO, campaign: str, events: Iterator[tuple[int, int, str]]) -> int:
+    """Write the number, time and text of each event; return how many there were."""
+    digest, count, head = hashlib.sha256(), 0, NOTHING
+
+    def put(line: msgspec.Struct) -> None:
+        text = msgspec.json.encode(line) + b"\n"
+        digest.update(text)
+        file.write(text)
+
+    put(_Header("ledger", FORMAT, __version__, campaign))
+    for seq, at, body in events:
+        put(_Event(seq, at, msgspec.Raw(body.encode())))
+        count, head = count + 1, link(head, seq, at, body)
+    put(_End(count, digest.hexdigest(), head))
+    return count
+
+
+class LedgerFile:
+    """A file to read from; what is not as `export_ledger` wrote it is BadFile, in a sentence with the file's name."""
+
+    def __init__(self, file: BinaryIO, title: str) -> None:
+        self._file, self._title = file, title
+        self._digest = hashlib.sha256()
+        self._line = 0
+        self._head = NOTHING
+        header = self._decoded(self._next(), _Header, "this is no ledger of outlay")
+        if header.outlay != "ledger":
+            raise self.bad("this is no ledger of outlay")
+        if header.format > FORMAT:
+            raise self.bad(f"it was written by a newer outlay ({header.version}): upgrade outlay to read it")
+        self.campaign: str = header.campaign
+
+    def bad(self, reason: str) -> BadFile:
+        """What to raise where it cannot be used."""
+        return BadFile(f"{self._title}: {reason}")
+
+    def records(self) -> Iterator[Record]:
+        """The events; after the last, the file is known to be whole."""
+        count = 0
+        while line := self._next():
+            if not line.startswith(b'{"seq":'):
+                self._check_end(line, count)
+                return
+            yield self._record(line)
+            count += 1
+        raise self.bad("it was cut: its last line is missing")
+
+    def _next(self) -> bytes:
+        """The next line; the one before is done with."""
+        self._line += 1
+        self._before = self._digest.copy()
+        most = _LONGEST.get(self._line, LONGEST_LINE)
+        line = self._file.readline(most)
+        if len(line) >= most:
+            raise self.bad(f"line {self._line} is longer than any line of a ledger")
+        self._digest.update(line)
+        if line and not line.endswith(b"\n"):
+            raise self.bad("it was cut in the middle of a line" if self._line > 1 else "this is no ledger of outlay")
+        return line
+
+    def _record(self, line: bytes) -> Record:
+        parts = self._decoded(line, _Event, f"line {self._line} is no event")
+        body = bytes(parts.event)
+        event = self._decoded(body, None, f"line {self._line} is no event")
+        if to_json(event).encode() != body:
+            raise self.bad(f"line {self._line} says more than this version of outlay understands: upgrade it")
+        record = Record(parts.seq, parts.at, event, self._head)
+        self._head = link(self._head, parts.seq, parts.at, body.decode())
+        return record
+
+    def _decoded(self, text: bytes, kind: Any, otherwise: str) -> Any:
+        try:
+            return from_json(text) if kind is None else msgspec.json.decode(text, type=kind)
+        except (msgspec.DecodeError, RecursionError):
+            raise self.bad(otherwise) from None
+
+    def _check_end(self, line: bytes, count: int) -> None:
+        whole = self._before.hexdigest()
+        end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
+        if end.sha256 != whole or end.events != count or end.head != self._head:
+            raise self.bad("it is damaged: its lines are not those that its last line was written for")
+        if self._next():
+            raise self.bad("there is more after its last line")
+
+
+def _add(store: str, name: str, ledger: LedgerFile) -> None:
+    """Fold a ledger and write it to a store under this name, a part at a time, all in one transaction."""
+    engine = connect(store, owner="import_ledger")
+    replay, batch = Replay(choosing=False), f"import-{uuid.uuid4().hex[:20]}"
+    state: State | None = None
+    number: int | None = None
+    try:
+        with translated_errors(engine), engine.begin() as connection:
+            if name in queries.names(connection):
+                raise CampaignConflict(f"{where(engine)} has a campaign {name!r} already")
+            records = ledger.records()
+            while chunk := [_renamed(record, name) for record in islice(records, queries.CHUNK)]:
+                if state is not None and number is not None:
+                    queries.load_pulls(connection, number, state, chunk)
+                for record in chunk:
+                    state = _folded(ledger, replay, state, record)
+                assert state is not None  # noqa: S101 (there was a record)
+                try:
+                    number = queries.make(connection, state) if number is None else number
+                    queries.write_now(connection, queries.Written(number, state, chunk, batch))
+                except (LookupError, OverflowError) as error:
+                    said = f"it names a decision that was never made, or a number too large ({error})"
+                    raise ledger.bad(said) from error
+                state.forget_settled()
+            if state is None:
+                raise ledger.bad("there is no event in it")
+    finally:
+        engine.dispose()
+
+
+def _folded(ledger: LedgerFile, replay: Replay, state: State | None, record: Record) -> State:
+    try:
+        after, doubt = replay.fold(state, record)
+    except ValueError as error:
+        raise ledger.bad(str(error)) from error
+    if doubt:
+        raise ledger.bad(doubt)
+    return after
+
+
+def _renamed(record: Record, name: str) -> Record:
+    """An opening under the name that it has here."""
+    event = record.event
+    if not isinstance(event, Opened) or event.name == name:
+        return record
+    return msgspec.structs.replace(record, event=msgspec.structs.replace(event, name=name))
+
+
+def _is_file(path: str | Path | BinaryIO) -> TypeGuard[BinaryIO]:
+    """Whether it is a file that is open already."""
+    return hasattr(path, "write") or hasattr(path, "readline")
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that was not there; gone again where something fails."""
+    if path.exists():
+        raise BadFile(f"cannot write {path}: it is there already")
+    check_writable(path)
+    with writing(path):
+        file = path.open("xb")
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _old_file(path: str | Path | BinaryIO) -> Iterator[tuple[BinaryIO, str]]:
+    """A file to read, with its name for messages."""
+    if _is_file(path):
+        yield path, str(getattr(path, "name", "the file"))
+        return
+    there = checked_path("import_ledger", path)
+    with reading_file(there):
+        file = there.open("rb")
+    with file:
+        yield file, str(there)

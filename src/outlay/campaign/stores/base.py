@@ -1,0 +1,204 @@
+"""What a campaign needs of a store, and what every store does: decide commands in turn, and know what time it is."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
+from outlay.campaign.ledger.events import Record
+from outlay.campaign.ledger.rulings.asks import next_window
+from outlay.campaign.ledger.rulings.decide import is_due, step
+from outlay.campaign.ledger.state import State
+from outlay.campaign.reasons import weighed_of
+from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
+from outlay.errors import BadParameter, PullOver
+from outlay.policies.protocol import Policy
+
+FORKED = "a campaign cannot be used in a forked process: open it after forking"
+CATCHING_UP = 10  # of so much time that goes by, one part more while the wall clock is ahead
+Listener = Callable[[Sequence[Record]], None]
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # which counts the time that a laptop sleeps
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
+
+@runtime_checkable
+class Store(Protocol):
+    """One campaign's ledger. Every method may be called from any thread; `StoreContract` tests an implementation.
+
+    The rules are not a store's affair: it hands commands to `outlay.campaign.stores.base.run` with the time, keeps the
+    records that come back, and answers when they are kept.
+    """
+
+    def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
+        """Each command's reply, or the error that it met, once what it changed is kept.
+
+        StoreBusy where that takes more than `timeout` seconds. A pull whose asker gave up, here or below, is voided
+        unless it has a key, by which it can be asked for again.
+        """
+
+    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
+        """The same, later; a future that is cancelled has given up."""
+
+    async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
+        """The same for asyncio; a task that is cancelled has given up."""
+
+    def listen(self, listener: Listener, /) -> Callable[[], None]:
+        """Have a function called with the events that are kept from now on, as they become known to this process.
+
+        It runs in the thread that writes, the store's own or a caller's, and must be quick. Call what is returned to
+        end that.
+        """
+
+    def state(self) -> State:
+        """Where the campaign stands; decisions and what the policy knows may be missing."""
+
+    def status(self) -> Status:
+        """The same for users, as of one moment."""
+
+    def records(self, after: int = 0) -> Iterator[Record]:
+        """The events after the first `after`, in order."""
+
+    def find(self, wanted: PullFilter) -> Iterator[Found]:
+        """The decisions that are wanted, each with the event that made it, in order."""
+
+    def close(self) -> None:
+        """Write what waits and let go of everything; again, nothing happens."""
+
+
+class Done(NamedTuple):
+    """The state after a batch, what is to be written, and for each command that was taken its reply or error."""
+
+    state: State | None
+    records: list[Record]
+    replies: list[Reply]
+
+
+def run(
+    state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None, until: float = math.inf
+) -> Done:
+    """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing.
+
+    When the steady clock has passed `until`, the rest is left for another batch; one command is always taken.
+    """
+    records: list[Record] = []
+    replies: list[Reply] = []
+    for command in commands:
+        if state is not None and is_due(state, now):
+            state, more, _ = step(state, Sweep(), now)
+            records += more
+        before = _mark(state)
+        try:
+            state, more, reply = step(state, command, now, policy)
+        except PullOver as over:
+            over.pull = pull_of(state, over.id) if state else None
+            replies.append(over)
+        except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
+            if _mark(state) != before:
+                raise  # it came in the middle of a change: the store must fold its events anew
+            replies.append(error)
+        else:
+            records += more
+            replies.append(_shown(state, command, reply, now))
+        if time.monotonic() > until:
+            break
+    return Done(state, records, replies)
+
+
+def _mark(state: State | None) -> tuple[int, ...]:
+    """What no command leaves as it was that has changed anything."""
+    return () if state is None else (state.seq, state.spent, state.reserved, len(state.pending), state.budget)
+
+
+def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply:
+    """What `decide` replied, as its user sees it; `now` matters to an ask that gets no pull."""
+    if isinstance(command, Ask):
+        return next_window(state, now) if reply is None else pull_of(state, reply)
+    if isinstance(command, (Tell, Amend)):
+        return receipt_of(state, command.decision, bool(reply), command.rounded)
+    if isinstance(command, Weigh):
+        return weighed_of(state, reply)
+    return reply
+
+
+def plain(command: Command) -> Command:
+    """The same command, of values that every store can keep; BadParameter where there is another.
+
+    What looks like a str, an int or a float becomes one: numpy's are such values, which databases and JSON know not.
+
+    >>> class Word(str):
+    ...     pass
+    >>> type(plain(Ask(Word("k"))).key)
+    <class 'str'>
+    """
+    for value in command:
+        if type(value) not in _PLAIN and value != ():
+            owner = type(command).__name__
+            fields = [_plain(owner, name, value) for name, value in zip(command._fields, command, strict=True)]
+            return type(command)(*fields)
+    return command
+
+
+def _plain(owner: str, name: str, value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if type(value) is tuple:
+        return value if _PLAIN.issuperset(map(type, value)) else tuple(_plain(owner, name, part) for part in value)
+    if isinstance(value, msgspec.Struct):
+        names = [part for part in value.__struct_fields__ if part != "policy"]
+        return msgspec.structs.replace(value, **{part: _plain(owner, part, getattr(value, part)) for part in names})
+    if type(value) is dict:  # of what was noted about a pull: made plain when it was checked
+        return value
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return getattr(kind, f"__{kind.__name__}__")(value)  # its own, whatever a subclass makes of it
+    raise BadParameter(owner, name, "text, a number or None", value)
+
+
+def announce(campaign: str, listeners: Iterable[Listener], news: Sequence[Record]) -> None:
+    """Call each listener with the news, if there is any; an exception is logged, and must not harm the ledger."""
+    for listener in list(listeners) if news else ():
+        try:
+            listener(news)
+        except Exception:  # it is a user's code, and may raise anything
+            logging.getLogger("outlay.campaign").exception("a listener of campaign %r failed", campaign)
+
+
+def _steady() -> int:
+    return time.clock_gettime_ns(_SINCE_BOOT)
+
+
+class Clock:
+    """Microseconds since 1970 that never fall and never stand still, whatever is done to the wall clock.
+
+    The wall clock is believed once, at the start; from then on a steady one counts, which knows of sleep. A wall clock
+    that was set back changes nothing. One that was set ahead, by mistake or by a correction, is followed by running a
+    tenth faster until it is caught up with: a leap of an hour must not let every pull under way expire at once.
+
+    >>> wall, steady = iter([1000, 5000, 2000]), iter([0, 100, 300])
+    >>> clock = Clock(lambda: next(wall) * 1000, lambda: next(steady) * 1000)
+    >>> clock.now(), clock.now(), clock.now()
+    (1000, 1110, 1330)
+    """
+
+    def __init__(self, wall: Callable[[], int] = time.time_ns, steady: Callable[[], int] = _steady) -> None:
+        self._wall, self._steady = wall, steady
+        self._last = 0
+        self._mark: int | None = None
+
+    def now(self, wall: int | None = None, at_least: int = 0) -> int:
+        """The time; `wall` is what another clock says, such as the database's, in microseconds."""
+        wall = self._wall() // 1000 if wall is None else wall
+        mark = self._steady() // 1000
+        if self._mark is None:
+            self._last = wall
+        else:
+            since = mark - self._mark
+            ahead = wall - self._last - since
+            self._last += since + max(0, min(ahead, since // CATCHING_UP))
+        self._last, self._mark = max(self._last, at_least), mark
+        return self._last

@@ -1,1 +1,0 @@
-"""Databases: addresses, files and servers, tables and rows."""

@@ -1,0 +1,329 @@
+"""A campaign drawn in a terminal: its money, requests and arms; watched, its chart, pulls and events too."""
+
+import io
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Column as Side
+from rich.table import Table as Grid
+from rich.text import Text
+
+from outlay.campaign.calendar import zone_of
+from outlay.campaign.monitor import CampaignView, Interval, Point
+from outlay.campaign.reasons import Outlook
+from outlay.campaign.records import ArmStatus, Entry, PullStatus, Status
+from outlay.tables import Table
+from outlay.text import aligned, counted, cut
+
+MOST_ARMS = 12
+LONGEST = 40  # letters of an arm's name in a line
+WHISKER = 25  # columns
+STYLE = {
+    "open": "green",
+    "paused": "yellow",
+    "waiting": "yellow",
+    "fallback": "yellow",
+    "draining": "yellow",
+    "closed": "red",
+}
+
+
+def standing(status: Status, width: int) -> RenderableType:
+    """All of it, in so many columns."""
+    return Group(title(status), *facts(status, width), bar(status, width), Text(), arms(status))
+
+
+def title(status: Status) -> Text:
+    """The campaign's name and phase."""
+    ended = f" ({status.ended})" if status.ended and status.ended != status.phase else ""
+    archived = ("  archived", "dim") if status.archived else ""
+    return Text.assemble((status.name, "bold"), "  ", (f"{status.phase}{ended}", STYLE[status.phase]), archived)
+
+
+def facts(status: Status, width: int) -> Iterator[Text]:
+    """The figures, in lines of this width."""
+    share = f" ({status.spent / status.budget:.1%})" if status.budget > 0 else ""
+    groups = [
+        [
+            f"spent {status.spent:,.6g} of {status.budget:,.6g}{share}",
+            f"set aside {status.reserved:,.6g}",
+            f"left {status.left:,.6g}",
+        ],
+        [
+            f"reward {status.reward:,.6g} in {counted(status.pulls, 'pull')}",
+            f"{status.in_flight:,} under way",
+            counted(status.events, "event"),
+        ],
+        _requests(status),
+        _window(status),
+    ]
+    if status.outlook is not None:
+        groups += [_worth(status.outlook), _expected(status.outlook)]
+    for group in groups:
+        yield from map(Text, _flowed(group, width))
+
+
+def _flowed(facts: Sequence[str], width: int) -> Iterator[str]:
+    """Facts in lines of this width, with some room between two of them.
+
+    >>> list(_flowed(["spent 3", "left 4", "reward 12"], 18))
+    ['spent 3   left 4', 'reward 12']
+    """
+    line = ""
+    for fact in facts:
+        if line and cell_len(line) + 3 + cell_len(fact) > width:
+            yield line
+            line = ""
+        line = f"{line}   {fact}" if line else fact
+    if line:
+        yield line
+
+
+def bar(status: Status, width: int) -> Text:
+    """What was spent and set aside, of all there is."""
+    whole = max(status.budget, status.spent + status.reserved, 1e-300)
+    spent = round(width * max(0.0, status.spent) / whole)
+    reserved = min(width - spent, math.ceil(width * status.reserved / whole))
+    return Text.assemble(("█" * spent, "cyan"), ("▒" * reserved, "yellow"), ("░" * (width - spent - reserved), "dim"))
+
+
+def arms(status: Status, intervals: Sequence[Interval] | None = None) -> Table:
+    """The arms, the best rates first; with the intervals of their rates, where these are known."""
+    order = sorted(range(len(status.arms)), key=lambda i: -_rate(status.arms[i]))[:MOST_ARMS]
+    shown = [status.arms[i] for i in order]
+    columns: dict[str, Sequence[str]] = {
+        "arm": [arm.name for arm in shown],
+        "pulls": [f"{arm.pulls:,}" for arm in shown],
+        "under way": [f"{arm.in_flight:,}" for arm in shown],
+        "spent": aligned([arm.spent for arm in shown], 6),
+        "reward": aligned([arm.reward for arm in shown], 6),
+        "rate": ["–" if arm.rate is None else f"{arm.rate:.4g}" for arm in shown],
+    }
+    drawn = _rates(shown, [intervals[i] for i in order]) if intervals is not None else {}
+    more = f"… and {counted(len(status.arms) - MOST_ARMS, 'more arm')}" if len(status.arms) > MOST_ARMS else ""
+    return Table(
+        [*columns, *drawn],
+        list(zip(*columns.values(), *drawn.values(), strict=True)),
+        drop_first=[*reversed(drawn), "under way", "reward"],
+        texts=["arm"],
+        notes={"more": more} if more else {},
+        one_line=True,
+        styles=["" if arm.enabled else "dim" for arm in shown],
+    )
+
+
+def whisker(interval: Interval, rate: float | None, low: float, high: float) -> str:
+    """An interval and its rate on a line from `low` to `high`.
+
+    >>> whisker(Interval(0.0, 0.5), 0.25, 0.0, 1.0)
+    '├─────●─────┤            '
+    """
+    if rate is None or not high > low:
+        return ""
+    ends = [max(low, min(high, end)) for end in (interval.low, rate, interval.high)]
+    first, dot, last = (round((WHISKER - 1) * (end - low) / (high - low)) for end in ends)
+    line = [" "] * first + ["─"] * (last - first + 1) + [" "] * (WHISKER - 1 - last)
+    line[first], line[last] = "├" if interval.low >= low else "╌", "┤" if interval.high <= high else "╌"
+    line[dot] = "●"
+    return "".join(line)
+
+
+def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> dict[str, list[str]]:
+    """Where the rates lie, as numbers and as a picture."""
+    ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
+    finite = list(filter(math.isfinite, ends))
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
+    known = [math.isfinite(each.low) and math.isfinite(each.high) for each in intervals]
+    numbers = [
+        f"{each.low:.3g} to {each.high:.3g}" if is_known else "–"
+        for each, is_known in zip(intervals, known, strict=True)
+    ]
+    drawn = [whisker(each, arm.rate, low, high) for each, arm in zip(intervals, shown, strict=True)]
+    return {"95 %": numbers, f"{low:.3g} … {high:.3g}": drawn}
+
+
+def _rate(arm: ArmStatus) -> float:
+    return -math.inf if arm.rate is None else arm.rate
+
+
+def _requests(status: Status) -> list[str]:
+    """How many there are, and how many somebody expects."""
+    said = []
+    if status.requests is not None:
+        left = max(0, status.requests - status.used)
+        said += [f"requests {status.used:,} of {status.requests:,} used", f"{left:,} left"]
+    if status.expected is not None:
+        said.append(f"{counted(status.expected, 'more request')} expected" if status.expected else "none expected")
+    return said
+
+
+def _window(status: Status) -> list[str]:
+    """The window that the budget is for, and what is done when it is spent."""
+    said = []
+    if (window := status.window) is not None:
+        end = window.end.astimezone(zone_of("status", window.timezone))
+        said += [f"this {window.kind} ends {end:%Y-%m-%d %H:%M %Z}", f"{window.earlier:,.6g} spent in earlier ones"]
+    if status.fallback is not None:
+        said += [f"fallback {cut(status.fallback, LONGEST)}", f"{status.outside:,.6g} spent on it outside the budget"]
+    return said
+
+
+def _worth(ahead: Outlook) -> list[str]:
+    """What one more request, and one more unit of money, would bring."""
+    money = f"one more unit of money {ahead.price:.4g}" if ahead.price else "more money nothing: there is enough"
+    return [f"one more request is worth {ahead.worth:.4g}", money]
+
+
+def _expected(ahead: Outlook) -> list[str]:
+    """Which arms are best from now on, and what they bring."""
+    parts = [(ahead.low, 1.0 - ahead.share), (ahead.high, ahead.share)]
+    mix = [f"{share:.0%} {cut(name, LONGEST) if name else 'unserved'}" for name, share in parts if round(100 * share)]
+    between = "" if ahead.reward_low is None else f" ({ahead.reward_low:,.5g} to {ahead.reward_high:,.5g})"
+    return [f"best mix {mix[0]}", *mix[1:], f"reward at the end about {ahead.reward:,.5g}{between}"]
+
+
+HEIGHT = 6  # lines of the chart
+ENOUGH = 36  # lines, from which the chart is as high as it may be
+LEAST = 12  # columns of what is in the frame
+WIDE = 130  # columns, from which two tables stand side by side
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+
+
+def picture(view: CampaignView, width: int, height: int | None = None) -> RenderableType:
+    """The whole frame, in so many columns; in so many lines, what matters least is left out."""
+    shown = _room(height, len(view.under_way), len(view.last))
+    frame = _frame(view, width, shown)
+    while height is not None and any(shown[1:]) and _lines(frame, width) > height:
+        more = shown.events >= shown.pulls
+        shown = shown._replace(events=shown.events - more, pulls=shown.pulls - (not more))
+        frame = _frame(view, width, shown)
+    return frame
+
+
+class _Room(NamedTuple):
+    """Lines of the chart, pulls and events that are shown."""
+
+    chart: int
+    pulls: int
+    events: int
+
+
+def _frame(view: CampaignView, width: int, shown: _Room) -> RenderableType:
+    """The frame with so much in it."""
+    status, inner = view.status, max(LEAST, width - 4)
+    subtitle = Text(f"{status.policy}, {status.mode}", style="dim")
+    figures = [*facts(status, inner), bar(status, inner), Text()]
+    body = Group(*figures, *_chart(view.burn, inner, shown.chart))
+    frame = Panel(
+        body, title=title(status), subtitle=subtitle, box=box.ROUNDED, title_align="left", subtitle_align="right"
+    )  # fmt: skip
+    left, right = (width, width) if width < WIDE else ((width - 4) * 11 // 20, (width - 4) * 9 // 20)
+    below = []
+    if shown.pulls or not view.under_way:
+        below.append(_under_way(view.under_way[: shown.pulls], status))
+    if shown.events:
+        below.append(_events(view.last[-shown.events :]))
+    if width >= WIDE:
+        beside = Grid.grid(Side(width=left), Side(width=right), padding=(0, 4))
+        beside.add_row(*below)
+        below = [beside] if below else []
+    return Group(frame, Text(), arms(status, view.intervals), *below)
+
+
+def _lines(frame: RenderableType, width: int) -> int:
+    return len(Console(width=width, file=io.StringIO()).render_lines(frame, pad=False))
+
+
+def _room(height: int | None, pulls: int, events: int) -> _Room:
+    """All that there is; in few lines, a lower chart."""
+    low = height is not None and height < ENOUGH
+    return _Room(HEIGHT // 2 if low else HEIGHT, pulls, events)
+
+
+def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
+    """The money left over time."""
+    if len(burn) < 2 or burn[0].at == burn[-1].at:
+        yield Text("nothing spent yet", style="dim")
+        return
+    top = max(point.left for point in burn)
+    margin = max(len(f"{top:,.4g}"), 1) + 2
+    levels = left_over_time(burn, width - margin)
+    full = [round(8 * height * max(0.0, level) / top) if top > 0 else 0 for level in levels]
+    for row in range(height - 1, -1, -1):
+        label = f"{top:,.4g}" if row == height - 1 else "0" if row == 0 else ""
+        cells = "".join(EIGHTHS[min(8, max(0, eighths - 8 * row))] for eighths in full)
+        yield Text.assemble((f"{label:>{margin - 2}} ┤", "dim"), (cells, "cyan"))
+    start, end = (point.at.astimezone() for point in (burn[0], burn[-1]))
+    both = _clock(start, end), _clock(end, start)
+    yield Text(f"{'':{margin}}{both[0]}{both[1]:>{max(0, width - margin - len(both[0]))}}", style="dim")
+
+
+def left_over_time(burn: Sequence[Point], columns: int) -> list[float]:
+    """What was left at the end of each of so many equal stretches of time.
+
+    >>> at = [datetime(2030, 1, 1, 12, minute) for minute in (0, 5, 10)]
+    >>> left_over_time([Point(at[0], 9.0), Point(at[1], 5.0), Point(at[2], 1.0)], 4)
+    [9.0, 5.0, 5.0, 1.0]
+    """
+    start, span = burn[0].at, burn[-1].at - burn[0].at
+    found, point = [], 0
+    for column in range(1, columns + 1):
+        end = start + span * column / columns
+        while point + 1 < len(burn) and burn[point + 1].at <= end:
+            point += 1
+        found.append(burn[point].left)
+    found[-1] = burn[-1].left
+    return found
+
+
+def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:
+    if not pulls:
+        return Text("nothing under way\n", style="dim")
+    headings = ("under way", "arm", "set aside", "since", "expires", "tags")
+    rows = [
+        (
+            str(pull.id),
+            pull.arm,
+            f"{pull.reserved:,.6g}",
+            _time(pull.asked),
+            _time(pull.expires),
+            ", ".join(pull.tags),
+        )
+        for pull in pulls
+    ]
+    more = status.in_flight - len(pulls)
+    notes = {"more": f"… and {more:,} more"} if more > 0 else {}
+    texts = ("under way", "arm", "since", "expires")
+    return Table(headings, rows, drop_first=("tags", "since", "expires"), texts=texts, notes=notes, one_line=True)
+
+
+def _events(entries: Sequence[Entry]) -> Table:
+    headings = ("event", "at", "kind", "pull", "arm", "cost", "reward")
+    rows = [
+        (
+            str(entry.seq),
+            _time(entry.at),
+            entry.kind,
+            "" if entry.pull is None else str(entry.pull),
+            entry.arm or "",
+            *("" if amount is None else f"{amount:,.6g}" for amount in (entry.cost, entry.reward)),
+        )
+        for entry in entries[::-1]
+    ]
+    texts = ("event", "at", "kind", "pull", "arm")
+    return Table(headings, rows, drop_first=("pull", "at"), texts=texts, one_line=True)
+
+
+def _time(at: datetime | None) -> str:
+    return "never" if at is None else _clock(at.astimezone())
+
+
+def _clock(at: datetime, beside: datetime | None = None) -> str:
+    """The time of day, with the date where it is not that of the other."""
+    return f"{at:%Y-%m-%d %H:%M:%S}" if beside is not None and at.date() != beside.date() else f"{at:%H:%M:%S}"
