@@ -186,7 +186,7 @@ class PullAnswer(Pull, frozen=True, kw_only=True):
     exact: PullMoney
 
 
-class Asked(Struct):
+class AskAnswer(Struct):
     """The pulls that were named; none of them and `ended` true where the campaign is over."""
 
     pulls: list[PullAnswer]
@@ -205,7 +205,7 @@ class ReceiptAnswer(Receipt, frozen=True, kw_only=True):
     exact: CostMoney
 
 
-class Problem(Struct, omit_defaults=True):
+class ProblemDetails(Struct, omit_defaults=True):
     """Why a request was refused (RFC 9457). `code` stays the same from version to version; `detail` is for people."""
 
     type: str
@@ -223,7 +223,7 @@ class TellResult(Struct, omit_defaults=True):
     """What became of one of many tells: a receipt, or why it was refused."""
 
     receipt: ReceiptAnswer | None = None
-    problem: Problem | None = None
+    problem: ProblemDetails | None = None
 
 
 class TellResults(Struct):
@@ -245,7 +245,7 @@ class PullStatusAnswer(PullStatus, frozen=True, kw_only=True):
     exact: PullStatusMoney
 
 
-class Pulls(Struct):
+class PullsPage(Struct):
     """A page of pulls; `next` is the `after` of the following page, null at the end."""
 
     items: list[PullStatusAnswer]
@@ -265,7 +265,7 @@ class ArmAnswer(ArmStatus, frozen=True, kw_only=True):
     exact: ArmMoney  # type: ignore[assignment]
 
 
-class Arms(Struct):
+class ArmsPage(Struct):
     """A page of arms."""
 
     items: list[ArmAnswer]
@@ -294,7 +294,7 @@ class CampaignAndArms(CampaignAnswer, frozen=True, kw_only=True):
     more_arms: bool
 
 
-class Campaigns(Struct):
+class CampaignsPage(Struct):
     """A page of campaigns, by name."""
 
     items: list[CampaignAnswer]
@@ -314,7 +314,7 @@ class Tag(Struct):
     pulls: int
 
 
-class Tags(Struct):
+class TagsPage(Struct):
     """A page of tags, by name."""
 
     items: list[Tag]
@@ -538,7 +538,7 @@ class ArmShare(Struct):
     share: float
 
 
-class Played(Struct):
+class PolicyOutcome(Struct):
     """How a policy did in the rehearsals."""
 
     policy: str
@@ -549,7 +549,7 @@ class Played(Struct):
     shares: list[ArmShare]  # the largest first
 
 
-class Rehearsal(Struct):
+class WhatIfAnswer(Struct):
     """The campaign from its first pull, with outcomes drawn from those observed: as it is, and as it might be.
 
     Each of `worlds` redraws every arm's outcomes, for what is not known of them, and is played `runs` times. `more` is
@@ -558,8 +558,8 @@ class Rehearsal(Struct):
     fewer than ten, of which little is known.
     """
 
-    own: Played
-    other: Played
+    own: PolicyOutcome
+    other: PolicyOutcome
     more: Spread
     worlds: int
     runs: int
@@ -568,7 +568,7 @@ class Rehearsal(Struct):
     few: list[str]
 
 
-class Policies(Struct):
+class PoliciesAnswer(Struct):
     """The policies that can be rehearsed without being told anything."""
 
     items: list[str]

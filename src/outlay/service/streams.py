@@ -142,16 +142,16 @@ async def stream_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> Even
 
 
 @table.route("POST", CAMPAIGN + "/what-if", "read")
-async def what_if(request: ApiRequest, body: s.WhatIfBody) -> s.Rehearsal:
+async def what_if(request: ApiRequest, body: s.WhatIfBody) -> s.WhatIfAnswer:
     """Play the campaign anew with another policy, budget or number of requests, on outcomes like those observed."""
     watched = await request.campaigns.watched(request.name)
     return await request.unless_gone(rehearsed(watched, body))
 
 
 @table.route("GET", "/v1/policies", "read")
-async def list_policies(request: ApiRequest) -> s.Policies:  # noqa: ARG001
+async def list_policies(request: ApiRequest) -> s.PoliciesAnswer:  # noqa: ARG001
     """The policies that need not be told anything, by name."""
-    return s.Policies(parameter_free())
+    return s.PoliciesAnswer(parameter_free())
 
 
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")

@@ -105,7 +105,7 @@ def _millis(at: datetime) -> int:
     return round(1000 * at.timestamp())
 
 
-class Judged(NamedTuple):
+class Analysis(NamedTuple):
     """What follows from so many events: why an arm comes next, when it ends, what learning has cost.
 
     None where the policy is not at hand, where nothing can be said, or while the past is being read.
@@ -126,10 +126,10 @@ class WatchedCampaign:
         self.monitor = _DashboardMonitor(campaign)
         self._lock = asyncio.Lock()
         self._seen: CampaignView | None = None
-        self._judged = Judged(-1, -1, None, None, None)
+        self._judged = Analysis(-1, -1, None, None, None)
         self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
 
-    async def look(self) -> tuple[CampaignView, Judged]:
+    async def look(self) -> tuple[CampaignView, Analysis]:
         """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
 
         Of a long past, a part more is read with each look. All who look at the same time see the same.
@@ -153,16 +153,16 @@ class WatchedCampaign:
             if not self.monitor.behind:
                 return self._seen
 
-    def _judge(self, found: CampaignView) -> Judged:
+    def _judge(self, found: CampaignView) -> Analysis:
         status = found.status
         reasons: Reasons | None = None
         with suppress(OutlayError):  # a policy of a user's own, which the service does not have
             reasons = self.campaign.reasons(WEIGHED)
         if self.monitor.behind:
-            return Judged(status.events, self.read, reasons, None, None)
+            return Analysis(status.events, self.read, reasons, None, None)
         beliefs = [belief for arm in status.arms if (belief := self.monitor.belief(arm.name)) is not None]
         ahead = forecast(status, found.burn, datetime.now(UTC))
-        return Judged(status.events, self.read, reasons, ahead, learning(status, beliefs))
+        return Analysis(status.events, self.read, reasons, ahead, learning(status, beliefs))
 
     @property
     def read(self) -> int | None:
