@@ -30,8 +30,7 @@ from tests.campaign.postgres import Server, unavailable
 import outlay
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.stream import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, Learner, Stream
 from outlay.formulas.argmax import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from outlay import Campaign, Problem, policies
 from outlay.arms import catalogue
-from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.learner import Learner
 from outlay.errors import NotNow
 
 DELAYS = (0, 1, 10, 100)

@@ -44,14 +44,14 @@ ENTRIES = {
     "theory.expected_reward(coins.arms[0], 10)": "theory.expected_reward needs scipy: simulate",
     "outlay.advice.advise('log.csv', 10)": "advise needs pyarrow: simulate",
     "outlay.report.regret_figure": "report.regret_figure needs matplotlib: report",
-    "outlay.report.write_report(result, 'folder')": "report.write_report needs matplotlib: report",
-    "outlay.report.write_page": "report.write_page needs matplotlib: report",
+    "outlay.report.write_report(result, 'folder')": "report.write_report needs jinja2: report",
+    "outlay.report.write_page": "report.write_page needs jinja2: report",
     "outlay.experiments.run(None, 'folder')": "experiments.run needs matplotlib: report",
 }
 VERBS = {
     "compare": "matplotlib: report",
     "compare experiment.toml --out folder": "matplotlib: report",
-    "report result.parquet": "pyarrow: simulate",
+    "report result.parquet": "jinja2: report",
     "advise log.csv --budget 10": "pyarrow: simulate",
     "advise log.csv --budget 10 --out folder": "matplotlib: report",
     "bounds heavy-tails": "scipy: simulate",
@@ -90,7 +90,7 @@ for store in (None, "sqlite:///spend.db"):
         while (pull := campaign.ask()) is not None:
             campaign.tell(pull, cost=0.5, reward=0.3)
         assert campaign.status().spent == 5.5
-assert outlay.campaign.verification("sqlite:///spend.db").ok
+assert outlay.campaign.verify("sqlite:///spend.db").ok
 problem = outlay.Problem([arms.Gaussian(1, 1.5, 0.5, 0.5), arms.Gaussian(1, 1, 0.5, 0.5)])
 problem.save("problem.toml")
 assert outlay.Problem.load("problem.toml") == problem

@@ -10,10 +10,8 @@ import pytest
 
 import outlay
 from outlay import policies
-from outlay.advice.evidence.comparison import PAIRS
-from outlay.advice.telling.answer import answer
-from outlay.advice.telling.code import call
-from outlay.advice.telling.data import data_of
+from outlay.advice.answer import answer, call, data_of
+from outlay.advice.comparison import PAIRS
 from outlay.errors import BadParameter
 
 from .reading import advise, kinds, said

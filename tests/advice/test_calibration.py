@@ -13,12 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from outlay.advice.evidence import comparison
-from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE, Comparison, compare
-from outlay.advice.evidence.groups import groups_of, merged_groups
-from outlay.advice.evidence.moments import sums_of
-from outlay.advice.evidence.rates import rate_interval
-from outlay.advice.evidence.timing import edges_of, parts_of, timing_of
+from outlay.advice import comparison
+from outlay.advice.comparison import PAIRS, TIMES, WHOLE, Comparison, compare, groups_of, merged_groups
+from outlay.advice.summary import edges_of, parts_of, rate_interval, sums_of, timing_of
 
 Floats = NDArray[np.float64]
 SOAK = pytest.param(2000, 1000, marks=pytest.mark.soak)

@@ -6,10 +6,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from outlay.advice.doubts import Doubts, doubts
-from outlay.advice.evidence.drift import Course, alarms, block_means, change_of
-from outlay.advice.evidence.tails import Tail
-from outlay.advice.telling.answer import answer
+from outlay.advice.answer import answer
+from outlay.advice.cautions import Doubts, doubts
+from outlay.advice.summary import Course, Tail, alarms, block_means, change_of
 
 from .reading import advise, kinds, said
 

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from outlay.advice import rehearsal
-from outlay.advice.evidence import tally
-from outlay.advice.evidence.comparison import PAIRS, TIMES, WHOLE
-from outlay.advice.evidence.rates import Interval
-from outlay.advice.records import Latest
-from outlay.advice.telling.answer import answer
-from outlay.advice.telling.page import settings
+from outlay.advice import summary as tally
+from outlay.advice.advice_page import settings
+from outlay.advice.answer import answer
+from outlay.advice.comparison import PAIRS, TIMES, WHOLE
+from outlay.advice.findings import Latest
+from outlay.advice.summary import Interval
 from outlay.errors import BadFile
 
 from .reading import advise, kinds, said

@@ -8,7 +8,7 @@ import pytest
 
 from outlay import logs
 from outlay.advice.advice import advise
-from outlay.advice.evidence.tally import tally
+from outlay.advice.summary import tally
 from outlay.errors import BadFile
 from outlay.logs import LogColumns, stretches
 

@@ -7,9 +7,19 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from outlay.advice.evidence.drift import Course, course_of
-from outlay.advice.evidence.moments import sums_of
-from outlay.advice.evidence.rates import BEST, DOUBTFUL, OPEN, OUT, Interval, rate_interval, slack_of, verdicts
+from outlay.advice.summary import (
+    BEST,
+    DOUBTFUL,
+    OPEN,
+    OUT,
+    Course,
+    Interval,
+    course_of,
+    rate_interval,
+    slack_of,
+    sums_of,
+    verdicts,
+)
 from outlay.beliefs import Belief
 from tests.advice import slow
 

@@ -5,8 +5,8 @@ import pytest
 
 from outlay import policies
 from outlay.advice import rehearsal
-from outlay.advice.choice import Known, contenders
-from outlay.advice.telling.answer import answer
+from outlay.advice.answer import answer
+from outlay.advice.cautions import Known, contenders
 from outlay.errors import RunTooLong
 from outlay.policies import Fixed
 from outlay.policies.protocol import wants_budget
@@ -73,7 +73,7 @@ def test_what_the_best_arm_brings(close, stand_in):
 
 def test_the_same_seed_gives_the_same_advice(log, stand_in, monkeypatch):
     assert advise(log, 1000, seed=3) == advise(log, 1000, seed=3)
-    monkeypatch.setattr("outlay.advice.evidence.tally.SAMPLE", 50)
+    monkeypatch.setattr("outlay.advice.summary.SAMPLE", 50)
     one, other, again = (advise(log, 1000, seed=seed) for seed in (3, 4, 3))
     assert one == again
     assert one.rehearsal.best_reward != other.rehearsal.best_reward

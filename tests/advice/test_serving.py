@@ -9,13 +9,12 @@ import pytest
 
 import outlay
 from outlay import theory
-from outlay.advice import serving
-from outlay.advice.evidence import hull
-from outlay.advice.evidence.groups import groups_of
-from outlay.advice.evidence.hull import gain, hull_of, mix_of, points_of
-from outlay.advice.telling.answer import answer
-from outlay.advice.telling.data import data_of
-from outlay.advice.telling.page import page_text
+from outlay.advice import requests as hull
+from outlay.advice import requests as serving
+from outlay.advice.advice_page import page_text
+from outlay.advice.answer import answer, data_of
+from outlay.advice.comparison import groups_of
+from outlay.advice.requests import gain, hull_of, mix_of, points_of
 from outlay.errors import BadParameter
 
 from .reading import advise

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from outlay.advice.evidence import tally as tally_module
-from outlay.advice.evidence.drift import block_means, change_of
-from outlay.advice.evidence.kept import Kept
-from outlay.advice.evidence.moments import merged, sums_of
-from outlay.advice.evidence.tails import tail_of
-from outlay.advice.evidence.tally import tally
+from outlay.advice import summary as tally_module
+from outlay.advice.summary import Reservoir, block_means, change_of, merged, sums_of, tail_of, tally
 from outlay.logs import Stretch
 from tests.advice import slow
 
@@ -46,7 +42,7 @@ def test_kept_rows_do_not_depend_on_the_parts():
     keys, rows = rng.random(5000), rng.random((2, 5000))
     found = []
     for seed in range(4):
-        kept = Kept(400 if seed else 4000)
+        kept = Reservoir(400 if seed else 4000)
         for part in parts(5000, seed):
             kept.add(keys[part], rows[:, part])
             kept.room = 300
@@ -62,7 +58,7 @@ def test_samples_are_uniform():
     runs, room = 300, 100
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        kept = Kept(room)
+        kept = Reservoir(room)
         for part in parts(1000, seed):
             rows = np.arange(1000.0)[None, part]
             kept.add(rng.random(rows.size), rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 from outlay import Campaign
 from outlay.campaign import export_ledger
-from outlay.campaign.ledger.chain import NOTHING, link
+from outlay.campaign.ledger.events import NOTHING, link
 from outlay.policies import baselines
 
 Lines = list[dict[str, Any]]  # of an exported ledger

@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from outlay.campaign.ledger.chain import NOTHING, link
-from outlay.campaign.ledger.events import Amended, Asked, Expired, Record, Told, from_json
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings.admission import admissible, choose, propensity, reservation
+from outlay.campaign.ledger.allocate import admissible, choose, propensity, reservation
+from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.events import NOTHING, Amended, Asked, Expired, Record, Told, from_json, link
 from outlay.campaign.ledger.state import State
 
 

@@ -5,7 +5,7 @@ It does not choose: it is told which arm a policy named, and says whether that a
 
 from typing import Any
 
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from tests.campaign.slow_sums import Sums, new_arm
 
 NEW, SAME, OVER, END, EXHAUSTED, NOT_NOW = "new", "same", "over", "end", "exhausted", "not now"
@@ -21,7 +21,7 @@ class Twin(Sums):
         answer = getattr(self, "_" + type(command).__name__.lower())(command, max(now, self.at), named)
         return answer if isinstance(answer, tuple) else (answer, None)
 
-    def _ask(self, command: c.Ask, now: int, named: tuple[int, int] | None) -> Any:
+    def _ask(self, command: e.Ask, now: int, named: tuple[int, int] | None) -> Any:
         if command.key is not None:
             for number, decision in self.decisions.items():
                 if decision["key"] == command.key and decision["asked_ttl"] != command.ttl:
@@ -68,7 +68,7 @@ class Twin(Sums):
         assert number == self.events
         return NEW, number
 
-    def _tell(self, command: c.Tell, now: int, _: Any) -> str:
+    def _tell(self, command: e.Tell, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
@@ -92,7 +92,7 @@ class Twin(Sums):
         self._cross(now)
         return DONE
 
-    def _amend(self, command: c.Amend, now: int, _: Any) -> str:
+    def _amend(self, command: e.Amend, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
@@ -122,7 +122,7 @@ class Twin(Sums):
         hard, known = self.terms.mode == "hard", self.arms[decision["arm"]]["max_cost"] is not None
         return bool(cost > held and (hard or known or decision["reserved"] > 0))
 
-    def _void(self, command: c.Void, now: int, _: Any) -> str:
+    def _void(self, command: e.Void, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
@@ -134,7 +134,7 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _charge(self, command: c.Charge, now: int, _: Any) -> str:
+    def _charge(self, command: e.Charge, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
@@ -149,7 +149,7 @@ class Twin(Sums):
         self._cross(now)
         return DONE
 
-    def _extend(self, command: c.Extend, now: int, _: Any) -> str:
+    def _extend(self, command: e.Extend, now: int, _: Any) -> str:
         decision = self.decisions.get(command.decision)
         if decision is None:
             return UNKNOWN
@@ -159,7 +159,7 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _setbudget(self, command: c.SetBudget, now: int, _: Any) -> str:
+    def _setbudget(self, command: e.SetBudget, now: int, _: Any) -> str:
         if self.ended == "closed":
             return CONFLICT
         if command.budget == self.budget:
@@ -173,7 +173,7 @@ class Twin(Sums):
         self._cross(now)
         return DONE
 
-    def _setrequests(self, command: c.SetRequests, now: int, _: Any) -> str:
+    def _setrequests(self, command: e.SetRequests, now: int, _: Any) -> str:
         if self.ended == "closed":
             return CONFLICT
         if command.requests == self.requests:
@@ -186,7 +186,7 @@ class Twin(Sums):
         self._cross(now)
         return DONE
 
-    def _expect(self, command: c.Expect, now: int, _: Any) -> str:
+    def _expect(self, command: e.Expect, now: int, _: Any) -> str:
         in_all = self.served() + len(self.pending()) + command.requests
         if in_all == self.forecast:
             return DUPLICATE
@@ -194,7 +194,7 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _addarm(self, command: c.AddArm, now: int, _: Any) -> str:
+    def _addarm(self, command: e.AddArm, now: int, _: Any) -> str:
         for arm in self.arms:
             if arm["name"] == command.arm.name:
                 return DUPLICATE if arm["max_cost"] == command.arm.max_cost else CONFLICT
@@ -202,10 +202,10 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _disablearm(self, command: c.DisableArm, now: int, _: Any) -> str:
+    def _disablearm(self, command: e.DisableArm, now: int, _: Any) -> str:
         return self._switch(command.arm, False, now)
 
-    def _enablearm(self, command: c.EnableArm, now: int, _: Any) -> str:
+    def _enablearm(self, command: e.EnableArm, now: int, _: Any) -> str:
         return self._switch(command.arm, True, now)
 
     def _switch(self, name: str, enabled: bool, now: int) -> str:
@@ -218,7 +218,7 @@ class Twin(Sums):
                 return DONE
         return BAD
 
-    def _warm(self, command: c.Warm, now: int, _: Any) -> str:
+    def _warm(self, command: e.Warm, now: int, _: Any) -> str:
         if command.key in self.warmed:
             return DUPLICATE
         by_name = {arm["name"]: arm for arm in self.arms}
@@ -231,10 +231,10 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _pause(self, command: c.Pause, now: int, _: Any) -> str:
+    def _pause(self, command: e.Pause, now: int, _: Any) -> str:
         return self._set_paused(True, now)
 
-    def _resume(self, command: c.Resume, now: int, _: Any) -> str:
+    def _resume(self, command: e.Resume, now: int, _: Any) -> str:
         if self.ended == "closed":
             return CONFLICT
         return self._set_paused(False, now)
@@ -246,12 +246,12 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _close(self, command: c.Close, now: int, _: Any) -> str:
+    def _close(self, command: e.Close, now: int, _: Any) -> str:
         if self.ended == "closed":
             return DUPLICATE
         self.ended = "closed"
         self._wrote(now)
         return DONE
 
-    def _sweep(self, command: c.Sweep, now: int, _: Any) -> str:
+    def _sweep(self, command: e.Sweep, now: int, _: Any) -> str:
         return DUPLICATE  # `run` has swept already

@@ -4,13 +4,13 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 
 MOST_SPENT = 2**62
 
 
 class Sums:
-    def __init__(self, opening: c.Open, at: int) -> None:
+    def __init__(self, opening: e.Open, at: int) -> None:
         self.terms: Any = opening.terms
         self.budget, self.requests = opening.budget, opening.requests
         self.arms = [new_arm(terms.name, terms.max_cost) for terms in opening.arms]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outlay import policies
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import ArmTerms, Record, Terms
 from outlay.campaign.ledger.state import State
@@ -99,7 +99,7 @@ def operations(*, steady: bool = False, untold: bool = False) -> st.SearchStrate
 
 
 @st.composite
-def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
+def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> e.Open:
     """Terms of every kind, for a policy of these."""
     mode = draw(st.sampled_from(["until_exceeded", "hard"]))
     drawn: dict[str, Any] = {
@@ -123,7 +123,7 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> c.Open:
     if drawn["mode"] == "hard":  # so that some arm fits
         budget = max(budget, min(of_unknown if arm.max_cost is None else arm.max_cost for arm in arms))
     requests = draw(st.sampled_from([None, None, 1, 3, 8]))
-    return c.Open("story", arms, budget, Terms(unit="1", version="story", **drawn), requests)
+    return e.Open("story", arms, budget, Terms(unit="1", version="story", **drawn), requests)
 
 
 # What someone who writes a ledger by hand might put in place of what was agreed.
@@ -148,7 +148,7 @@ FORGED: list[dict[str, Any]] = [
 ]
 
 
-def forged(opening: c.Open, changed: dict[str, Any]) -> c.Open:
+def forged(opening: e.Open, changed: dict[str, Any]) -> e.Open:
     """An opening in which something was changed by hand."""
     whole = {field: value for field, value in changed.items() if field in opening._fields}
     parts = {field: value for field, value in changed.items() if field not in whole}
@@ -162,9 +162,9 @@ class Caller:
         self.pulls: list[Pull] = []
         self.untold: list[Pull] = []
         self.now = START
-        self.last: c.Command = c.Sweep()
+        self.last: e.Command = e.Sweep()
 
-    def command(self, operation: Operation) -> c.Command:
+    def command(self, operation: Operation) -> e.Command:
         """The command; the clock moves on to it."""
         self.now += operation.wait
         if operation.verb != "again":
@@ -185,65 +185,65 @@ class Caller:
         pull = pulls[-1 - which % len(pulls)]
         return pull.id, int(pull.reserved)
 
-    def _ask(self, key: str | None, ttl: int | None) -> c.Ask:
-        return c.Ask(key, ttl)
+    def _ask(self, key: str | None, ttl: int | None) -> e.Ask:
+        return e.Ask(key, ttl)
 
-    def _tell(self, which: int, cost: int | None, reward: float) -> c.Tell:
+    def _tell(self, which: int, cost: int | None, reward: float) -> e.Tell:
         number, reserved = self._pull(which, self.untold)
         self.untold = [pull for pull in self.untold if pull.id != number or which % 3 == 2]
-        return c.Tell(number, reserved if cost is None else cost, reward)
+        return e.Tell(number, reserved if cost is None else cost, reward)
 
-    def _void(self, which: int) -> c.Void:
-        return c.Void(self._pull(which, self.untold)[0], "why")
+    def _void(self, which: int) -> e.Void:
+        return e.Void(self._pull(which, self.untold)[0], "why")
 
-    def _charge(self, which: int) -> c.Charge:
-        return c.Charge(self._pull(which, self.untold)[0])
+    def _charge(self, which: int) -> e.Charge:
+        return e.Charge(self._pull(which, self.untold)[0])
 
-    def _extend(self, which: int, ttl: int) -> c.Extend:
-        return c.Extend(self._pull(which, self.untold)[0], ttl)
+    def _extend(self, which: int, ttl: int) -> e.Extend:
+        return e.Extend(self._pull(which, self.untold)[0], ttl)
 
-    def _amend(self, which: int, cost: int | None, reward: float) -> c.Amend:
+    def _amend(self, which: int, cost: int | None, reward: float) -> e.Amend:
         number, reserved = self._pull(which)
         if which in (1, 2):  # one of them alone
-            return c.Amend(number, cost if which == 1 else None, None if which == 1 else reward, "why")
-        return c.Amend(number, reserved if cost is None else cost, reward, "why")
+            return e.Amend(number, cost if which == 1 else None, None if which == 1 else reward, "why")
+        return e.Amend(number, reserved if cost is None else cost, reward, "why")
 
-    def _budget(self, budget: int) -> c.SetBudget:
-        return c.SetBudget(budget)
+    def _budget(self, budget: int) -> e.SetBudget:
+        return e.SetBudget(budget)
 
-    def _requests(self, requests: int) -> c.SetRequests:
-        return c.SetRequests(requests)
+    def _requests(self, requests: int) -> e.SetRequests:
+        return e.SetRequests(requests)
 
-    def _expect(self, requests: int) -> c.Expect:
-        return c.Expect(requests)
+    def _expect(self, requests: int) -> e.Expect:
+        return e.Expect(requests)
 
-    def _add(self, name: str, max_cost: int | None) -> c.AddArm:
-        return c.AddArm(ArmTerms(name, max_cost))
+    def _add(self, name: str, max_cost: int | None) -> e.AddArm:
+        return e.AddArm(ArmTerms(name, max_cost))
 
-    def _disable(self, name: str) -> c.DisableArm:
-        return c.DisableArm(name)
+    def _disable(self, name: str) -> e.DisableArm:
+        return e.DisableArm(name)
 
-    def _enable(self, name: str) -> c.EnableArm:
-        return c.EnableArm(name)
+    def _enable(self, name: str) -> e.EnableArm:
+        return e.EnableArm(name)
 
-    def _warm(self, key: str, samples: list[tuple[str, int, float]]) -> c.Warm:
+    def _warm(self, key: str, samples: list[tuple[str, int, float]]) -> e.Warm:
         names, costs, rewards = zip(*samples, strict=True)
-        return c.Warm(names, tuple(map(float, costs)), rewards, key)
+        return e.Warm(names, tuple(map(float, costs)), rewards, key)
 
-    def _pause(self) -> c.Pause:
-        return c.Pause()
+    def _pause(self) -> e.Pause:
+        return e.Pause()
 
-    def _resume(self) -> c.Resume:
-        return c.Resume()
+    def _resume(self) -> e.Resume:
+        return e.Resume()
 
-    def _close(self) -> c.Close:
-        return c.Close()
+    def _close(self) -> e.Close:
+        return e.Close()
 
-    def _sweep(self) -> c.Sweep:
-        return c.Sweep()
+    def _sweep(self) -> e.Sweep:
+        return e.Sweep()
 
 
-def opened(opening: c.Open) -> tuple[State, list[Record]]:
+def opened(opening: e.Open) -> tuple[State, list[Record]]:
     """A campaign that has just been opened, and its ledger."""
     done = run(None, [opening], START)
     assert done.replies == [None]
@@ -256,7 +256,7 @@ def shown(reply: Any) -> Any:
     return (type(reply), str(reply)) if isinstance(reply, Exception) else reply
 
 
-def whole_story(opening: c.Open, story: list[Operation]) -> tuple[State, list[Record], list[Any]]:
+def whole_story(opening: e.Open, story: list[Operation]) -> tuple[State, list[Record], list[Any]]:
     """A whole story: where it ends, its ledger and the replies."""
     (state, records), caller, replies = opened(opening), Caller(), []
     for operation in story:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings import decide
+from outlay.campaign.ledger import decide
+from outlay.campaign.ledger.apply import apply
 
 
 def test_an_error_in_the_middle_of_a_change_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:

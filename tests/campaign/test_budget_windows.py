@@ -9,7 +9,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import campaigns, export_ledger, import_ledger, verify
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.monitor import Watch
 from outlay.campaign.records import Pull, PullFilter, Receipt
@@ -76,19 +76,19 @@ def ledger(
 
 
 def ask(store: Store, key: str | None = None) -> Pull:
-    (reply,) = store.transact([c.Ask(key)])
+    (reply,) = store.transact([e.Ask(key)])
     assert isinstance(reply, Pull), reply
     return reply
 
 
 def tell(store: Store, pull: Pull, cost: int) -> Receipt:
-    (reply,) = store.transact([c.Tell(pull.id, cost, 1.0)])
+    (reply,) = store.transact([e.Tell(pull.id, cost, 1.0)])
     assert isinstance(reply, Receipt), reply
     return reply
 
 
 def refused(store: Store) -> NotNow:
-    (reply,) = store.transact([c.Ask()])
+    (reply,) = store.transact([e.Ask()])
     assert isinstance(reply, NotNow), reply
     return reply
 
@@ -125,7 +125,7 @@ def test_a_pull_counts_in_the_window_in_which_it_was_asked_for(ledger: Opener, h
 
 def test_corrections_of_yesterday_do_not_change_today(ledger: Opener, hands: Hands) -> None:
     store = ledger({"a": 6}, 10, ttl=30, **BERLIN)
-    told, late, void = ask(store), ask(store), store.transact([c.Ask()])[0]
+    told, late, void = ask(store), ask(store), store.transact([e.Ask()])[0]
     assert isinstance(void, NotNow)  # 12 are set aside of 10
     tell(store, told, 2)
     hands.at += 3 * MINUTE
@@ -133,7 +133,7 @@ def test_corrections_of_yesterday_do_not_change_today(ledger: Opener, hands: Han
     before = store.status()
     assert (before.spent, before.left) == (6, 4)
     assert tell(store, late, 1).late
-    (amended,) = store.transact([c.Amend(told.id, 5, None)])
+    (amended,) = store.transact([e.Amend(told.id, 5, None)])
     assert isinstance(amended, Receipt)
     after = store.status()
     assert (after.spent, after.left) == (6, 4)
@@ -144,14 +144,14 @@ def test_corrections_of_yesterday_do_not_change_today(ledger: Opener, hands: Han
 def test_requests_and_what_is_expected_begin_anew(ledger: Opener, hands: Hands) -> None:
     store = ledger({"a": 1}, 100, requests=3, **BERLIN)
     pulls = [ask(store) for _ in range(3)]
-    store.transact([c.Expect(7)])
+    store.transact([e.Expect(7)])
     assert store.status().expected == 7
     assert "3 requests is under way" in refused(store).reason
     hands.at += 2 * MINUTE
     status = store.status()
     assert (status.used, status.requests, status.expected) == (0, 3, 10)  # ten were expected of the whole day
     ask(store)
-    store.transact([c.Void(pulls[0].id)])  # gives yesterday a request back, and today none
+    store.transact([e.Void(pulls[0].id)])  # gives yesterday a request back, and today none
     assert store.status().used == 1
     for pull in pulls[1:]:
         tell(store, pull, 1)
@@ -164,7 +164,7 @@ def test_a_void_pull_of_an_earlier_window_that_is_told_is_flagged(ledger: Opener
     """Its request may be one more than that window had, and nobody knows any more."""
     store = ledger({"a": 0}, 100, requests=1, mode="hard", **BERLIN)
     void = ask(store)
-    store.transact([c.Void(void.id)])
+    store.transact([e.Void(void.id)])
     tell(store, ask(store), 0)
     hands.at += 2 * MINUTE
     assert tell(store, void, 0).overrun
@@ -173,7 +173,7 @@ def test_a_void_pull_of_an_earlier_window_that_is_told_is_flagged(ledger: Opener
 
 def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
     store = ledger({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
-    store.transact([c.DisableArm("free")])  # it serves as the fallback alone
+    store.transact([e.DisableArm("free")])  # it serves as the fallback alone
     for _ in range(2):
         pull = ask(store)
         assert (pull.arm, pull.fallback) == ("large", False)
@@ -189,13 +189,13 @@ def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
     assert (status.spent, status.left, status.outside) == (6, 0, 6)
     assert sum(arm.spent for arm in status.arms) == 12
     assert [decision.fallback for decision, _ in store.find(PullFilter())] == [False, False, True, True]
-    store.transact([c.SetBudget(9)])
+    store.transact([e.SetBudget(9)])
     assert ask(store).arm == "large"
 
 
 def test_a_fallback_lasts_until_the_next_window_or_the_last_request(ledger: Opener, hands: Hands) -> None:
     store = ledger({"a": 2, "b": 0}, 2, requests=4, fallback="b", **BERLIN)
-    store.transact([c.DisableArm("b")])
+    store.transact([e.DisableArm("b")])
     tell(store, ask(store), 2)
     tell(store, ask(store), 2)  # crosses
     late = ask(store)

@@ -10,7 +10,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import export_ledger, import_ledger, verify
-from outlay.campaign.ledger.chain import NOTHING, link
+from outlay.campaign.ledger.events import NOTHING, link
 from outlay.errors import BadParameter
 from tests.campaign.busy import busy
 

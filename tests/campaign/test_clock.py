@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.settings import Limits, agreed, chosen
 from outlay.campaign.stores.base import Clock
@@ -87,14 +87,14 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Times], 
 
 
 def charged(ledger: Any) -> int:
-    ledger.transact([c.Sweep()])
+    ledger.transact([e.Sweep()])
     return int(ledger.state().spent)
 
 
 def test_a_clock_set_back_delays_nothing(ledger: Callable[[Times], Any]) -> None:
     times = Times()
     kept = ledger(times)
-    kept.transact([c.Ask()])
+    kept.transact([e.Ask()])
     times.wall -= 24 * HOUR
     times.pass_by(59 * SECOND)
     assert charged(kept) == 0
@@ -108,10 +108,10 @@ def test_a_laptop_that_slept_lets_its_pulls_expire(ledger: Callable[[Times], Any
     """The steady clock knows of it."""
     times = Times()
     kept = ledger(times)
-    kept.transact([c.Ask()])
+    kept.transact([e.Ask()])
     times.pass_by(8 * HOUR)
     assert charged(kept) == 7
-    (reply,) = kept.transact([c.Tell(2, 3, 0.5)])
+    (reply,) = kept.transact([e.Tell(2, 3, 0.5)])
     assert reply.late
     assert kept.state().spent == 3
     kept.close()
@@ -121,7 +121,7 @@ def test_a_clock_set_ahead_lets_nothing_expire_at_once(ledger: Callable[[Times],
     """One leap of a day, by mistake, had every pull under way expire and be charged."""
     times = Times()
     kept = ledger(times)
-    kept.transact([c.Ask()])
+    kept.transact([e.Ask()])
     times.wall += 24 * HOUR
     assert charged(kept) == 0
     times.pass_by(54 * SECOND)  # nine tenths of their time, at most a tenth faster
@@ -148,7 +148,7 @@ def test_processes_whose_clocks_disagree(tmp_path: Path) -> None:
     second = SqlLedger(store, "default", OPENING, clock=behind.clock())
     for _ in range(3):
         for ledger in [first, second]:
-            ledger.transact([c.Ask()])
+            ledger.transact([e.Ask()])
             ahead.pass_by(SECOND)
             behind.pass_by(SECOND)
     assert first.state().spent == second.state().spent == 0

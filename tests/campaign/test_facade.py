@@ -151,7 +151,7 @@ def test_a_message_does_not_name_a_thousand_arms() -> None:
 
 
 def test_what_holds_for_pulls_holds_for_samples_and_arms_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlay.campaign.ledger.rulings.roster.MOST_ARMS", 2)
+    monkeypatch.setattr("outlay.campaign.ledger.decide.MOST_ARMS", 2)
     campaign = Campaign(["a", "b"], 9, negative_costs=False)
     with pytest.raises(BadParameter, match="cost of warm_start must be ≥ 0 in this campaign; got -1"):
         campaign.warm_start([("a", 1, 1), ("a", -1, 1)])

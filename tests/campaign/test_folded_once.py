@@ -8,7 +8,8 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import verify
-from outlay.campaign.ledger import fold, snapshot
+from outlay.campaign.ledger import apply as fold
+from outlay.campaign.ledger import snapshot
 from outlay.campaign.stores import transaction
 
 

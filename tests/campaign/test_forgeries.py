@@ -14,8 +14,7 @@ from msgspec import DecodeError
 
 from outlay import Campaign, __version__
 from outlay.campaign import campaigns, import_ledger, verify
-from outlay.campaign.ledger.chain import NOTHING, link
-from outlay.campaign.ledger.events import from_json, to_json
+from outlay.campaign.ledger.events import NOTHING, from_json, link, to_json
 from outlay.errors import BadFile, StoreError
 from tests.campaign.busy import Lines, forged
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Asked, Voided
 from outlay.campaign.stores.transaction import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
@@ -74,7 +74,7 @@ def test_a_future_that_is_cancelled(store: str) -> None:
     with Campaign(**TERMS, store=store) as campaign:
         futures = []
         for i in range(60):
-            futures.append(campaign._ledger.submit([c.Ask()]))
+            futures.append(campaign._ledger.submit([e.Ask()]))
             if i % 3:
                 time.sleep(0.0005 * (i % 7))
                 futures[-1].cancel()
@@ -87,7 +87,7 @@ def test_a_future_that_is_cancelled(store: str) -> None:
 def test_one_with_a_key_is_kept_for_who_asks_again(store: str) -> None:
     """Somebody else may have asked with the key, and be at work."""
     with Campaign(**TERMS, store=store) as campaign:
-        future = campaign._ledger.submit([c.Ask("job")])
+        future = campaign._ledger.submit([e.Ask("job")])
         with blocked(store):
             pass
         future.cancel()

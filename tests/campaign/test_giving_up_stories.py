@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger import fold
+from outlay.campaign.ledger import apply as fold
+from outlay.campaign.ledger import events as e
 from outlay.campaign.records import Pull, PullFilter
 from outlay.campaign.stores.base import FORKED
 from outlay.campaign.stores.memory import MemoryLedger
@@ -33,7 +33,7 @@ from tests.campaign.test_heart import check_twin
 from tests.campaign.test_same_everywhere import Hand, check_rows
 
 NAMES = count()
-Commands = Sequence[c.Command]
+Commands = Sequence[e.Command]
 
 
 def future_cancelled(ledger: SqlLedger, store: str, commands: Commands) -> None:
@@ -109,8 +109,8 @@ def check_fork(ledgers: Sequence[MemoryLedger | SqlLedger]) -> None:
 
 def _refused_all(ledgers: Sequence[MemoryLedger | SqlLedger]) -> int:
     calls: list[Callable[[Any], object]] = [
-        lambda ledger: ledger.transact([c.Ask()], timeout=1),
-        lambda ledger: ledger.submit([c.Ask()]),
+        lambda ledger: ledger.transact([e.Ask()], timeout=1),
+        lambda ledger: ledger.submit([e.Ask()]),
         lambda ledger: list(ledger.records()),
         lambda ledger: list(ledger.find(PullFilter())),
         lambda ledger: ledger.status(),
@@ -126,7 +126,7 @@ def _refused_all(ledgers: Sequence[MemoryLedger | SqlLedger]) -> int:
     return 0
 
 
-def given_up_story(folder: Path, opening: c.Open, story: list[Operation], ways: list[Any]) -> None:
+def given_up_story(folder: Path, opening: e.Open, story: list[Operation], ways: list[Any]) -> None:
     store, caller, opening = f"sqlite:///{folder}/a.db", Caller(), opening._replace(name=f"story {next(NAMES)}")
     model = MemoryLedger(opening, clock=Hand(caller))
     ledger = SqlLedger(store, opening.name, opening, clock=Hand(caller))
@@ -136,12 +136,12 @@ def given_up_story(folder: Path, opening: c.Open, story: list[Operation], ways: 
             if way == "fork":
                 check_fork([model, ledger])
             many = [command] * (3 if way == "three" and not getattr(command, "key", None) else 1)
-            if callable(way) and isinstance(command, c.Ask):
+            if callable(way) and isinstance(command, e.Ask):
                 way(ledger, store, [command, command._replace(key=None)])
                 ledger.transact(())
                 replies = model.transact([command, command._replace(key=None)]) if way in DONE else []
                 lost = [r for r in replies[command.key is not None :] if isinstance(r, Pull)]
-                model.transact([c.Void(pull.id, UNRECEIVED) for pull in lost])
+                model.transact([e.Void(pull.id, UNRECEIVED) for pull in lost])
             else:
                 replies = model.transact(many)
                 assert list(map(shown, ledger.transact(many))) == list(map(shown, replies))

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.chain import NOTHING
-from outlay.campaign.ledger.events import Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings.decide import decide
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.decide import decide
+from outlay.campaign.ledger.events import NOTHING, Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import run
@@ -68,18 +67,18 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         assert (reply.pull.id, reply.pull.status) == (number, twin.decisions[number or 0]["standing"])
     elif answer in (slow.END, slow.EXHAUSTED):
         assert reply is None
-    elif isinstance(command, c.Ask):
+    elif isinstance(command, e.Ask):
         decision = twin.decisions[number or 0]
         arm = twin.arms[decision["arm"]]["name"]
         assert isinstance(reply, Pull)
         assert (reply.id, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
-    elif isinstance(command, (c.Tell, c.Amend)):
+    elif isinstance(command, (e.Tell, e.Amend)):
         decision = twin.decisions[command.decision]
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
         assert isinstance(reply, Receipt)
         told = reply.cost, reply.reward, reply.duplicate, reply.late, reply.overrun
         assert told == (decision["cost"], decision["reward"], *flags)
-    elif isinstance(command, c.Warm):
+    elif isinstance(command, e.Warm):
         assert reply == (len(command.arms) if answer == slow.DONE else 0)
     else:
         assert reply is None
@@ -126,11 +125,11 @@ def check_untold(twin: slow.Twin) -> None:
 
 
 @for_stories(openings(ALL), operations(), examples=140, soak=SOAK)
-def test_every_reply_and_every_sum_is_that_of_the_twin(opening: c.Open, story: list[Operation]) -> None:
+def test_every_reply_and_every_sum_is_that_of_the_twin(opening: e.Open, story: list[Operation]) -> None:
     check_twin(opening, story)
 
 
-def check_twin(opening: c.Open, story: list[Operation]) -> None:
+def check_twin(opening: e.Open, story: list[Operation]) -> None:
     """That every reply and every sum is that of the twin."""
     (state, _), twin, caller = opened(opening), slow.Twin(opening, START), Caller()
     for operation in story:
@@ -153,12 +152,12 @@ def check_twin(opening: c.Open, story: list[Operation]) -> None:
 
 
 @for_stories(openings(EXACT, reservation=None, first_pulls=1), operations(untold=True), examples=60, soak=SOAK)
-def test_the_twin_agrees_about_those_who_tell_little(opening: c.Open, story: list[Operation]) -> None:
+def test_the_twin_agrees_about_those_who_tell_little(opening: e.Open, story: list[Operation]) -> None:
     check_twin(opening, story)
 
 
 @for_stories(openings(EXACT), operations(), examples=60, soak=SOAK)
-def test_terms_that_were_forged_are_refused_or_keep_the_cap(honest: c.Open, story: list[Operation]) -> None:
+def test_terms_that_were_forged_are_refused_or_keep_the_cap(honest: e.Open, story: list[Operation]) -> None:
     """Whatever a file says: nobody can open a campaign on terms under which its cap would not hold."""
     for changed in FORGED:
         opening = forged(honest, changed)
@@ -172,7 +171,7 @@ def test_terms_that_were_forged_are_refused_or_keep_the_cap(honest: c.Open, stor
             apply(None, Record(1, START, Opened(*opening), NOTHING))
 
 
-def check_story(state: State, opening: c.Open, story: list[Operation]) -> None:
+def check_story(state: State, opening: e.Open, story: list[Operation]) -> None:
     """That the cap holds, and that what is set aside is an amount."""
     twin, caller = slow.Twin(opening, START), Caller()
     for operation in story:
@@ -188,7 +187,7 @@ def check_story(state: State, opening: c.Open, story: list[Operation]) -> None:
 
 
 @for_stories(openings(ALL), operations(), examples=120, soak=SOAK)
-def test_the_ledger_is_the_truth(opening: c.Open, story: list[Operation]) -> None:
+def test_the_ledger_is_the_truth(opening: e.Open, story: list[Operation]) -> None:
     """Its fold is the state to the last bit, it is gapless, settles once, and each arm in it would be named again."""
     state, records, replies = whole_story(opening, story)
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
@@ -197,7 +196,7 @@ def test_the_ledger_is_the_truth(opening: c.Open, story: list[Operation]) -> Non
     folded = apply(None, records[0])
     for record in records[1:]:
         if isinstance(record.event, Asked):
-            again = decide(folded, c.Ask(record.event.key, record.event.ttl), record.at)
+            again = decide(folded, e.Ask(record.event.key, record.event.ttl), record.at)
             assert again == ([record.event], record.seq)
         folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event)), record.before))
     assert essence(folded) == essence(state)
@@ -220,18 +219,18 @@ def check_once(records: list[Record], replies: list[Any]) -> None:
 def check_all_expires(state: State) -> None:
     """When all that is pending has expired, nothing is set aside."""
     forever = [number for number, decision in state.pending.items() if decision.expires is None]
-    run(state, [c.Extend(number, SECOND) for number in forever], state.at)
-    run(state, [c.Sweep()], state.at + FOREVER)
+    run(state, [e.Extend(number, SECOND) for number in forever], state.at)
+    run(state, [e.Sweep()], state.at + FOREVER)
     assert (state.reserved, state.pending) == (0, {})
     assert [(arm.reserved, arm.in_flight) for arm in state.arms] == [(0, 0)] * len(state.arms)
 
 
 @for_stories(openings(EXACT), operations(), examples=70, soak=SOAK)
-def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: c.Open, story: list[Operation]) -> None:
+def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: e.Open, story: list[Operation]) -> None:
     (state, _), caller = opened(opening), Caller()
     for operation in story:
         command = caller.command(operation)
-        run(state, [c.Sweep()], caller.now)
+        run(state, [e.Sweep()], caller.now)
         before = deepcopy(essence(state))
         try:
             events, _ = decide(state, command, max(caller.now, state.at))
@@ -248,13 +247,13 @@ def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: c.Open,
 
 
 @for_stories(openings(ALL), operations(), examples=70, soak=SOAK)
-def test_what_is_done_again_changes_nothing(opening: c.Open, story: list[Operation]) -> None:
+def test_what_is_done_again_changes_nothing(opening: e.Open, story: list[Operation]) -> None:
     (state, _), caller = opened(opening), Caller()
     for operation in story:
         command = caller.command(operation)
         first = run(state, [command], caller.now)
         caller.hears(first.replies[0])
-        if isinstance(command, c.Extend) or (isinstance(command, c.Ask) and command.key is None):
+        if isinstance(command, e.Extend) or (isinstance(command, e.Ask) and command.key is None):
             continue
         again = run(state, [command], caller.now)
         assert again.records == []
@@ -276,13 +275,13 @@ def everything(state: State) -> dict[str, Any]:
 
 
 @for_stories(openings(ALL), operations(), examples=70, soak=SOAK)
-def test_to_decide_leaves_everything_as_it_is(opening: c.Open, story: list[Operation]) -> None:
+def test_to_decide_leaves_everything_as_it_is(opening: e.Open, story: list[Operation]) -> None:
     """Nothing is written down, not even a note that something was looked for; deadlines that pass included."""
     (state, _), caller = opened(opening), Caller()
     for operation in story:
         command = caller.command(operation)
         before = deepcopy(everything(state))
-        for each in (c.Sweep(), command):
+        for each in (e.Sweep(), command):
             with suppress(OutlayError):
                 decide(state, each, max(caller.now, state.at))
             assert everything(state) == before

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import Clock, run
@@ -33,7 +33,7 @@ FOREVER = 10**9 * SECOND
 
 @for_stories(openings(ALL), operations(), st.integers(0, 60), operations(), examples=70, soak=SOAK)
 def test_going_on_from_a_snapshot_is_going_on(
-    opening: c.Open, past: list[Operation], moment: int, future: list[Operation]
+    opening: e.Open, past: list[Operation], moment: int, future: list[Operation]
 ) -> None:
     story = [*past[:moment], *future]
     (state, _), caller = opened(opening), Caller()
@@ -59,7 +59,7 @@ def test_going_on_from_a_snapshot_is_going_on(
 
 
 @for_stories(openings(ALL), operations(steady=True), st.integers(1, 6), examples=80, soak=SOAK)
-def test_a_batch_is_its_commands_one_by_one(opening: c.Open, story: list[Operation], size: int) -> None:
+def test_a_batch_is_its_commands_one_by_one(opening: e.Open, story: list[Operation], size: int) -> None:
     (state, records), (other, others), caller = opened(opening), opened(opening), Caller()
     for start in range(0, len(story), size):
         batch = [caller.command(operation._replace(wait=0)) for operation in story[start : start + size]]
@@ -76,7 +76,7 @@ def test_a_batch_is_its_commands_one_by_one(opening: c.Open, story: list[Operati
 
 
 @for_stories(openings(EXACT), operations(steady=True), examples=70, soak=SOAK)
-def test_whether_a_sweeper_runs_does_not_matter(opening: c.Open, story: list[Operation]) -> None:
+def test_whether_a_sweeper_runs_does_not_matter(opening: e.Open, story: list[Operation]) -> None:
     """What is overdue expires before the next command, or the moment it is due: the end is the same but for times."""
     (lazy, _), (eager, _), caller = opened(opening), opened(opening), Caller()
     for operation in story:
@@ -84,7 +84,7 @@ def test_whether_a_sweeper_runs_does_not_matter(opening: c.Open, story: list[Ope
         due = sorted(decision.expires for decision in eager.pending.values() if decision.expires is not None)
         for moment in due:
             if moment <= caller.now:
-                run(eager, [c.Sweep()], moment)
+                run(eager, [e.Sweep()], moment)
         done, other = (run(state, [command], caller.now) for state in (lazy, eager))
         caller.hears(done.replies[0])
         assert timeless(other.replies[0]) == timeless(done.replies[0])
@@ -105,14 +105,14 @@ def timeless(reply: object) -> object:
     soak=SOAK,
 )
 def test_the_order_of_tells_does_not_change_what_is_spent(
-    opening: c.Open, outcomes: list[tuple[int, int]], data: st.DataObject
+    opening: e.Open, outcomes: list[tuple[int, int]], data: st.DataObject
 ) -> None:
     ends = []
     for shuffled in (False, True):
         state, _ = opened(opening)
-        asked = run(state, [c.Ask(ttl=FOREVER)] * len(outcomes), START).replies
+        asked = run(state, [e.Ask(ttl=FOREVER)] * len(outcomes), START).replies
         pairs = [(pull, each) for pull, each in zip(asked, outcomes, strict=True) if isinstance(pull, Pull)]
-        tells = [c.Tell(pull.id, cost, reward / 8) for pull, (cost, reward) in pairs]
+        tells = [e.Tell(pull.id, cost, reward / 8) for pull, (cost, reward) in pairs]
         run(state, data.draw(st.permutations(tells)) if shuffled else tells, START + 1)
         ends.append([(arm.spent, arm.reserved, arm.pulls, arm.reward, arm.dearest) for arm in state.arms])
     assert ends[0] == ends[1]
@@ -121,7 +121,7 @@ def test_the_order_of_tells_does_not_change_what_is_spent(
 @for_stories(
     openings(ALL), operations(), st.lists(st.integers(0, 10**4), min_size=60, max_size=60), examples=60, soak=SOAK
 )
-def test_a_clock_that_is_set_back_changes_nothing(opening: c.Open, story: list[Operation], hours: list[int]) -> None:
+def test_a_clock_that_is_set_back_changes_nothing(opening: e.Open, story: list[Operation], hours: list[int]) -> None:
     """Two ledgers, one with a right clock and one whose wall clock jumps back: the same events at the same times."""
     right, wrong = (Moved(), Moved())
     ledgers = [MemoryLedger(opening, clock=Clock(each.wall, each.steady)) for each in (right, wrong)]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from outlay import policies
 from outlay.beliefs import Blocks, Moments, PooledMoments, Samples, block_medians, block_rate
 from outlay.beliefs.samples import SamplesSTART
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.stream import Stream
+from outlay.campaign.ledger.learner import Learner, Stream
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import baselines as b

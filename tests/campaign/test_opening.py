@@ -12,8 +12,7 @@ from outlay import Campaign, policies
 from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger import snapshot
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.stream import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, Learner, Stream
 from outlay.errors import BadParameter
 
 FALSE_ALARM = 1e-6  # of each chi-square test

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import HullMoments
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.stream import Stream
+from outlay.campaign.ledger.learner import Learner, Stream
 from outlay.formulas.argmax import Now, log_of
 from outlay.policies import Ration
 

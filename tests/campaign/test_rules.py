@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Settings, Terms
+from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.records import Pull, Receipt, entries, status_of
 from outlay.campaign.settings import Limits, agreed
@@ -30,7 +30,7 @@ def terms(**changed: Any) -> Terms:
     return Terms(**(given | changed))
 
 
-def after(opening: c.Open, *commands: tuple[int, c.Command]) -> tuple[State, list[Any]]:
+def after(opening: e.Open, *commands: tuple[int, e.Command]) -> tuple[State, list[Any]]:
     """The state after commands, each at its second, and their replies."""
     state, replies = opened(opening)[0], []
     for second, command in commands:
@@ -41,10 +41,10 @@ def after(opening: c.Open, *commands: tuple[int, c.Command]) -> tuple[State, lis
 def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     """Two asks of 1 are released, three of 40 admitted, and a late tell of 1 makes it 121 of 120."""
     arms = (ArmTerms("small", 1), ArmTerms("large", 40))
-    story: list[tuple[int, c.Command]] = [
-        *((0, c.Ask(ttl=SECOND)), (0, c.DisableArm("large")), (0, c.Tell(2, 0, 0.0))),
-        *((1, c.Ask(ttl=SECOND)), (1, c.Ask(ttl=SECOND)), (3, c.EnableArm("large")), (3, c.DisableArm("small"))),
-        *((4, c.Ask()), (4, c.Ask()), (4, c.Ask()), (4, c.Ask())),
+    story: list[tuple[int, e.Command]] = [
+        *((0, e.Ask(ttl=SECOND)), (0, e.DisableArm("large")), (0, e.Tell(2, 0, 0.0))),
+        *((1, e.Ask(ttl=SECOND)), (1, e.Ask(ttl=SECOND)), (3, e.EnableArm("large")), (3, e.DisableArm("small"))),
+        *((4, e.Ask()), (4, e.Ask()), (4, e.Ask()), (4, e.Ask())),
     ]
 
     def spent(expiry: str) -> tuple[int, int, int]:
@@ -55,17 +55,17 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
             replies += run(state, [command], START + second * SECOND).replies
         large = [reply for reply in replies if isinstance(reply, Pull) and reply.arm == "large"]
         for pull in large:
-            run(state, [c.Tell(pull.id, 40, 1.0)], state.at)
+            run(state, [e.Tell(pull.id, 40, 1.0)], state.at)
         small = [number for number, decision in state.decisions.items() if decision.standing == "expired"]
         for number in small:
-            run(state, [c.Tell(number, 1, 1.0)], state.at)
+            run(state, [e.Tell(number, 1, 1.0)], state.at)
         return len(small), len(large), state.spent
 
     def learner() -> Learner:
         return Learner(RoundRobin(), 2, 120.0)
 
     assert spent("release") == (2, 3, 122)  # which no campaign can be opened on
-    refused = run(None, [c.Open("cap", arms, 120, terms(mode="hard", expiry="release"))], START)
+    refused = run(None, [e.Open("cap", arms, 120, terms(mode="hard", expiry="release"))], START)
     assert isinstance(refused.replies[0], BadParameter)
     assert refused.records == []
     assert spent("charge") == (2, 2, 82)
@@ -75,40 +75,40 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
 
 @pytest.mark.parametrize("ttl", [None, 3600 * SECOND])
 def test_an_extension_can_be_the_first_to_end(ttl: int | None) -> None:
-    opening = c.Open("extend", (ArmTerms("a", 5),), 100, terms(ttl=ttl))
-    state, _ = after(opening, (0, c.Ask()), (1, c.Extend(2, 10 * SECOND)), (10, c.Sweep()))
+    opening = e.Open("extend", (ArmTerms("a", 5),), 100, terms(ttl=ttl))
+    state, _ = after(opening, (0, e.Ask()), (1, e.Extend(2, 10 * SECOND)), (10, e.Sweep()))
     assert list(state.pending) == [2]
-    run(state, [c.Sweep()], START + 11 * SECOND)
+    run(state, [e.Sweep()], START + 11 * SECOND)
     assert (state.decisions[2].standing, state.spent, state.reserved) == ("expired", 5, 0)
 
 
 def test_what_was_told_and_what_is_right_can_both_be_told_again() -> None:
-    opening = c.Open("again", (ArmTerms("a"),), 100, terms())
-    tells = [(0, c.Tell(2, cost, 1.0)) for cost in (5, 6, 7)]
-    _, replies = after(opening, (0, c.Ask()), (0, c.Tell(2, 5, 1.0)), (0, c.Amend(2, 6, 1.0)), *tells)
+    opening = e.Open("again", (ArmTerms("a"),), 100, terms())
+    tells = [(0, e.Tell(2, cost, 1.0)) for cost in (5, 6, 7)]
+    _, replies = after(opening, (0, e.Ask()), (0, e.Tell(2, 5, 1.0)), (0, e.Amend(2, 6, 1.0)), *tells)
     assert [(reply.cost, reply.duplicate) for reply in replies[-3:-1]] == [(6.0, True)] * 2
     assert isinstance(replies[-1], CampaignConflict)
 
 
 def test_the_end_and_the_draining() -> None:
-    opening = c.Open("end", (ArmTerms("a", 40),), 100, terms(max_in_flight=5))
-    state, replies = after(opening, *[(0, c.Ask())] * 3, (0, c.Tell(2, 90, 1.0)), (0, c.Ask()))
+    opening = e.Open("end", (ArmTerms("a", 40),), 100, terms(max_in_flight=5))
+    state, replies = after(opening, *[(0, e.Ask())] * 3, (0, e.Tell(2, 90, 1.0)), (0, e.Ask()))
     assert isinstance(replies[-1], NotNow)  # 90 spent, 80 set aside
-    state, replies = after(opening, *[(0, c.Ask())] * 3, (0, c.Tell(2, 101, 1.0)), (0, c.Ask(key="x")), (0, c.Ask()))
+    state, replies = after(opening, *[(0, e.Ask())] * 3, (0, e.Tell(2, 101, 1.0)), (0, e.Ask(key="x")), (0, e.Ask()))
     assert replies[3].overrun
     assert replies[4:] == [None, None]
     assert (status_of(state).phase, status_of(state).ended) == ("draining", "exhausted")
-    more = run(state, [c.Tell(3, 40, 1.0), c.Tell(4, 40, 1.0), c.Ask()], START)
+    more = run(state, [e.Tell(3, 40, 1.0), e.Tell(4, 40, 1.0), e.Ask()], START)
     assert (status_of(state).phase, state.spent, more.replies[-1]) == ("closed", 181, None)
-    refund = run(state, [c.Amend(2, 0, 1.0), c.Ask()], START)
+    refund = run(state, [e.Amend(2, 0, 1.0), e.Ask()], START)
     assert (state.spent, state.ended, refund.replies[-1]) == (80, "exhausted", None)  # not reopened by itself
-    less = run(state, [c.SetBudget(99), c.Ask()], START)
+    less = run(state, [e.SetBudget(99), e.Ask()], START)
     assert (state.ended, less.replies[-1]) == ("exhausted", None)
-    reopened = run(state, [c.SetBudget(120), c.Ask()], START)
+    reopened = run(state, [e.SetBudget(120), e.Ask()], START)
     pull = reopened.replies[-1]
     assert isinstance(pull, Pull)
     assert (state.ended, status_of(state).phase) == (None, "open")
-    ended = run(state, [c.Close(), c.Ask(), c.SetBudget(1000), c.Tell(pull.id, 7, 0.5)], START)
+    ended = run(state, [e.Close(), e.Ask(), e.SetBudget(1000), e.Tell(pull.id, 7, 0.5)], START)
     receipt = ended.replies[3]
     assert isinstance(receipt, Receipt)
     assert (ended.replies[1], type(ended.replies[2]), receipt.cost) == (None, CampaignConflict, 7.0)
@@ -117,30 +117,30 @@ def test_the_end_and_the_draining() -> None:
 
 def test_a_hard_campaign_ends_when_no_arm_fits() -> None:
     arms = (ArmTerms("dear", 60), ArmTerms("cheap", 20))
-    state, replies = after(c.Open("hard", arms, 100, terms(mode="hard")), *[(0, c.Ask())] * 5)
+    state, replies = after(e.Open("hard", arms, 100, terms(mode="hard")), *[(0, e.Ask())] * 5)
     assert [reply.arm for reply in replies[:3]] == ["dear", "cheap", "cheap"]
     assert [type(reply) for reply in replies[3:]] == [NotNow, NotNow]
-    done = run(state, [c.Tell(2, 60, 1.0), c.Tell(3, 20, 1.0), c.Tell(4, 15, 1.0), c.Ask(), c.Ask()], START)
+    done = run(state, [e.Tell(2, 60, 1.0), e.Tell(3, 20, 1.0), e.Tell(4, 15, 1.0), e.Ask(), e.Ask()], START)
     assert (done.replies[-2:], state.spent, state.ended) == ([None, None], 95, "exhausted")
     assert [type(record.event) for record in done.records].count(Exhausted) == 1
 
 
-@pytest.mark.parametrize("first", [c.Void(2), c.Sweep()])
-def test_in_hard_mode_whatever_crosses_the_cap_is_flagged(first: c.Command) -> None:
+@pytest.mark.parametrize("first", [e.Void(2), e.Sweep()])
+def test_in_hard_mode_whatever_crosses_the_cap_is_flagged(first: e.Command) -> None:
     """A pull that was voided, or was thought to be free, has nothing set aside."""
-    free = isinstance(first, c.Sweep)
+    free = isinstance(first, e.Sweep)
     arms = (ArmTerms("a", None if free else 30), ArmTerms("b", 100))
-    opening = c.Open("flag", arms, 100, terms(mode="hard", reservation=0))
-    _, replies = after(opening, (0, c.Ask()), (0, first), (0, c.Ask()), (0, c.Tell(2, 30, 1.0)))
+    opening = e.Open("flag", arms, 100, terms(mode="hard", reservation=0))
+    _, replies = after(opening, (0, e.Ask()), (0, first), (0, e.Ask()), (0, e.Tell(2, 30, 1.0)))
     assert [reply.arm for reply in replies if isinstance(reply, Pull)] == ["a", "b" if free else "a"]
     assert replies[-1].overrun
     assert replies[-1].late != free
 
 
 def test_history_shows_money_as_users_do() -> None:
-    cents = c.Open("cents", (ArmTerms("a", 250),), 10_000, terms(unit="0.01", reservation=125))
-    (state, records), added = opened(cents), c.AddArm(ArmTerms("b", 75))
-    for command in (added, c.Ask(), c.Tell(3, 150, 0.5), c.Amend(3, 175, 1.0, "typo"), c.SetBudget(20_000)):
+    cents = e.Open("cents", (ArmTerms("a", 250),), 10_000, terms(unit="0.01", reservation=125))
+    (state, records), added = opened(cents), e.AddArm(ArmTerms("b", 75))
+    for command in (added, e.Ask(), e.Tell(3, 150, 0.5), e.Amend(3, 175, 1.0, "typo"), e.SetBudget(20_000)):
         records += run(state, [command], START).records
     history = list(entries(records, state.unit, ["a"]))
     assert list(entries(records[2:], state.unit, ["a", "b"])) == history[2:]
@@ -161,34 +161,34 @@ def test_history_shows_money_as_users_do() -> None:
 
 
 def test_no_more_than_a_database_can_count_is_spent() -> None:
-    opening = c.Open("much", (ArmTerms("a"),), 2**53, terms())
-    state, replies = after(opening, *[(0, c.Ask())] * 520)
-    tells = run(state, [c.Tell(pull.id, 2**53, 0.0) for pull in replies], START).replies
+    opening = e.Open("much", (ArmTerms("a"),), 2**53, terms())
+    state, replies = after(opening, *[(0, e.Ask())] * 520)
+    tells = run(state, [e.Tell(pull.id, 2**53, 0.0) for pull in replies], START).replies
     assert [isinstance(reply, Receipt) for reply in tells] == [True] * 512 + [False] * 8
     assert (state.spent, type(tells[-1])) == (2**62, BadParameter)
-    more = run(state, [c.Amend(2, 0, 0.0), c.Tell(replies[-1].id, 2**53, 0.0)], START)
+    more = run(state, [e.Amend(2, 0, 0.0), e.Tell(replies[-1].id, 2**53, 0.0)], START)
     assert isinstance(more.replies[-1], Receipt)
 
 
 def test_refunds_do_not_hide_what_one_arm_has_spent() -> None:
-    state, replies = after(c.Open("much", (ArmTerms("a"), ArmTerms("b")), 2**53, terms()), *[(0, c.Ask())] * 1026)
+    state, replies = after(e.Open("much", (ArmTerms("a"), ArmTerms("b")), 2**53, terms()), *[(0, e.Ask())] * 1026)
     numbers = {name: [pull.id for pull in replies if pull.arm == name] for name in "ab"}
     for costly, refunded in zip(numbers["a"], numbers["b"], strict=True):
-        tells = run(state, [c.Tell(refunded, -(2**53), 0.0), c.Tell(costly, 2**53, 0.0)], START).replies
+        tells = run(state, [e.Tell(refunded, -(2**53), 0.0), e.Tell(costly, 2**53, 0.0)], START).replies
     assert [type(reply) for reply in tells] == [BadParameter] * 2
     assert [arm.spent for arm in state.arms] == [2**62, -(2**62)]
 
 
 def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
     """A voided pull has nothing set aside: given out again it was told past the cap, 15 of 10."""
-    opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
-    state, replies = after(opening, (0, c.Ask("j")), (0, c.Ask("j")), (0, c.Void(2)), (0, c.Ask("j")))
+    opening = e.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
+    state, replies = after(opening, (0, e.Ask("j")), (0, e.Ask("j")), (0, e.Void(2)), (0, e.Ask("j")))
     assert replies[0] == replies[1]
     over = replies[3]
     assert isinstance(over, PullOver)
     assert isinstance(over, CampaignConflict)
     assert (over.key, over.pull, over.pull.status) == ("j", replace(replies[0], status="cancelled"), "cancelled")
-    more = run(state, [c.Ask("k"), c.Tell(4, 5, 1.0), c.Ask("k"), c.Ask(), c.Ask()], START).replies
+    more = run(state, [e.Ask("k"), e.Tell(4, 5, 1.0), e.Ask("k"), e.Ask(), e.Ask()], START).replies
     assert isinstance(more[2], PullOver)
     assert more[2].pull.status == "told"
     assert isinstance(more[4], NotNow)
@@ -196,8 +196,8 @@ def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
 
 
 def test_an_expired_pull_is_over_for_ask_and_not_for_tell() -> None:
-    opening = c.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard", ttl=SECOND))
-    _, replies = after(opening, (0, c.Ask("j")), (2, c.Ask("j")), (2, c.Tell(2, 3, 1.0)))
+    opening = e.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard", ttl=SECOND))
+    _, replies = after(opening, (0, e.Ask("j")), (2, e.Ask("j")), (2, e.Tell(2, 3, 1.0)))
     assert isinstance(replies[1], PullOver)
     assert replies[1].pull.status == "expired"
     assert replies[2].late
@@ -205,18 +205,18 @@ def test_an_expired_pull_is_over_for_ask_and_not_for_tell() -> None:
 
 @pytest.mark.parametrize("reward", [1.1e100, -1.1e100, math.inf, math.nan])
 def test_a_default_reward_is_such_that_squares_have_a_sum(reward: float) -> None:
-    (reply,) = run(None, [c.Open("x", (ArmTerms("a"),), 9, terms(default_reward=reward))], START).replies
+    (reply,) = run(None, [e.Open("x", (ArmTerms("a"),), 9, terms(default_reward=reward))], START).replies
     assert isinstance(reply, BadParameter)
     assert reply.name == "default_reward"
 
 
 def test_a_correction_past_a_hard_cap_is_flagged() -> None:
     """Told 1, 4 and 5 of at most 5 each; the first was 5 in truth, which makes it 14 of 10."""
-    opening = c.Open("cap", (ArmTerms("a", 5),), 10, terms(mode="hard"))
-    story: list[tuple[int, c.Command]] = []
+    opening = e.Open("cap", (ArmTerms("a", 5),), 10, terms(mode="hard"))
+    story: list[tuple[int, e.Command]] = []
     for number, cost in ((2, 1), (4, 4), (6, 5)):
-        story += [(0, c.Ask()), (0, c.Tell(number, cost, 1.0))]
-    state, replies = after(opening, *story, (0, c.Amend(2, 5, 1.0)), (0, c.Amend(2, 5, 1.0)), (0, c.Amend(4, 3, 1.0)))
+        story += [(0, e.Ask()), (0, e.Tell(number, cost, 1.0))]
+    state, replies = after(opening, *story, (0, e.Amend(2, 5, 1.0)), (0, e.Amend(2, 5, 1.0)), (0, e.Amend(4, 3, 1.0)))
     flags = [(reply.overrun, reply.duplicate) for reply in replies[-3:]]
     assert flags == [(True, False), (True, True), (False, False)]
     assert (state.spent, state.ended) == (13, "exhausted")
@@ -225,8 +225,8 @@ def test_a_correction_past_a_hard_cap_is_flagged() -> None:
 @pytest.mark.parametrize("most", [1, 3, None])
 def test_first_pulls_of_an_arm_of_unknown_cost_are_few_at_a_time(most: int | None) -> None:
     """Nothing can be set aside for them: fifty under way had spent 50 of 1."""
-    opening = c.Open("first", (ArmTerms("a"), ArmTerms("b"), ArmTerms("c", 1)), 10, terms(first_pulls=most))
-    state, replies = after(opening, (0, c.DisableArm("c")), *[(0, c.Ask())] * 50)
+    opening = e.Open("first", (ArmTerms("a"), ArmTerms("b"), ArmTerms("c", 1)), 10, terms(first_pulls=most))
+    state, replies = after(opening, (0, e.DisableArm("c")), *[(0, e.Ask())] * 50)
     pulls = [reply for reply in replies if isinstance(reply, Pull)]
     assert len(pulls) == (50 if most is None else 2 * most)
     if most is None:
@@ -235,18 +235,18 @@ def test_first_pulls_of_an_arm_of_unknown_cost_are_few_at_a_time(most: int | Non
         f"first pulls of every arm whose cost is not known are under way, and first_pulls is {most}: ask again in 1 s"
     )
     a = [pull.id for pull in pulls if pull.arm == "a"]
-    more = run(state, [c.Tell(a[0], 0, 0.0), c.Ask(), c.Ask()], START).replies  # a call that failed says nothing
+    more = run(state, [e.Tell(a[0], 0, 0.0), e.Ask(), e.Ask()], START).replies  # a call that failed says nothing
     assert [type(reply) for reply in more] == [Receipt, Pull, NotNow]
-    more = run(state, [c.Tell(more[1].id, 2, 1.0), *[c.Ask()] * 20], START).replies  # type: ignore[union-attr]
+    more = run(state, [e.Tell(more[1].id, 2, 1.0), *[e.Ask()] * 20], START).replies  # type: ignore[union-attr]
     named = [reply for reply in more if isinstance(reply, Pull)]
     assert {pull.arm for pull in named} == {"a"}
     assert {pull.reserved for pull in named} <= {3.0, 4.0}
     assert state.spent + state.reserved <= 10 + 4
-    more = run(state, [c.EnableArm("c"), c.SetBudget(100), c.Ask(), c.Ask()], START).replies
+    more = run(state, [e.EnableArm("c"), e.SetBudget(100), e.Ask(), e.Ask()], START).replies
     assert "c" in {pull.arm for pull in more if isinstance(pull, Pull)}  # whose cost is known
 
 
 def test_who_says_what_to_set_aside_may_have_any_number_of_first_pulls() -> None:
-    opening = c.Open("first", (ArmTerms("a"),), 10, terms(first_pulls=1, reservation=2))
-    _, replies = after(opening, *[(0, c.Ask())] * 20)
+    opening = e.Open("first", (ArmTerms("a"),), 10, terms(first_pulls=1, reservation=2))
+    _, replies = after(opening, *[(0, e.Ask())] * 20)
     assert sum(isinstance(reply, Pull) for reply in replies) == 6  # 12 set aside: crossed by one pull

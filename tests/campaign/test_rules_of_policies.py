@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.events import ArmTerms, Expired
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import run
 from outlay.errors import BadParameter, UnknownPull
@@ -65,30 +65,30 @@ class Fragile(NamedTuple):
 
 @pytest.mark.parametrize("policy", ALL, ids=lambda policy: type(policy).__name__)
 def test_rewards_are_such_that_their_squares_have_a_sum(policy: Any) -> None:
-    opening = c.Open("large", (ArmTerms("a"), ArmTerms("b")), 10**9, terms(policy=as_data(policy), propensity_draws=0))
-    state, _ = after(opening, *[(0, c.Ask())] * 3)
+    opening = e.Open("large", (ArmTerms("a"), ArmTerms("b")), 10**9, terms(policy=as_data(policy), propensity_draws=0))
+    state, _ = after(opening, *[(0, e.Ask())] * 3)
     for n in range(30):
         number = min(state.pending)
-        refused = run(state, [c.Tell(number, 1, reward) for reward in (1.01e100, -np.inf, np.nan)], START)
+        refused = run(state, [e.Tell(number, 1, reward) for reward in (1.01e100, -np.inf, np.nan)], START)
         assert [type(reply) for reply in refused.replies] == [BadParameter] * 3
         assert refused.records == []
-        done = run(state, [c.Tell(number, n, (-1) ** n * 1e100), c.Amend(number, n, 1e100), c.Ask()], START)
+        done = run(state, [e.Tell(number, n, (-1) ** n * 1e100), e.Amend(number, n, 1e100), e.Ask()], START)
         assert [type(reply) for reply in done.replies] == [Receipt, Receipt, Pull]
     assert math.isfinite(state.reward)
-    log = c.Warm(("a",), (1.0,), (2e100,), "log")
+    log = e.Warm(("a",), (1.0,), (2e100,), "log")
     assert isinstance(run(state, [log], START).replies[0], BadParameter)
 
 
 def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
-    opening = c.Open("fragile", (ArmTerms("a"),), 100, terms())
+    opening = e.Open("fragile", (ArmTerms("a"),), 100, terms())
     state = apply(None, opened(opening)[1][0], Fragile())
-    run(state, [c.Ask(), c.Ask(), c.Tell(2, 5, 1.0)], START)
+    run(state, [e.Ask(), e.Ask(), e.Tell(2, 5, 1.0)], START)
     before = deepcopy((status_of(state), state.decisions))
-    done = run(state, [c.Tell(3, 6, -1.0), c.Amend(2, 6, -1.0)], START)
+    done = run(state, [e.Tell(3, 6, -1.0), e.Amend(2, 6, -1.0)], START)
     assert [type(reply) for reply in done.replies] == [ArithmeticError] * 2
     assert done.records == []
     assert (status_of(state), state.decisions) == before
-    (warm,) = run(state, [c.Warm(("a", "a"), (1.0, 1.0), (1.0, -1.0), "log")], START).replies
+    (warm,) = run(state, [e.Warm(("a", "a"), (1.0, 1.0), (1.0, -1.0), "log")], START).replies
     assert isinstance(warm, ArithmeticError)
     assert (status_of(state), state.decisions) == before
     assert state.learner is not None
@@ -96,22 +96,22 @@ def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
 
 
 def test_a_policy_without_fields_is_a_policy() -> None:
-    (opening,) = opened(c.Open("x", (ArmTerms("a"),), 9, terms()))[1]
+    (opening,) = opened(e.Open("x", (ArmTerms("a"),), 9, terms()))[1]
     state = apply(None, opening, Bare())
-    assert isinstance(run(state, [c.Ask()], START).replies[0], Pull)
+    assert isinstance(run(state, [e.Ask()], START).replies[0], Pull)
 
 
 def test_who_has_not_the_policy_adds_no_arm() -> None:
-    opening = c.Open("x", (ArmTerms("a"),), 9, terms(policy=as_data(Bare())))
+    opening = e.Open("x", (ArmTerms("a"),), 9, terms(policy=as_data(Bare())))
     state = apply(None, opened(opening)[1][0])
-    done = run(state, [c.AddArm(ArmTerms("b"))], START)
+    done = run(state, [e.AddArm(ArmTerms("b"))], START)
     assert "open it with policy=Bare(…)" in str(done.replies[0])
     assert done.records == []
 
 
 def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
-    opening = c.Open("warm", (ArmTerms("a"),), 9, terms(policy=as_data(BTS)))
-    state, _ = after(opening, (0, c.Warm(("a",) * 200, (20.0,) * 200, (1.0,) * 200, "log")))
+    opening = e.Open("warm", (ArmTerms("a"),), 9, terms(policy=as_data(BTS)))
+    state, _ = after(opening, (0, e.Warm(("a",) * 200, (20.0,) * 200, (1.0,) * 200, "log")))
     assert state.learner is not None
     belief = state.learner.memory.belief(0)
     assert belief.pulls == 200
@@ -121,18 +121,18 @@ def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
 
 def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
     """Every command lets expire what is overdue: one sample that a memory would not take bricked the campaign."""
-    opening = c.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0))
+    opening = e.Open("fragile", (ArmTerms("a", 5),), 100, terms(ttl=SECOND, default_reward=-1.0))
     state = apply(None, opened(opening)[1][0], Fragile())
-    records = run(state, [c.Ask(), c.Ask(), c.Ask(ttl=60 * SECOND)], START).records
+    records = run(state, [e.Ask(), e.Ask(), e.Ask(ttl=60 * SECOND)], START).records
     assert state.learner is not None
-    done = run(state, [c.Tell(4, 2, 1.0), c.Void(9), c.SetBudget(90), c.Ask(), c.Close()], START + 2 * SECOND)
+    done = run(state, [e.Tell(4, 2, 1.0), e.Void(9), e.SetBudget(90), e.Ask(), e.Close()], START + 2 * SECOND)
     assert [type(reply) for reply in done.replies] == [Receipt, UnknownPull, type(None), Pull, type(None)]
     assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
     assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "open"]
     assert state.learner.pulls.tolist() == [1]
     expired = [record.event for record in done.records if isinstance(record.event, Expired)]
     assert [event.unlearned for event in expired] == [True, True]
-    late = run(state, [c.Tell(2, 3, 1.0), c.Amend(2, 4, 0.5), c.Tell(3, 3, -1.0)], START + 2 * SECOND)
+    late = run(state, [e.Tell(2, 3, 1.0), e.Amend(2, 4, 0.5), e.Tell(3, 3, -1.0)], START + 2 * SECOND)
     assert [type(reply) for reply in late.replies] == [Receipt, Receipt, ArithmeticError]
     assert (state.spent, state.arms[0].samples, state.learner.pulls.tolist()) == (11, 2, [2])
     folded, replay = apply(None, opened(opening)[1][0], Fragile()), Replay()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from outlay import Campaign, policies
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.records import Pull, Status, status_of
 from outlay.campaign.stores import queries, transaction
 from outlay.campaign.stores.base import Clock
@@ -67,7 +67,7 @@ def test_a_story_is_the_same_in_a_database(store: str, examples: int) -> None:
     often(given(st.just(store), openings(ALL), operations(), hands)(same_in_a_database))()
 
 
-def same_in_a_database(store: str, opening: c.Open, story: list[Operation], hands: list[str]) -> None:
+def same_in_a_database(store: str, opening: e.Open, story: list[Operation], hands: list[str]) -> None:
     """Two processes take turns on the database, a and b; at A, the first has died and opens the campaign anew."""
     name, caller = f"story {next(NAMES)}", Caller()
     opening = opening._replace(name=name)

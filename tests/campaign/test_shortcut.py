@@ -7,9 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.campaign.ledger.choosing.among import Among, AmongOpened
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.choosing.stream import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, Among, AmongOpened, Learner, Stream
 from outlay.formulas import lazy_leader as certificate
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from outlay.campaign.ledger.commands import Command, Open
+from outlay.campaign.ledger.events import Command, Open
 from outlay.campaign.records import Reply
 from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
-from outlay.testing.stores import StoreContract
+from outlay.testing import StoreContract
 
 
 class TestMemory(StoreContract):

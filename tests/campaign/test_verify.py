@@ -13,8 +13,8 @@ import pytest
 from outlay import Campaign, policies
 from outlay.beliefs import Belief
 from outlay.campaign import Verdict, verification, verify
-from outlay.campaign.ledger import commands
-from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.ledger import events as commands
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.stores import schema, transaction
 from outlay.errors import CampaignConflict, StoreError

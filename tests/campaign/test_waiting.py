@@ -10,7 +10,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import waiting
-from outlay.campaign.ledger.commands import Ask
+from outlay.campaign.ledger.events import Ask
 from outlay.errors import NotNow
 
 
@@ -19,7 +19,7 @@ def never_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only who is woken asks again."""
     monkeypatch.setattr(waiting, "SHORTEST", 1e6)
     monkeypatch.setattr(waiting, "LONGEST", 1e6)
-    monkeypatch.setattr("outlay.campaign.ledger.rulings.asks.A_WHILE", 1e6)
+    monkeypatch.setattr("outlay.campaign.ledger.allocate.A_WHILE", 1e6)
 
 
 def counted(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -154,7 +154,7 @@ def test_two_that_opened_the_same_store_wake_each_other(tmp_path: Path, monkeypa
         first = one.ask()
         assert first is not None
         monkeypatch.setattr(waiting, "SHORTEST", 1e6)
-        monkeypatch.setattr("outlay.campaign.ledger.rulings.asks.A_WHILE", 1e6)
+        monkeypatch.setattr("outlay.campaign.ledger.allocate.A_WHILE", 1e6)
         thread = threading.Thread(target=lambda: got.append(other.ask(wait=True)))
         thread.start()
         in_queue(other, 1)

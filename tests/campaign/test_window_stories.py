@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from outlay import policies
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import Amended, ArmTerms, Asked, Expired, Record, Renewed, Terms, Told, Voided
-from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull
 from outlay.campaign.stores.base import run
@@ -68,7 +68,7 @@ def sums(records: list[Record]) -> Sums:
     return found
 
 
-def opening(random: Random) -> c.Open:
+def opening(random: Random) -> e.Open:
     terms = Terms(
         unit="1",
         mode=random.choice(["hard", "until_exceeded"]),
@@ -84,10 +84,10 @@ def opening(random: Random) -> c.Open:
     )
     most = [random.choice([10, 40]), random.choice([None, 25, 0])]
     arms = tuple(ArmTerms(f"a{i}", units) for i, units in enumerate(most))
-    return c.Open("story", arms, random.choice([60, 150]), terms, random.choice([None, None, 12]))
+    return e.Open("story", arms, random.choice([60, 150]), terms, random.choice([None, None, 12]))
 
 
-def command(random: Random, pulls: list[Pull]) -> c.Command:
+def command(random: Random, pulls: list[Pull]) -> e.Command:
     pull = random.choice(pulls) if pulls else None
     verb = random.choices(
         ["ask", "tell", "void", "charge", "amend", "budget", "requests", "expect", "pause", "resume", "archive"],
@@ -95,22 +95,22 @@ def command(random: Random, pulls: list[Pull]) -> c.Command:
     )[0]
     if pull is not None and verb in ("tell", "void", "charge", "amend"):
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
-        settling: dict[str, c.Command] = {
-            "tell": c.Tell(pull.id, cost, random.random()),
-            "void": c.Void(pull.id),
-            "charge": c.Charge(pull.id),
-            "amend": c.Amend(pull.id, cost, None),
+        settling: dict[str, e.Command] = {
+            "tell": e.Tell(pull.id, cost, random.random()),
+            "void": e.Void(pull.id),
+            "charge": e.Charge(pull.id),
+            "amend": e.Amend(pull.id, cost, None),
         }
         return settling[verb]
-    others: dict[str, c.Command] = {
-        "budget": c.SetBudget(random.choice([60, 90, 150])),
-        "requests": c.SetRequests(random.choice([8, 12, 20])),
-        "expect": c.Expect(random.choice([5, 30])),
-        "pause": c.Pause(),
-        "resume": c.Resume(),
-        "archive": c.Archive() if random.random() < 0.34 else c.Restore(),
+    others: dict[str, e.Command] = {
+        "budget": e.SetBudget(random.choice([60, 90, 150])),
+        "requests": e.SetRequests(random.choice([8, 12, 20])),
+        "expect": e.Expect(random.choice([5, 30])),
+        "pause": e.Pause(),
+        "resume": e.Resume(),
+        "archive": e.Archive() if random.random() < 0.34 else e.Restore(),
     }
-    return others.get(verb, c.Ask(random.choice([None, None, f"k{random.randrange(40)}"])))
+    return others.get(verb, e.Ask(random.choice([None, None, f"k{random.randrange(40)}"])))
 
 
 def check(state: State, records: list[Record], now: int, budgets: list[int]) -> None:
@@ -140,7 +140,7 @@ def played(seed: int, steps: int) -> tuple[State, list[Record]]:
     for _ in range(steps):
         now += random.choice([0, 0, 0, SECOND, 30 * SECOND, 900 * SECOND, 900 * SECOND, 20_000 * SECOND])
         do: Any = command(random, pulls)
-        if isinstance(do, c.SetBudget):
+        if isinstance(do, e.SetBudget):
             budgets.append(do.budget)
         if random.random() < 0.05 and (body := snapshot.dump(state)) is not None:
             again = snapshot.load(body)

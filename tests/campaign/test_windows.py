@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from outlay import Campaign
-from outlay.campaign.calendar import MICROS, NOT_EVERYWHERE, bounds
-from outlay.campaign.ledger import commands as c
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import windows
+from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Settings
-from outlay.campaign.ledger.rulings.decide import step
+from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
 from outlay.campaign.settings import Limits, agreed, chosen
 from outlay.errors import BadParameter
 
@@ -86,13 +86,13 @@ def test_windows_do_not_overlap_where_the_rules_of_a_zone_are_changed(monkeypatc
     settings = Settings(unit="1", mode="hard", window="day", ttl=None)
     opening = agreed({"a": 4.0}, Limits(10, None), chosen("Frugal"), "w", settings)
     state, _, _ = step(None, opening, 12 * HOUR)
-    state, _, first = step(state, c.Ask(), 23 * HOUR)
+    state, _, first = step(state, e.Ask(), 23 * HOUR)
     monkeypatch.setattr(windows, "bounds", lambda *_: (22 * HOUR, 46 * HOUR))
-    state, _, _ = step(state, c.Sweep(), 25 * HOUR)
+    state, _, _ = step(state, e.Sweep(), 25 * HOUR)
     assert (state.window_start, state.window_end) == (24 * HOUR, 46 * HOUR)
     assert (state.counted, state.held, state.left, state.carried) == (0, 0, 10, 1)
     assert first is not None
-    state, _, _ = step(state, c.Tell(first, 4, 1.0), 25 * HOUR)
+    state, _, _ = step(state, e.Tell(first, 4, 1.0), 25 * HOUR)
     assert (state.counted, state.held, state.left, state.carried) == (0, 0, 10, 0)
 
 

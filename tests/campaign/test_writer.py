@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger import commands as c
 from outlay.campaign.ledger import events
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import ArmTerms, Asked, Record, Told
 from outlay.campaign.stores import queries, sqlite, transaction
 from outlay.campaign.stores.transaction import queue_depth
@@ -54,9 +54,9 @@ def test_strings_and_numbers_of_other_kinds_become_plain(store: str, where: str)
 @pytest.mark.parametrize("where", ["memory", "sqlite"])
 @pytest.mark.parametrize(
     "command",
-    [c.Ask(("a", object)), c.Void(2, b"bytes"), c.DisableArm(["a"]), c.AddArm(ArmTerms(object))],  # type: ignore[arg-type]
+    [e.Ask(("a", object)), e.Void(2, b"bytes"), e.DisableArm(["a"]), e.AddArm(ArmTerms(object))],  # type: ignore[arg-type]
 )
-def test_what_no_store_can_keep_is_refused_at_the_door(store: str, where: str, command: c.Command) -> None:
+def test_what_no_store_can_keep_is_refused_at_the_door(store: str, where: str, command: e.Command) -> None:
     with Campaign(**TERMS, store=None if where == "memory" else store) as campaign:
         campaign.ask()
         with pytest.raises(BadParameter, match="must be text, a number or None; got"):
@@ -172,7 +172,7 @@ def test_campaigns_take_turns_where_many_wait(store: str) -> None:
         ledgers = {"busy": busy._ledger, "other": other._ledger}
 
         def submit(name: str, commands: int) -> None:
-            future = ledgers[name].submit([c.Pause(), c.Resume()] * commands)
+            future = ledgers[name].submit([e.Pause(), e.Resume()] * commands)
             future.add_done_callback(lambda _: finished.append(name))
 
         with blocked(store):
@@ -189,7 +189,7 @@ def test_campaigns_take_turns_where_many_wait(store: str) -> None:
 def test_ten_thousand_wait_and_no_more(store: str) -> None:
     with Campaign(**TERMS, store=store) as campaign:
         with blocked(store):
-            futures = [campaign._ledger.submit([c.Pause()]) for _ in range(MOST_WAITING)]
+            futures = [campaign._ledger.submit([e.Pause()]) for _ in range(MOST_WAITING)]
             assert queue_depth(store) == MOST_WAITING
             with pytest.raises(QueueFull, match="10000 commands wait"):
                 campaign.ask()

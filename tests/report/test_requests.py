@@ -14,7 +14,7 @@ from outlay.report.curves import bound_lines, ceiling_lines, floor_for, regret_c
 from outlay.report.page import arm_rows, page_figures, page_text, python_call, ranking, settings, verdict
 from outlay.report.regret import regret_numbers
 from outlay.report.runs import earnings, grouping, shares
-from outlay.results.endings import axis_of, last_of
+from outlay.results import axis_of, last_of
 
 pytestmark = pytest.mark.interpreted
 

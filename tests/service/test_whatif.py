@@ -18,7 +18,7 @@ SPRING = "/v1/campaigns/spring"
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if, "WORLDS", 5)
     monkeypatch.setattr(what_if, "RUNS", 4)
-    monkeypatch.setattr("outlay.engine.simulation._compile", lambda *_: None)
+    monkeypatch.setattr("outlay.engine.simulate._compile", lambda *_: None)
 
 
 def task(own: str = "Frugal", other: str = "RoundRobin", budget: float = 30.0, requests: int | None = None):

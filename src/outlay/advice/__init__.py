@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING
 from outlay import lazily
 
 if TYPE_CHECKING:
-    from outlay.advice.advice import advise
-    from outlay.advice.records import ArmAdvice, Caution, Terms
+    from outlay.advice.advice import Advice, advise
+    from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms
     from outlay.advice.rehearsal import Candidate, Rehearsal
-    from outlay.advice.serving import Serving
-    from outlay.advice.shown import Advice
+    from outlay.advice.requests import Serving
 
-__all__ = ["Advice", "ArmAdvice", "Candidate", "Caution", "Rehearsal", "Serving", "Terms", "advise"]
+__all__ = ["Advice", "ArmAdvice", "Candidate", "Caution", "ComparisonTerms", "Rehearsal", "Serving", "advise"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "outlay.advice.advice": "advise",
-        "outlay.advice.records": "ArmAdvice Caution Terms",
+        "outlay.advice.advice": "advise Advice",
+        "outlay.advice.findings": "ArmAdvice Caution ComparisonTerms",
         "outlay.advice.rehearsal": "Candidate Rehearsal",
-        "outlay.advice.serving": "Serving",
-        "outlay.advice.shown": "Advice",
+        "outlay.advice.requests": "Serving",
     },
 )

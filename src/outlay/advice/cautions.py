@@ -1,18 +1,71 @@
-"""What to watch out for in a log, in sentences: what looks odd, and what no log can tell."""
+"""The verdict on each arm, the choice of a policy, and what to watch out for."""
 
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
-from outlay.advice.doubts import doubts
-from outlay.advice.evidence.drift import FALSE_ALARM, Change, alarms
-from outlay.advice.evidence.rates import FREE, OUT
-from outlay.advice.evidence.tally import Tallies
-from outlay.advice.evidence.timing import FALSE_ALARM as TIMING_ALARM
-from outlay.advice.records import ArmAdvice, Caution, Terms
-from outlay.text import capital, counted, listed, number
+import numpy as np
+from numpy.typing import NDArray
 
+from outlay import policies
+from outlay.advice.comparison import (
+    IN_BIN,
+    MOST,
+    PAIRS,
+    TIMES,
+    WHOLE,
+    Comparison,
+    Groups,
+    Instances,
+    bins_for,
+    compare,
+    correlation,
+    groups_of,
+    instances_of,
+    merged_groups,
+    merit_of,
+)
+from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms, Latest
+from outlay.advice.rehearsal import Candidate, Rehearsal
+from outlay.advice.summary import (
+    DOUBTFUL,
+    DRIFT_FALSE_ALARM,
+    FREE,
+    OUT,
+    PARTS,
+    TIME,
+    Change,
+    Course,
+    Interval,
+    Tallies,
+    Tally,
+    Timing,
+    alarms,
+    block_means,
+    change_of,
+    course_of,
+    edges_of,
+    parts_of,
+    rate_interval,
+    slack_of,
+    sums_of,
+    tail_of,
+    timing_of,
+    verdicts,
+)
+from outlay.advice.summary import FALSE_ALARM as TIMING_ALARM
+from outlay.beliefs import Belief
+from outlay.policies import Recommendation
+from outlay.policies.protocol import Policy
+from outlay.text import capital, counted, listed, measured, number
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
 FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much
-
+FEW_LATELY = 20  # rows in the last eighth, below which an arm has no rate there
+CLEARLY = 3.0  # standard errors by which a policy must earn more than the default to be preferred
+WORTHWHILE = 0.01  # and by how much of the default's reward
 SELECTION = (
     "A log does not say why a row used its arm. If the choice depended on the request (hard ones to the strong arm) or"
     " on earlier results, means and intervals are off, and no test on this file can show it; only rows whose arm was"
@@ -20,9 +73,297 @@ SELECTION = (
 )
 
 
+class Judged(NamedTuple):
+    """The arms and the terms, and what they rest on."""
+
+    arms: list[ArmAdvice]
+    terms: ComparisonTerms
+    priced: list[str]  # the arms with a mean cost above 0, which were compared
+    groups: list[Groups]  # of each of those
+    bins: int  # of time, that groups are in
+    instances: Instances | None
+
+
+class _Scale(NamedTuple):
+    """What the intervals of all arms share."""
+
+    confidence: float
+    arms: int
+    lowest: float  # reward of the log
+    highest: float
+
+    @property
+    def each(self) -> float:
+        """The confidence of each interval, for all to hold together (Bonferroni)."""
+        return 1.0 - (1.0 - self.confidence) / self.arms
+
+
+class _Ground(NamedTuple):
+    """On what the arms are compared."""
+
+    basis: str
+    groups: list[Groups]
+    bins: int
+    timing: Timing | None
+    instances: Instances | None
+
+
+def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
+    """Look at each arm, then compare those that cost something, of which there must be one."""
+    names, found = list(tallies.arms), list(tallies.arms.values())
+    beliefs = [tally.belief(arm) for arm, tally in enumerate(found)]
+    samples = [_in_time(tally) for tally in found]
+    edges = _edges(found, samples, PARTS)
+    parts = [parts_of(sample[TIME], edges) for sample in samples]
+    changes = [[change_of(block_means(values)) for values in sample[:TIME]] for sample in samples]
+    raised = alarms([change for both in changes for change in both])
+    drifts = [cost or reward for cost, reward in zip(raised[::2], raised[1::2], strict=True)]
+    courses = [course_of(*given) for given in zip(drifts, [own[:TIME] for own in samples], parts, strict=True)]
+    priced = [arm for arm, belief in enumerate(beliefs) if belief.mean_cost > 0.0]
+    ground = _ground(tallies, [names[arm] for arm in priced], [samples[arm] for arm in priced], seed)
+    ordered = tallies.timed or not (tallies.by_arm or ground.basis == PAIRS)
+    if not ordered:  # in the order of instances nothing drifts; in that of arms, time may explain all if any arm does
+        some = ground.basis != PAIRS and any(drifts)
+        courses = [course._replace(drifts=some) for course in courses]
+    scale = _Scale(
+        confidence, len(found), float(min(own.low[1] for own in found)), float(max(own.high[1] for own in found))
+    )
+    slack = np.array([slack_of(beliefs[arm], scale.each, scale.lowest, scale.highest) for arm in priced]).T
+    compared = compare(ground.groups, ground.basis, bins=ground.bins, slack=slack, confidence=confidence, seed=seed)
+    arms = []
+    for arm, (name, tally, belief) in enumerate(zip(names, found, beliefs, strict=True)):
+        cost, reward = changes[arm]
+        latest = _latest(samples[arm][:TIME, parts[arm] == PARTS - 1], scale) if ordered else None
+        looked_at = _looked_at(name, tally, belief, scale)
+        arms.append(looked_at._replace(cost_change=cost, reward_change=reward, course=courses[arm], latest=latest))
+    heavy = [arm.tail.unsettled for arm in arms]
+    for arm, standing in _standing(compared, priced, names, heavy, courses).items():
+        arms[arm] = arms[arm]._replace(**standing)
+    by_part = [_part_groups(samples[arm], parts[arm]) for arm in priced]
+    terms = _terms(tallies, ground, compared, [] if tallies.by_arm else by_part, seed)
+    return Judged(arms, terms, [names[arm] for arm in priced], ground.groups, ground.bins, ground.instances)
+
+
+def _looked_at(name: str, tally: Tally, belief: Belief, scale: _Scale) -> ArmAdvice:
+    """An arm by itself; what it is beside others comes later."""
+    return ArmAdvice(
+        name=name,
+        belief=belief,
+        rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
+        interval=rate_interval(belief, scale.each, scale.lowest, scale.highest),
+        correlation=_correlation(belief),
+        tail=tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n),
+        cost_change=None,
+        reward_change=None,
+        course=Course(False, (), ()),
+        latest=None,
+        versus=None,
+        below=[],
+        verdict=FREE,
+        costs=Interval(float(tally.low[0]), float(tally.high[0])),
+        rewards=Interval(float(tally.low[1]), float(tally.high[1])),
+        zero_costs=tally.zero_costs,
+        negative_costs=tally.negative_costs,
+    )
+
+
+def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], seed: int) -> _Ground:
+    """The same instances where there are such; equal times where arms were used at different ones; else all rows."""
+    rng = np.random.default_rng(seed)
+    found = [tallies.arms[name] for name in priced]
+    if (instances := instances_of(tallies, priced)) is not None and (instances.sums[..., 1].sum(axis=1) > 0.0).all():
+        return _Ground(PAIRS, merged_groups(instances.sums, rng), 1, None, instances)
+    timing = None
+    if len(priced) > 1 and not tallies.by_arm:
+        edges = _edges(found, samples, PARTS)
+        timing = timing_of([parts_of(sample[TIME], edges) for sample in samples])
+    if timing is not None and timing.apart:
+        bins = bins_for(len(priced))
+        most = max(MOST, IN_BIN * bins)
+        edges = _edges(found, samples, bins)
+        groups = [groups_of(sample[:TIME], parts_of(sample[TIME], edges), rng, most) for sample in samples]
+        return _Ground(TIMES, groups, bins, timing, None)
+    return _Ground(WHOLE, [_all_rows(tally, rng) for tally in found], 1, timing, None)
+
+
+def _all_rows(tally: Tally, rng: np.random.Generator) -> Groups:
+    """Groups of all rows; of a long log, those that they were dealt out to while it was read."""
+    if tally.whole:
+        rows = tally.sample.rows()
+        return groups_of(rows[:TIME], np.zeros(rows.shape[1], np.int64), rng)
+    used = tally.spread[tally.spread[:, 0] > 0.0]
+    return Groups(used, np.zeros(len(used), np.int64))
+
+
+def _in_time(tally: Tally) -> Floats:
+    """The rows that were kept, in the order of time."""
+    rows = tally.sample.rows()
+    return rows[:, np.argsort(rows[TIME], kind="stable")]
+
+
+def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Floats:
+    weights = [tally.sums.n / sample.shape[1] for tally, sample in zip(found, samples, strict=True)]
+    return edges_of([sample[TIME] for sample in samples], weights, count)
+
+
+def _part_groups(sample: Floats, parts: Ints) -> Groups:
+    """Rows as groups of their own, by the eighths of the log."""
+    return Groups(np.column_stack([np.ones(sample.shape[1]), *sample[:TIME]]), parts)
+
+
+def _standing(
+    compared: Comparison,
+    priced: Sequence[int],
+    names: Sequence[str],
+    heavy: Sequence[bool],
+    courses: Sequence[Course],
+) -> dict[int, dict[str, Any]]:
+    """Of each arm that was compared: its difference to the best, which arms it is below, and the verdict."""
+    below = [np.flatnonzero(row).tolist() for row in compared.below]
+    says = verdicts(compared.best, below, [heavy[arm] for arm in priced], [courses[arm] for arm in priced])
+    return {
+        arm: {"versus": versus, "below": [names[priced[k]] for k in above], "verdict": verdict}
+        for arm, versus, above, verdict in zip(priced, compared.versus, below, says, strict=True)
+    }
+
+
+def _latest(pairs: Floats, scale: _Scale) -> Latest | None:
+    """The rate in the last part of the log."""
+    if pairs.shape[1] < FEW_LATELY or not pairs[0].mean() > 0.0:
+        return None
+    belief = sums_of(pairs).belief(0, np.zeros(2))
+    interval = rate_interval(belief, scale.confidence, scale.lowest, scale.highest)
+    return Latest(belief.mean_reward / belief.mean_cost, interval, belief.pulls)
+
+
+def _terms(
+    tallies: Tallies, ground: _Ground, compared: Comparison, parts: Sequence[Groups], seed: int
+) -> ComparisonTerms:
+    shared, instances, timing = ground.basis == PAIRS, ground.instances, ground.timing
+    apart = ground.basis == TIMES
+    return ComparisonTerms(
+        basis=ground.basis,
+        apart=apart,
+        apart_chance=None if timing is None else timing.chance,
+        timed=tallies.timed,
+        dated=tallies.dated,
+        by_arm=tallies.by_arm,
+        bins=ground.bins,
+        never_together=compared.unseen,
+        instance=None if instances is None else instances.column,
+        instances=0 if instances is None else instances.shared,
+        all_instances=0 if instances is None else instances.total,
+        correlation=correlation(ground.groups, compared.best) if shared else None,
+        merit=merit_of(ground.groups, ground.bins, compared.pairs, parts, shared=shared, seed=seed),
+    )
+
+
+def _correlation(belief: Belief) -> float | None:
+    spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
+    return min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None
+
+
+class Known(NamedTuple):
+    """Bounds for the policies that need them: the user's, or the largest values seen where those are larger."""
+
+    cost_bound: float
+    reward_bound: float
+    negative_costs: bool
+
+    @classmethod
+    def of(cls, arms: Sequence[ArmAdvice], cost_bound: float | None, reward_bound: float | None) -> Self:
+        """What a log and the user say together."""
+        cost = max(abs(end) for arm in arms for end in arm.costs)
+        reward = max(abs(end) for arm in arms for end in arm.rewards)
+        negative = any(arm.negative_costs for arm in arms)
+        return cls(max(cost, cost_bound or 0.0), max(reward, reward_bound or 0.0), negative)
+
+
+def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Policy]:
+    """The policies to compare, the default first; RoundRobin shows what learning is worth.
+
+    The default is told nothing but the budget, by `simulate`. UCBB1, the paper's, is told the log's second moments, the
+    bounds, and b = half of the smallest mean cost.
+    """
+    default = policies.default()
+    found: dict[str, Policy] = {type(default).__name__: default}
+    if known.reward_bound > 0.0 and not known.negative_costs:
+        found[f"Frugal, rewards ≤ {number(known.reward_bound)}"] = policies.Frugal(reward_bound=known.reward_bound)
+    found |= {"KLRate": policies.KLRate(), "Fieller": policies.Fieller()}
+    beliefs = [arm.belief for arm in arms]
+    most = [math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward) for belief in beliefs]
+    found["UCBB1"] = policies.UCBB1(
+        var_cost=[belief.var_cost for belief in beliefs],
+        var_reward=[belief.var_reward for belief in beliefs],
+        cov=[max(-top, min(top, belief.cov)) for belief, top in zip(beliefs, most, strict=True)],
+        min_cost=min(belief.mean_cost for belief in beliefs) / 2.0,
+        cost_bound=known.cost_bound,
+        reward_bound=known.reward_bound,
+    )
+    return found | {"RoundRobin": policies.RoundRobin()}
+
+
+def chosen(arms: Sequence[ArmAdvice], known: Known, played: Rehearsal | None, guarantee: bool) -> Recommendation:
+    """The policy for a campaign with these arms: what `policies.recommend` says, or one that clearly earned more.
+
+    Clearly more means: by three standard errors over the same runs, and by one percent.
+    """
+    if guarantee:
+        return policies.recommend(
+            [arm.belief for arm in arms],
+            guarantee=True,
+            costs_can_be_negative=known.negative_costs,
+            cost_bound=known.cost_bound,
+            reward_bound=known.reward_bound or None,
+        )
+    if len(arms) == 1:
+        return Recommendation(policies.default(), f"{arms[0].name} is the only arm left, so any policy will do")
+    default = policies.recommend([arm.belief for arm in arms], costs_can_be_negative=known.negative_costs)
+    better = [] if played is None else [one for one in played.candidates if _better(one, played.candidates[0])]
+    if not better:
+        said = "" if played is None else "nothing clearly earned more in the rehearsal, and "
+        return Recommendation(default.policy, said + default.reason)
+    best = max(better, key=lambda one: one.edge)
+    more = f"it earned {measured(best.edge, best.edge_stderr)} more than {type(default.policy).__name__}"
+    return Recommendation(contenders(arms, known)[best.label], f"{more} in the rehearsal")
+
+
+def _better(one: Candidate, first: Candidate) -> bool:
+    return one.edge > CLEARLY * one.edge_stderr and one.edge > WORTHWHILE * abs(first.reward)
+
+
+class Doubts(NamedTuple):
+    """What may turn out differently from the log."""
+
+    tails: bool  # the arms that beat it may still have costs larger than any so far
+    drift: bool  # it was not below those arms all along the file
+
+    @property
+    def condition(self) -> str:
+        """The condition under which the arm really is behind.
+
+        >>> Doubts(tails=True, drift=False).condition
+        'no cost larger than those seen ever comes'
+        """
+        tails = ["no cost larger than those seen ever comes"] * self.tails
+        return " and ".join(tails + ["the future is like the log as a whole"] * self.drift)
+
+
+def doubts(arms: Sequence[ArmAdvice]) -> dict[str, Doubts]:
+    """The doubts about each arm that is behind, by its name."""
+    return {arm.name: _doubts(arm, arms) for arm in arms if arm.verdict == DOUBTFUL}
+
+
+def _doubts(arm: ArmAdvice, arms: Sequence[ArmAdvice]) -> Doubts:
+    above = [other for other in arms if other.name in arm.below]
+    tails = all(other.tail.unsettled for other in above)
+    drift = not any(arm.course.below(other.course) for other in above)
+    return Doubts(tails or not drift, drift or not tails)  # where neither alone explains it, both do
+
+
 def cautions(
     arms: Sequence[ArmAdvice],
-    terms: Terms,
+    terms: ComparisonTerms,
     tallies: Tallies,
     budget: float,
     cost_bound: float | None,
@@ -35,7 +376,7 @@ def cautions(
     return [*found, Caution("selection", SELECTION)]
 
 
-def _times(arms: Sequence[ArmAdvice], terms: Terms) -> Iterator[Caution]:
+def _times(arms: Sequence[ArmAdvice], terms: ComparisonTerms) -> Iterator[Caution]:
     """Arms that were used at different times, and what cannot be compared for it."""
     named = f" {terms.dated}, which was found by itself" * (terms.dated is not None)
     when = f"by the column of times{named}" if terms.timed else "if the file is in order of time"
@@ -141,7 +482,7 @@ def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
             why += "; an arm that was not below another in every eighth of the log, and clearly in the last, is called"
             why += " behind, not ruled out"
             why += "; where the future mixes such rows as the log does, shuffle the file and ask again" * (not timed)
-        level = f"{counted(len(tested), 'test')}, chance of any false alarm {FALSE_ALARM:.0%}"
+        level = f"{counted(len(tested), 'test')}, chance of any false alarm {DRIFT_FALSE_ALARM:.0%}"
         yield Caution("drift", f"Rows are not in random order ({said}{more}): {why} ({level})")
 
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, cast, get_args
 
-from outlay.campaign.ledger import commands as c
-from outlay.campaign.ledger.agreement import MOST_AT_ONCE, label
-from outlay.campaign.ledger.events import DEFAULT, Amount, Expiry, Mode, Settings, Window
-from outlay.campaign.ledger.fold import stored_policy
+from outlay.campaign.ledger import events as c
+from outlay.campaign.ledger.apply import stored_policy
+from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, OpenPull, forgotten, number_of, settled
 from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
 from outlay.campaign.records import (

@@ -19,13 +19,11 @@ from typing import Any, BinaryIO, TypeGuard
 import msgspec
 
 from outlay import __version__
-from outlay.campaign.calendar import MICROS
-from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, label
-from outlay.campaign.ledger.chain import NOTHING, link
-from outlay.campaign.ledger.events import Opened, Record, from_json, to_json
-from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.ledger.events import NOTHING, Opened, Record, from_json, link, to_json
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
-from outlay.campaign.ledger.windows import as_of
+from outlay.campaign.ledger.validation import LONGEST, MOST_ARMS, label
+from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Status, status_of
 from outlay.campaign.settings import PolicyGiven, chosen
 from outlay.campaign.stores import queries

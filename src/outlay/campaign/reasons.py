@@ -7,8 +7,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from outlay.campaign.ledger.choosing.scales import Scales
-from outlay.campaign.ledger.rulings.admission import admissible, learner_of
+from outlay.campaign.ledger.allocate import admissible, learner_of
+from outlay.campaign.ledger.learner import Scales
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices

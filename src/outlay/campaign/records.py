@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from outlay.campaign.ledger.agreement import SEPARATOR, plain_key, spellings
-from outlay.campaign.ledger.events import Added, Asked, Mode, Record, Window
+from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Window, plain_key, spellings
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Decision, Ending, PullPhase, State
 from outlay.campaign.reasons import Outlook, Weighed, outlook_of

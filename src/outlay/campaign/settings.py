@@ -9,13 +9,32 @@ from typing import Any, NamedTuple, NoReturn, cast, get_args
 import numpy as np
 
 from outlay import __version__, policies
-from outlay.campaign.calendar import zone_of
-from outlay.campaign.ledger.agreement import LONGEST, MOST_ARMS, MOST_REQUESTS, MOST_REWARD, OWNER, check_opening, label
-from outlay.campaign.ledger.commands import Open, Warm
-from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Expiry, Mode, Opened, Settings, Terms, Window
+from outlay.campaign.ledger.allocate import in_seconds, unknown_arm
+from outlay.campaign.ledger.events import (
+    DEFAULT,
+    Amount,
+    ArmTerms,
+    Expiry,
+    Mode,
+    Open,
+    Opened,
+    Settings,
+    Terms,
+    Warm,
+    Window,
+)
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.rulings.refusals import in_seconds, unknown_arm
 from outlay.campaign.ledger.state import State
+from outlay.campaign.ledger.validation import (
+    LONGEST,
+    MOST_ARMS,
+    MOST_REQUESTS,
+    MOST_REWARD,
+    OWNER,
+    check_opening,
+    label,
+)
+from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.records import Entry
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict

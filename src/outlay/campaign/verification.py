@@ -13,11 +13,10 @@ import msgspec
 
 from outlay import __version__
 from outlay.campaign.ledger import snapshot
-from outlay.campaign.ledger.agreement import label
-from outlay.campaign.ledger.chain import NOTHING
-from outlay.campaign.ledger.events import Asked, Opened, Record, from_json, to_json
-from outlay.campaign.ledger.rulings.replay import Replay
+from outlay.campaign.ledger.events import NOTHING, Asked, Opened, Record, from_json, to_json
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.settings import PolicyGiven, check_same_policy, chosen
 from outlay.campaign.stores.engines import reading
 from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign

@@ -16,12 +16,12 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar, get_args
 from weakref import WeakValueDictionary, ref
 
-from outlay.campaign.ledger.commands import Command
 from outlay.campaign.ledger.events import (
     AnyEvent,
     Archived,
     Asked,
     Closed,
+    Command,
     Exhausted,
     Expired,
     Record,

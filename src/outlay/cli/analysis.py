@@ -77,16 +77,14 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     different times are compared at equal times, and arms that were tried on the same instances on these. Files may be
     of any size.
     """
-    from outlay.advice.telling.answer import answer
-    from outlay.advice.telling.data import data_of
-    from outlay.advice.telling.tables import advice_tables
+    from outlay.advice.answer import advice_tables, answer, data_of
 
     options["rehearse"] = not no_rehearsal
     written = None
     if out is None:
         advice = _advice(log, options)
     else:
-        from outlay.advice.telling.page import page_in, write_advice
+        from outlay.advice.advice_page import page_in, write_advice
 
         with page_in(out):  # a folder that cannot be written is found before the work begins
             advice = _advice(log, options)

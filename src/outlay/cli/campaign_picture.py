@@ -14,7 +14,7 @@ from rich.table import Column as Side
 from rich.table import Table as Grid
 from rich.text import Text
 
-from outlay.campaign.calendar import zone_of
+from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.monitor import CampaignView, Interval, Point
 from outlay.campaign.reasons import Outlook
 from outlay.campaign.records import ArmStatus, Entry, PullStatus, Status

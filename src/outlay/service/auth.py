@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.ledger.agreement import label
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.stores.engines import connect, read_snapshot, translated_errors
 from outlay.checks import word
 from outlay.errors import BadParameter, NoCampaign, OutlayError, StoreError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign import Campaign, campaigns
-from outlay.campaign.ledger.agreement import label
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.records import Status
 from outlay.errors import BadParameter, NoCampaign
 from outlay.service import ServiceSettings

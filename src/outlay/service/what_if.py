@@ -156,7 +156,7 @@ def play(task: WhatIfTask) -> WhatIfAnswer:
 
 def _outcomes(problem: Problem, run: PolicyRun, mode: Mode, seed: int) -> tuple[Floats, Floats]:
     """What a policy earned in each run, and its pulls [run, arm]."""
-    from outlay.engine import simulate  # brings a compiler, which the service itself does not need
+    from outlay.engine.simulate import simulate  # brings a compiler, which the service itself does not need
 
     policy: Policy = BY_NAME[run.policy["name"]](**run.policy.get("parameters", {}))
     result = simulate(

@@ -1,12 +1,7 @@
-"""What can have happened in a campaign: one small record per kind, written to the ledger as JSON; and its settings.
-
-Money is in whole units, times are microseconds since 1970 (UTC), arms are indices, and a pull is named by the sequence
-number of the event that made it. An event says all that its fold needs except what is pending, so that a campaign can
-continue from a snapshot and never read old pulls. The fold of the events is the truth; everything else is derived from
-it. This file imports nothing heavy, so that the help of the command line is quick.
-"""
+"""What can be asked of a campaign and what can have happened in it: commands, events, their JSON, and their chain."""
 
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple, SupportsIndex
 
 import msgspec
@@ -40,6 +35,8 @@ class Settings(NamedTuple):
 DEFAULT = Settings()
 
 
+SEPARATOR = "\u2063"  # between a key and the number of one of many asks: no key of a user can hold it
+MOST_AT_ONCE = 10_000  # asks or tells in one call
 FORMAT = 1  # of the events and of the rules that they follow; a ledger keeps the one that it was opened with
 
 
@@ -290,3 +287,195 @@ def from_json(text: str | bytes) -> AnyEvent:
     Paused()
     """
     return _decoder.decode(text)
+
+
+class Open(NamedTuple):
+    """Open the campaign."""
+
+    name: str
+    arms: tuple[ArmTerms, ...]
+    budget: int
+    terms: Terms
+    requests: int | None = None
+
+
+class Ask(NamedTuple):
+    """Name an arm; the same key gives the same decision, with the tags and metadata it was first asked with."""
+
+    key: str | None = None
+    ttl: int | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] | None = None
+
+
+def plain_key(key: str) -> str:
+    """A key as users read it."""
+    return key.replace(SEPARATOR, "", 1)
+
+
+def spellings(key: str) -> tuple[str, ...]:
+    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
+    name, slash, number = key.rpartition("/")
+    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
+
+
+def all_spellings(key: str) -> tuple[str, ...]:
+    """The same, and those of all asks that were asked for at once with this key."""
+    return (*spellings(key), *(f"{key}/{SEPARATOR}{number}" for number in range(MOST_AT_ONCE)))
+
+
+def one_of_many(key: str, number: int) -> str:
+    """The key of one of many asks; no ask by itself can have it.
+
+    >>> one_of_many("job", 0) == "job/0"
+    False
+    """
+    return f"{key}/{SEPARATOR}{number}"
+
+
+class Tell(NamedTuple):
+    """Settle what a decision cost and earned; `arm`, if the teller knows it, must be the decision's."""
+
+    decision: int
+    cost: int
+    reward: float
+    arm: str | None = None
+    rounded: bool = False  # the cost, up to a whole unit
+
+
+class Void(NamedTuple):
+    """Say that the pull was never made."""
+
+    decision: int
+    reason: str = ""
+
+
+class Charge(NamedTuple):
+    """Give a pull up, and charge what was set aside for it until it is told after all."""
+
+    decision: int
+
+
+class Extend(NamedTuple):
+    """Give a decision more time, from now."""
+
+    decision: int
+    ttl: int
+
+
+class Amend(NamedTuple):
+    """Correct what was told; None leaves the cost or the reward as it is."""
+
+    decision: int
+    cost: int | None
+    reward: float | None
+    reason: str = ""
+    rounded: bool = False
+
+
+class SetBudget(NamedTuple):
+    """Change the budget."""
+
+    budget: int
+
+
+class SetRequests(NamedTuple):
+    """Change how many pulls may be made in all."""
+
+    requests: int
+
+
+class Expect(NamedTuple):
+    """Say how many requests are still to come."""
+
+    requests: int
+
+
+class AddArm(NamedTuple):
+    """Open another arm."""
+
+    arm: ArmTerms
+
+
+class DisableArm(NamedTuple):
+    """Stop pulling an arm."""
+
+    arm: str
+
+
+class EnableArm(NamedTuple):
+    """Pull a disabled arm again."""
+
+    arm: str
+
+
+class Warm(NamedTuple):
+    """Learn from samples made elsewhere."""
+
+    arms: tuple[str, ...]
+    costs: tuple[float, ...]
+    rewards: tuple[float, ...]
+    key: str
+    source: str = ""
+
+
+class Pause(NamedTuple):
+    """Name no arm until further notice."""
+
+
+class Resume(NamedTuple):
+    """Name arms again."""
+
+
+class Close(NamedTuple):
+    """Name no arm any more."""
+
+
+class Archive(NamedTuple):
+    """Put the campaign away."""
+
+
+class Restore(NamedTuple):
+    """Bring it back."""
+
+
+class Weigh(NamedTuple):
+    """Say which arm would be named now, and what for; nothing happens."""
+
+
+class Sweep(NamedTuple):
+    """Let what is overdue expire, and a window that is over give way to the next."""
+
+
+Command = (
+    Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
+    | EnableArm | Warm | Pause | Resume | Close | Archive | Restore | Weigh | Sweep
+)  # fmt: skip
+
+
+NOTHING = "0" * 64  # what comes before the first event
+
+
+def link(before: str, seq: int, at: int, body: str) -> str:
+    """The hash of an event, of which `body` is the text, where that of the one before it is `before`.
+
+    It is a SHA-256 in hexadecimal digits. A campaign's name is what its store calls it, and may be another elsewhere:
+    it is left out.
+
+    >>> link(NOTHING, 2, 1_700_000_000_000_000, '{"kind":"paused"}')[:16]
+    'fd71b9e9df570cd7'
+    """
+    text = f"{before} {seq} {at} {_nameless(body) if seq == 1 else body}"
+    try:
+        written = text.encode()
+    except UnicodeEncodeError:
+        written = text.encode(errors="surrogatepass")  # damaged, and to be exported as it is
+    return sha256(written).hexdigest()
+
+
+def _nameless(body: str) -> str:
+    try:
+        event = from_json(body)
+    except (msgspec.DecodeError, UnicodeError):
+        return body  # damaged: whatever its hash is, it is not that of a campaign's opening
+    return to_json(msgspec.structs.replace(event, name="")) if isinstance(event, Opened) else body

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from outlay import __version__
-from outlay.campaign.ledger.choosing.learner import Learner
+from outlay.campaign.ledger.apply import check_policy
 from outlay.campaign.ledger.events import Opened
-from outlay.campaign.ledger.fold import check_policy
+from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_costs
 from outlay.parameters import is_record
 from outlay.policies.protocol import CampaignMemory, Policy, has

@@ -6,9 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from outlay.campaign.ledger.chain import NOTHING
-from outlay.campaign.ledger.choosing.learner import Learner
-from outlay.campaign.ledger.events import ArmTerms, Opened
+from outlay.campaign.ledger.events import NOTHING, ArmTerms, Opened
+from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.money import Unit
 
 PullPhase = Literal["open", "told", "expired", "cancelled"]

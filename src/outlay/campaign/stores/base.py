@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from outlay.campaign.ledger.commands import Amend, Ask, Command, Sweep, Tell, Weigh
-from outlay.campaign.ledger.events import Record
-from outlay.campaign.ledger.rulings.asks import next_window
-from outlay.campaign.ledger.rulings.decide import is_due, step
+from outlay.campaign.ledger.allocate import next_window
+from outlay.campaign.ledger.decide import is_due, step
+from outlay.campaign.ledger.events import Amend, Ask, Command, Record, Sweep, Tell, Weigh
 from outlay.campaign.ledger.state import State
 from outlay.campaign.reasons import weighed_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of

@@ -8,9 +8,8 @@ from itertools import islice
 
 import msgspec
 
-from outlay.campaign.ledger.commands import Command, Open, Sweep
-from outlay.campaign.ledger.events import Asked, Record
-from outlay.campaign.ledger.fold import apply
+from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.events import Asked, Command, Open, Record, Sweep
 from outlay.campaign.ledger.state import Decision, State
 from outlay.campaign.ledger.windows import renewal
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of

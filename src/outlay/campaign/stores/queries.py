@@ -18,10 +18,27 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.ledger.agreement import all_spellings, check_time
-from outlay.campaign.ledger.commands import Amend, Ask, Charge, Command, Extend, Tell, Void
-from outlay.campaign.ledger.events import Added, Asked, Disabled, Enabled, Opened, Record, Warmed, from_json, to_json
+from outlay.campaign.ledger.events import (
+    Added,
+    Amend,
+    Ask,
+    Asked,
+    Charge,
+    Command,
+    Disabled,
+    Enabled,
+    Extend,
+    Opened,
+    Record,
+    Tell,
+    Void,
+    Warmed,
+    all_spellings,
+    from_json,
+    to_json,
+)
 from outlay.campaign.ledger.state import Arm, Decision, Ending, State
+from outlay.campaign.ledger.validation import check_time
 from outlay.campaign.records import Found, PullFilter
 from outlay.campaign.stores import schema
 from outlay.campaign.stores.engines import where

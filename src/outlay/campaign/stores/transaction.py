@@ -20,14 +20,12 @@ from pathlib import Path
 
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.calendar import MICROS
 from outlay.campaign.ledger import snapshot
-from outlay.campaign.ledger.commands import Ask, Command, Open, Void
-from outlay.campaign.ledger.events import Record
-from outlay.campaign.ledger.fold import apply
-from outlay.campaign.ledger.rulings.decide import step
+from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.decide import step
+from outlay.campaign.ledger.events import Ask, Command, Open, Record, Void
 from outlay.campaign.ledger.state import State
-from outlay.campaign.ledger.windows import as_of
+from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores import queries, sqlite
 from outlay.campaign.stores.base import Clock, Done, Listener, announce, plain, run

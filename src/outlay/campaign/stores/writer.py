@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
-from outlay.campaign.ledger.commands import Ask, Command
+from outlay.campaign.ledger.events import Ask, Command
 from outlay.campaign.records import Pull, Reply
 from outlay.campaign.stores.base import FORKED, plain
 from outlay.errors import QueueFull, StoreBusy, StoreError

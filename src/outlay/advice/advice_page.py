@@ -1,0 +1,326 @@
+"""Advice as figures, as one HTML page, and in a notebook."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+from outlay import __version__
+from outlay.advice.answer import (
+    answer,
+    arms_table,
+    call,
+    heading,
+    hull_table,
+    mixes_table,
+    per,
+    policies_table,
+    served_table,
+    unit,
+)
+from outlay.advice.comparison import PAIRS, TIMES
+from outlay.advice.findings import Findings
+from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.requests import MAYBE, SURE, Serving
+from outlay.advice.summary import BEST, DOUBTFUL, FREE, OPEN, OUT
+from outlay.checks import check_writable, checked_path, made, writing
+from outlay.errors import BadParameter
+from outlay.report.page import PageFigure, render
+from outlay.report.style import INK, PALETTE, REST, WIDTHS, Width, blank, frame, legend, set_scale, sheet_of
+from outlay.text import capital, counted, cut, number, shortened
+
+MOST_DOTS = 24
+RUNNER, REFERENCE = "policy", "reference"
+KINDS = (BEST, OPEN, DOUBTFUL, OUT, RUNNER, REFERENCE)
+_COLOURS = dict(zip(KINDS, (PALETTE[2], PALETTE[0], PALETTE[4], REST, PALETTE[0], INK), strict=True))
+_HULL_COLOURS = {SURE: PALETTE[2], MAYBE: PALETTE[4]}
+TITLE = "What a request brings, with a 95% band"
+_RATES = (
+    "The rate of an arm is its mean reward divided by its mean cost: what a unit of budget spent on it brings. An "
+    "arm is ruled out (grey) where it is below another beyond chance, on equal terms, and behind (orange) where "
+    "tails or drift put that in doubt."
+)
+_REWARDS = (
+    "Each policy started from nothing and played rows of the log, drawn at random with replacement, until the "
+    "budget was spent. The dashed line is what the best arm alone earned: knowing it beforehand would be worth the "
+    "distance."
+)
+_HULL = (
+    "A point is an arm: what a pull costs and earns on average. Requests can be shared out among arms, so the most "
+    "that one can bring lies on the line over the points. Green arms are part of the best mix for some budget, "
+    "orange ones may be, grey ones are not."
+)
+
+
+def write_advice(advice: Findings, folder: str | PathLike[str]) -> Path:
+    """Write the page into a folder and return its path."""
+    with page_in(folder) as target:
+        text = page_text(advice)
+        with writing(target):
+            target.write_text(text, encoding="utf-8")
+    return target
+
+
+@contextmanager
+def page_in(folder: str | PathLike[str]) -> Iterator[Path]:
+    """The page's path in a folder that is made now, and removed if the work fails; BadFile if it cannot be written."""
+    target = checked_path("write_advice", folder) / "advice.html"
+    with made(target.parent):
+        check_writable(target)
+        yield target
+
+
+def save_page(advice: Findings, path: str | PathLike[str]) -> Path:
+    """Write the page to this path and return it."""
+    target = checked_path("save", path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise BadParameter("save", "path", "the name of an HTML page, such as advice.html", str(path))
+    text = page_text(advice)
+    with made(target.parent), writing(target):
+        target.write_text(text, encoding="utf-8")
+    return target
+
+
+def page_text(advice: Findings) -> str:
+    """The page as text."""
+    played, arms = advice.rehearsal, arms_table(advice)
+    return render(
+        "advice.html.j2",
+        title=title(advice),
+        serving=None if advice.serving is None else _serving(advice, advice.serving),
+        summary=heading(advice),
+        answer=answer(advice),
+        code=advice.code,
+        cautions=advice.cautions,
+        rates=_dots("rates", "The arms" + ", by rate alone" * (advice.serving is not None), _RATES, rate_dots(advice)),
+        arms=arms,
+        arm_note=capital("; ".join(arms.notes.values())),
+        rewards=None if played is None else _dots("rewards", "The policies, rehearsed", _REWARDS, reward_dots(played)),
+        policies=None if played is None else policies_table(played),
+        calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
+        settings=settings(advice, played),
+        glossary=glossary(advice),
+    )
+
+
+def title(advice: Findings) -> str:
+    """The budget with its unit, the requests, and the name of the log without the folders it is in."""
+    requests = "" if advice.serving is None else f" on {counted(advice.serving.requests, 'request')}"
+    return f"How to spend {number(advice.budget)} of {advice.cost_name}{requests}, by {Path(advice.log).name}"
+
+
+def _serving(advice: Findings, found: Serving) -> dict[str, object]:
+    """What the page says about requests."""
+    figures = [hull_figure(advice, found, width) for width in WIDTHS]
+    return {
+        "figure": PageFigure("hull", "Money and requests", _HULL, *figures),
+        "arms": hull_table(found),
+        "mixes": mixes_table(found),
+        "played": served_table(found),
+    }
+
+
+def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:
+    """How the advice was made."""
+    made = {
+        "log": Path(advice.log).name,
+        "rows": f"{advice.rows:,}, {counted(advice.left_out, 'row')} left out",
+        "intervals": f"Fieller's, Student's quantiles; {advice.confidence:.0%} for all arms together (Bonferroni)",
+        "comparison": f"on {advice.terms.basis}; bootstrap of the largest of all studentised differences",
+        "tail": "Hill's estimate from the tenth of the rows with the largest costs, 10,000 at most",
+        "drift": "summed ranks of block means against a Brownian bridge, for each arm's cost and reward (Bonferroni)",
+    }
+    if advice.terms.dated is not None:
+        made["times"] = f"by the column {advice.terms.dated}, which was found by itself"
+    if played is not None:
+        made["rehearsal"] = f"{counted(played.runs, 'run')}, seed {played.seed}: the same seed gives the same numbers"
+    return made | {"outlay": __version__}
+
+
+def glossary(advice: Findings) -> dict[str, str]:
+    """Each word and what it means here."""
+    sure = f"{advice.confidence:.0%}"
+    words = {
+        "rate": f"Mean {advice.reward_name} divided by mean {advice.cost_name}: {unit(advice)}.",
+        "interval": f"The rates that the rows do not contradict; all intervals hold together with {sure} confidence.",
+        "best so far": "The arm that no other beats on equal terms, or that loses least clearly.",
+        "open": "An arm that cannot be told apart from the best one by this log.",
+        "ruled out": f"Below another arm beyond chance. In {1 - advice.confidence:.0%} of logs at most, the truly best"
+        " arm is among those: the comparison allows for all arms being compared with it at once.",
+        "behind": "Below others, but costs larger than any so far, or changes over time, put it in doubt.",
+        "tail": "How fast large costs become rare: P(cost > x) ~ x^−tail. Below 2 the variance looks infinite, and"
+        " a few rows carry most of the cost.",
+        "held out": "The advice was asked of one half of the log and judged on the other.",
+    }
+    if advice.serving is not None:
+        words["hull"] = (
+            "The line over the arms' points (mean cost, mean reward), from nothing on: with so much to spend on a"
+            " request, no way of sharing requests out among arms brings more than the line."
+        )
+    if advice.terms.basis == TIMES:
+        words["at equal times"] = (
+            "Two arms are compared within stretches of time, as short as they can be with enough rows of both, and a"
+            " stretch counts by how many rows it has of both; what only one of them saw does not count."
+        )
+    if advice.terms.basis == PAIRS:
+        words["the same instances"] = (
+            f"Every arm was tried on each of {advice.terms.instances:,} values of the column {advice.terms.instance};"
+            " what makes one hard for all arms alike cancels in the differences."
+        )
+    if advice.rehearsal is not None:
+        words["rehearsed"] = (
+            "A policy was played on rows of the log, drawn at random with replacement, from scratch until the budget"
+            " was spent; many times."
+        )
+        words["lost"] = "What a policy's pulls of arms with lower rates cost it, compared with the best arm alone."
+    return words
+
+
+class Dot(NamedTuple):
+    """A line of the chart."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    kind: str  # one of KINDS, which has a colour
+
+
+class Dots(NamedTuple):
+    """A chart of dots, the first on top; `view` are the ends of its axis."""
+
+    title: str
+    axis: str
+    dots: list[Dot]
+    view: tuple[float, float]
+
+
+def _dots(name: str, title: str, words: str, chart: Dots) -> PageFigure:
+    return PageFigure(name, title, words, *(dots_figure(chart, width) for width in WIDTHS))
+
+
+def rate_dots(advice: Findings) -> Dots:
+    """The arms' rates with their intervals, the best first; an interval may extend beyond the view."""
+    ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
+    cost = per(advice)
+    dots = [
+        Dot(shortened(arm.name), (arm.rate or 0.0) * cost, low * cost, high * cost, arm.verdict)
+        for arm in ranked[:MOST_DOTS]
+        for low, high in [arm.interval]
+    ]
+    title = f"Rates with intervals, {advice.confidence:.0%} for all arms together"
+    low, high = view = _view(dots)
+    further = any(dot.low < low or dot.high > high for dot in dots)
+    return Dots(title, unit(advice) + "; an arrow: the interval goes on" * further, dots, view)
+
+
+def reward_dots(played: Rehearsal) -> Dots:
+    """What the policies earned, with 95 % intervals of the mean, below what the best arm alone would earn."""
+    rows = [(f"{played.best} alone", played.best_reward, played.best_stderr, REFERENCE)]
+    rows += [(one.label, one.reward, one.stderr, RUNNER) for one in played.candidates]
+    halves = [1.96 * (error if math.isfinite(error) else 0.0) for _, _, error, _ in rows]
+    dots = [
+        Dot(shortened(label), value, value - by, value + by, kind)
+        for (label, value, _, kind), by in zip(rows, halves, strict=True)
+    ]
+    low, high = _view(dots)
+    return Dots(f"Earned with {number(played.budget)}, from scratch", "reward", dots, (min(0.0, low), high))
+
+
+def _view(dots: list[Dot]) -> tuple[float, float]:
+    """Room for every dot and every finite interval, unless one is so long that it would squeeze the others."""
+    values = [dot.value for dot in dots]
+    middle = max(map(abs, values)) or 1.0
+    ends = [end for dot in dots for end in (dot.low, dot.high) if abs(end) <= 10.0 * middle]
+    low, high = min(values + ends), max(values + ends)
+    margin = 0.05 * (high - low or abs(high) or 1.0)
+    return low - margin, high + margin
+
+
+def dots_figure(chart: Dots, width: Width = "page") -> Figure:
+    """One line per dot, with its interval, and an arrow where that goes on; "page" is 7 inches wide, "column" 3.3."""
+    sheet = sheet_of("dots_figure", width)
+    figure, [axes] = blank(sheet, 1.6 + 0.44 * len(chart.dots) if sheet.narrow else 1.0 + 0.24 * len(chart.dots))
+    if engine := figure.get_layout_engine():
+        engine.set(w_pad=0.12)  # type: ignore[call-arg]  # fonts of a browser may be wider
+    frame(axes, sheet, "", chart.axis, grid="x")
+    figure.suptitle(chart.title, x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)  # names take its place else
+    left, right = chart.view
+    set_scale(axes.xaxis, "linear", left, right, ticks=4 if sheet.narrow else 5)
+    for row, dot in enumerate(chart.dots):
+        colour = _COLOURS[dot.kind]
+        axes.hlines(row, max(dot.low, left), min(dot.high, right), color=colour, linewidth=1.6 * sheet.line, alpha=0.6)
+        for beyond, end, arrow in ((dot.low < left, left, "<"), (dot.high > right, right, ">")):
+            if beyond:
+                axes.plot(end, row, arrow, color=colour, markersize=2.6 * sheet.line, clip_on=False)
+        axes.plot(dot.value, row, "o", color=colour, markersize=2.6 * sheet.line)
+        if dot.kind == REFERENCE:
+            axes.axvline(dot.value, color=INK, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
+    axes.set_yticks(
+        range(len(chart.dots)), [cut(dot.label, 22 if sheet.narrow else 28) for dot in chart.dots], parse_math=False
+    )
+    axes.set_ylim(len(chart.dots) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0.0, pad=6.0)
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
+def hull_figure(advice: Findings, serving: Serving, width: Width = "page") -> Figure:
+    """The hull with its band, the arms as points, and the budget as a dashed line; arms beyond the axes are not."""
+    sheet = sheet_of("hull_figure", width)
+    figure, [axes] = blank(sheet, 5.4 if sheet.narrow else 3.8)
+    curve = serving.curve
+    frame(axes, sheet, TITLE, f"{advice.cost_name} per request", f"{advice.reward_name} per request")
+    axes.fill_between(curve.budgets, curve.low, curve.high, color=PALETTE[0], alpha=0.18, linewidth=0.0)
+    axes.plot(curve.budgets, curve.rewards, color=PALETTE[0], linewidth=sheet.line)
+    right, top = curve.budgets[-1], 1.08 * max([0.0, *curve.high, *(arm.reward for arm in serving.arms)])
+    set_scale(axes.xaxis, "linear", 0.0, right, ticks=4 if sheet.narrow else 6)
+    set_scale(axes.yaxis, "linear", min(0.0, *(arm.reward for arm in serving.arms)), top or 1.0)
+    c = serving.mix.budget / serving.requests
+    axes.axvline(c, color=INK, linestyle=(0, (5.0, 3.0)), linewidth=sheet.line / 1.5)
+    axes.annotate(
+        "budget", (c, 0.02), xycoords=("data", "axes fraction"), textcoords="offset points", xytext=(4, 0),
+        fontsize=sheet.text - 1.0, color=INK,
+    )  # fmt: skip
+    named = list[tuple[Artist, str]]()
+    for arm in serving.arms:
+        if not 0.0 <= arm.cost <= right:
+            continue
+        colour = _HULL_COLOURS.get(arm.on_hull, REST)
+        [dot] = axes.plot(arm.cost, arm.reward, "o", color=colour, markersize=3.0 * sheet.line, zorder=3)
+        if arm.on_hull in _HULL_COLOURS:
+            named.append((dot, f"{len(named) + 1}  {cut(arm.name, 34)}"))
+            axes.annotate(
+                str(len(named)), (arm.cost, arm.reward), textcoords="offset points", ha="center",
+                xytext=(0, 5 if len(named) % 2 else -12), fontsize=sheet.text - 0.5, color=INK,
+            )  # fmt: skip
+    if named:  # by number: names would cover each other
+        legend(figure, sheet, [dot for dot, _ in named], [label for _, label in named])
+    return figure
+
+
+def html_of(advice: Findings) -> str:
+    """HTML in the notebook's own colours; everything from the log is escaped."""
+    said = "".join(f"<li>{escape(sentence)}</li>" for sentence in answer(advice))
+    if advice.serving is not None:
+        shown = [replace(hull_table(advice.serving), caption=heading(advice)).html()]
+        shown.append(replace(mixes_table(advice.serving), caption="").html())
+    else:
+        table = arms_table(advice)
+        shown = [table.html(), f"<p><small>{escape('; '.join(table.notes.values()))}</small></p>"]
+    minded = "".join(f"<li><b>{escape(kind)}</b>: {escape(why)}.</li>" for kind, why in advice.cautions)
+    return "\n".join(
+        [
+            f"<ul>{said}</ul>",
+            *shown,
+            f"<details><summary>What to watch out for ({len(advice.cautions)})</summary><ul>{minded}</ul></details>",
+            f"<details><summary>Python</summary><pre>{escape(advice.code)}</pre></details>",
+        ]
+    )

@@ -1,0 +1,530 @@
+"""Advice in words: sentences, tables, Python code, JSON."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from outlay.advice.cautions import FEW, doubts
+from outlay.advice.comparison import MANY, PAIRS, TIMES
+from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms, Findings
+from outlay.advice.rehearsal import FEWEST_RUNS, Rehearsal
+from outlay.advice.requests import MAYBE, NEVER, SURE, Mix, Serving
+from outlay.advice.summary import OPEN, OUT
+from outlay.parameters import is_record, signature_of
+from outlay.policies import RoundRobin
+from outlay.policies.protocol import Policy, as_data, is_policy
+from outlay.tables import Table
+from outlay.text import ANY, capital, counted, listed, measured, number, span
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+FAR = 0.8  # of the largest mean reward: below it the cheapest arm is far from the best one
+MOST_ROWS = 24
+_NARROW = 60  # columns, below which cautions have one column
+_FEW = 4
+_SMALL = 0.1
+_LOOP = (
+    "while (pull := campaign.ask()) is not None:",
+    "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned",
+)
+Json = object  # text, numbers, truth values, None, and lists and dicts of them
+
+
+def answer(advice: Findings) -> list[str]:
+    """The best arm and what it would bring, which arms are out, what to run and what that would bring; or the mix."""
+    if advice.serving is not None:
+        return _with_requests(advice, advice.serving)
+    by_rate = [*_best(advice), *_brings(advice), *_others(advice), *_merit(advice.terms), *_run(advice)]
+    return by_rate + _question(advice)
+
+
+def _best(advice: Findings) -> list[str]:
+    """The best arm on equal terms, what it cannot be told apart from, and what else the log seems to say."""
+    best, terms = advice.best, advice.terms
+    on = {PAIRS: f"on the {terms.instances:,} instances that all arms were tried on, ", TIMES: "at equal times, "}
+    start = f"{capital(on.get(terms.basis, ''))}{best.name} has the best rate so far"
+    rate = rate_in_words(advice, best.rate) + " over the whole log" * (terms.basis == TIMES)
+    alike = [arm.name for arm in advice.arms if arm.verdict == OPEN]
+    apart = f"; it cannot be told apart from {listed(alike)}" if alike else ""
+    said = [f"{start}: {rate}{apart}."]
+    if terms.basis == TIMES:
+        said.append(_readings(advice))
+    if terms.correlation is not None and len(advice.arms) > 1:
+        how = "so differences are surer than each rate" if terms.correlation > 0.0 else "so pairs help little"
+        along = f"(median correlation {terms.correlation:+.2f})".replace("-", "−")
+        said.append(f"Over the same instances its results go with those of the other arms {along}, {how}.")
+    return said
+
+
+def _readings(advice: Findings) -> str:
+    """Which answer is which, where arms were used at different times."""
+    whole = max(advice.arms, key=lambda arm: -math.inf if arm.rate is None else arm.rate)
+    said = f"over the whole log {_it(whole, advice)} has the highest rate ({number(scaled(advice, whole.rate))})"
+    lately = [arm for arm in advice.arms if arm.latest is not None]
+    if lately:
+        late = max(lately, key=lambda arm: arm.latest.rate if arm.latest is not None else -math.inf)
+        value = None if late.latest is None else late.latest.rate
+        said += f", in its latest eighth {_it(late, advice)} ({number(scaled(advice, value))})"
+    return f"{capital(said)}: arms were used at different times, so neither is a fair comparison."
+
+
+def _it(arm: ArmAdvice, advice: Findings) -> str:
+    return "it also" if arm == advice.best else arm.name
+
+
+def _brings(advice: Findings) -> list[str]:
+    """Its mean reward and how certain that is, what its latest rate would bring, and how single campaigns vary."""
+    best, budget, played, said = advice.best, advice.budget, advice.rehearsal, []
+    future = "If the future is like the log" + " as a whole, which changed on the way" * best.course.drifts
+    mean = f"{future}, {number(budget)} spent on it alone brings about {number((best.rate or 0.0) * budget)} on average"
+    low, high = (end * budget for end in best.interval)
+    if high - low < math.inf:
+        rows = f"as far as {counted(best.rows, 'row')} can tell"
+        less = ", or less if costs larger than those seen come" * best.tail.unsettled
+        said.append(f"{mean} (between {number(low)} and {number(high)} {rows}{less}).")
+    else:
+        said.append(f"{mean}; the log leaves open how far off that is.")
+    said += _lately(advice, low, high)
+    if played is not None and played.best == best.name and played.runs >= FEWEST_RUNS:
+        spent = f" with {number(played.budget)}" * (played.budget < budget)
+        ends = number(played.best_low), number(played.best_high)
+        if ends[0] != ends[1]:
+            spread = f"rehearsed on it alone{spent}, 8 runs in 10 earned between {ends[0]} and {ends[1]}"
+            said.append(f"Single campaigns vary around the mean: {spread}.")
+    return said
+
+
+def _lately(advice: Findings, low: float, high: float) -> list[str]:
+    """What the latest rate would bring, where the interval does not cover it, or that this is not known."""
+    best, lately = advice.best, advice.best.latest
+    if lately is None and advice.terms.apart:
+        few = "Too few of its rows are in the latest eighth of the log"
+        return [f"{few} to say what it would bring at the latest rates."]
+    if lately is None or low <= lately.rate * advice.budget <= high:
+        return []
+    ends = [end * advice.budget for end in lately.interval]
+    by_chance = not best.course.drifts or lately.interval.low <= (best.rate or 0.0) <= lately.interval.high
+    why = "which chance alone may explain" if by_chance else "which chance does not explain: reckon with this one"
+    open_end = "" if math.isinf(ends[1] - ends[0]) else f", between {number(ends[0])} and {number(ends[1])}"
+    part = f"At its rate in the latest eighth of the log it would bring {number(lately.rate * advice.budget)}{open_end}"
+    return [f"{part}: the interval above does not cover that, {why}."]
+
+
+def _others(advice: Findings) -> list[str]:
+    """The arms that are ruled out or behind, with what confidence."""
+    out, terms = [arm.name for arm in advice.arms if arm.verdict == OUT], advice.terms
+    how = {PAIRS: f"compared on the same {terms.instances:,} instances", TIMES: "compared at equal times"}
+    terms_met = how.get(terms.basis, "compared over the whole log")
+    exact = "Bonferroni" if len(advice.arms) > MANY else "corrected for all comparisons with it"
+    sure = f"with {advice.confidence:.0%} confidence that the best arm is not among them ({terms_met}; {exact})"
+    said = []
+    if out:
+        said.append(f"Ruled out {sure}: {listed(out, 8)}.")
+    elif len(advice.arms) > 1:
+        said.append(f"No arm can be ruled out with {advice.confidence:.0%} confidence ({terms_met}; {exact}).")
+    behind = doubts(advice.arms)
+    for doubt in sorted(set(behind.values())):
+        names = listed([name for name, own in behind.items() if own == doubt], 8)
+        said.append(f"Behind, if {doubt.condition}, and kept in the campaign in case it is not so: {names}.")
+    return said
+
+
+def _merit(terms: ComparisonTerms) -> list[str]:
+    """How good the advice was on parts of the log that it had not seen."""
+    merit = terms.merit
+    if merit.at_random is None:
+        return []
+    what = "instances" if terms.basis == PAIRS else "rows"
+    close = f"within 5% of the best arm on the other in {merit.at_random:.0%} of {merit.splits} splits"
+    said = f"Held out: with half of the {what}, the arm advised was {close}"
+    said += f" (on average {merit.shortfall:.1%} below the best)" * bool(merit.shortfall and merit.shortfall >= 0.0005)
+    if merit.cuts:
+        times = counted(merit.cuts, "time")
+        said += f"; with what came before, it was so afterwards at {merit.later} of {times} along the log"
+    return [f"{said}."]
+
+
+def _run(advice: Findings) -> list[str]:
+    """What to do with the arms that are left."""
+    left = advice.remaining
+    if len(left) == 1:
+        why = "no other arm is left" if len(advice.arms) > 1 else "the log has no other arm"
+        return [f"Spend it all on {left[0]}: {why}."]
+    arms = counted(len(left), "arm")
+    where = arms if len(left) == len(advice.arms) else f"the {arms} left"
+    said = [f"Run {call(advice.policy, brief=True)} on {where}: {advice.reason}."]
+    if advice.campaign is not None:
+        played = advice.campaign.candidates[0]
+        few = any(arm.rows < FEW for arm in advice.arms if arm.name in left)
+        truth = ", as if its few rows were the whole truth" * few
+        start = f"Rehearsed on the log with {number(advice.campaign.budget)}{truth}, that campaign"
+        share = f", {played.share:.1%} of what {advice.campaign.best} alone would" * math.isfinite(played.share)
+        said.append(f"{start} earned {measured(played.reward, played.stderr)}{share}.")
+    return said
+
+
+def _question(advice: Findings) -> list[str]:
+    """The question to ask where money alone speaks for the cheapest arm, though others earn far more per pull."""
+    priced = [arm for arm in advice.arms if arm.rate is not None]
+    most = max(priced, key=lambda arm: arm.belief.mean_reward)
+    cheapest = min(priced, key=lambda arm: arm.belief.mean_cost)
+    best = advice.best
+    if best != cheapest or not best.belief.mean_reward < FAR * most.belief.mean_reward:
+        return []
+    times = number(most.belief.mean_reward / best.belief.mean_reward, 2) if best.belief.mean_reward > 0.0 else "far"
+    earns = f"{best.name} is also the cheapest arm, and {most.name} earns {times} times as much per pull"
+    return [f"{earns}. Do you have a number of requests to serve? Say so (--requests N), and the answer may be a mix."]
+
+
+def _with_requests(advice: Findings, serving: Serving) -> list[str]:
+    """What to do with so many requests, what that brings, and what more or less money would."""
+    mix, unit = serving.mix, advice.cost_name
+    each = f"{number(mix.budget)} of {unit} for {counted(serving.requests, 'request')}"
+    start = "At equal times: with" if serving.at_equal_times else "With"
+    said = [f"{start} {each}, {number(mix.budget / serving.requests)} for each, {_mix(mix, serving)}."]
+    brings = f"That brings about {number(mix.reward.value)} of {advice.reward_name} on average"
+    said.append(
+        f"{brings} (between {number(mix.reward.low)} and {number(mix.reward.high)}, as far as the rows can tell)."
+    )
+    if advice.terms.basis == TIMES and not serving.at_equal_times:
+        said.append(
+            "Arms were used at different times, and not all of them at any one time: time may explain the hull."
+        )
+    more, extra = serving.more_brings, f"Another {number(serving.more)} of {unit}"
+    said.append(f"{extra} would bring {number(more.value)} more (between {number(more.low)} and {number(more.high)}).")
+    less, _, twice = serving.mixes
+    said.append(f"With half the budget, {_short(less, serving)}; with twice the budget, {_short(twice, serving)}.")
+    said.append(_on_hull(serving))
+    if serving.rehearsal:
+        said.append(_rehearsed(serving))
+    left = counted(len(serving.remaining), "arm")
+    return [*said, f"Run Ration() on {left}, those that are or may be on the hull: {advice.reason}."]
+
+
+def _parts(mix: Mix, serving: Serving) -> list[tuple[str | None, float]]:
+    """The arms of a mix, the dearer first, with their shares of the requests; None for requests that are not served."""
+    ends = ((mix.high, mix.share), (mix.low, 1.0 - mix.share))
+    return [
+        (None if arm is None else serving.names[arm], share)
+        for arm, share in ends
+        if share > 0.0 and not (arm is None and mix.high is None)
+    ]
+
+
+def _shares(mix: Mix, serving: Serving) -> str:
+    return (
+        ", ".join(f"{_percent(share)} {name or 'not served'}" for name, share in _parts(mix, serving)) or "no arm pays"
+    )
+
+
+def _short(mix: Mix, serving: Serving) -> str:
+    return f"about {number(mix.reward.value)} ({_shares(mix, serving)})"
+
+
+def _mix(mix: Mix, serving: Serving) -> str:
+    """What to do with the requests."""
+    parts = _parts(mix, serving)
+    if not parts:
+        return "no arm is worth its cost"
+    name, share = parts[0]
+    if len(parts) == 1:
+        spare = mix.high is None and "; money is left over"
+        return f"give every request to {name}{spare or ''}"
+    other = parts[1][0]
+    if other is None:
+        return f"serve {_percent(share)} of the requests, with {name}: the money does not reach for the others"
+    return f"give {_percent(share)} of the requests to {name} and the others to {other}"
+
+
+def _on_hull(serving: Serving) -> str:
+    """Which arms can be part of the best mix for some budget."""
+    groups = {said: [arm.name for arm in serving.arms if arm.on_hull == said] for said in (SURE, MAYBE, NEVER)}
+    found = [f"{said}, {listed(names)}" for said, names in groups.items() if names and said != NEVER]
+    if groups[NEVER]:
+        found.append(f"never, {counted(len(groups[NEVER]), 'arm')}")
+    return f"Part of the best mix for some budget: {'; '.join(found)} (bootstrap, 95%)."
+
+
+def _rehearsed(serving: Serving) -> str:
+    first, *others = serving.rehearsal
+    rest = [f"{one.label} {number(one.reward)}" for one in others]
+    share = f", {first.share:.1%} of what the best mix brings" * math.isfinite(first.share)
+    scale = f" with {serving.rehearsed_requests:,} requests" * (serving.rehearsed_requests < serving.requests)
+    beside = f"; {listed(rest)}" if rest else ""
+    earned = measured(first.reward, first.stderr)
+    return f"Rehearsed from scratch{scale}, {first.label} earned {earned}{share}{beside}."
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if 0.01 <= share <= 0.99 or share == 1.0 else f"{share:.1%}"
+
+
+def per(advice: Findings) -> float:
+    """For how much cost rates are given: 1, 1000 or 1,000,000, so that the largest is not below 0.1.
+
+    All rates of an advice have the same unit.
+    """
+    largest = max((abs(arm.rate) for arm in advice.arms if arm.rate), default=1.0)
+    for cost in (1.0, 1e3):
+        if not math.isfinite(largest) or largest * cost >= _SMALL:
+            return cost
+    return 1e6
+
+
+def unit(advice: Findings) -> str:
+    """The unit of rates, in words."""
+    cost = per(advice)
+    much = "unit" if cost == 1.0 else f"{cost:,.0f}"
+    return f"{advice.reward_name} per {much} of {advice.cost_name}"
+
+
+def scaled(advice: Findings, rate: float | None) -> float | None:
+    """A rate in that unit."""
+    return None if rate is None else rate * per(advice)
+
+
+def rate_in_words(advice: Findings, rate: float | None) -> str:
+    """A rate with its unit."""
+    return f"{number(scaled(advice, rate))} of {unit(advice)}"
+
+
+def advice_tables(advice: Findings, width: int) -> "RenderableType":
+    """Everything but the code, for `rich.print` on a terminal of `width` characters per line."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    if (found := advice.serving) is not None:  # who is ruled out by rate may be part of the mix
+        parts += [Text(heading(advice), "bold"), Text(), hull_table(found), mixes_table(found)]
+        parts += [served_table(found)] if found.rehearsal else []
+    else:
+        parts.append(arms_table(advice))
+    if advice.rehearsal is not None:
+        parts.append(policies_table(advice.rehearsal))
+    return Group(*parts, Text("What to watch out for", "bold"), _noted(advice.cautions, width))
+
+
+def _noted(cautions: Sequence[Caution], width: int) -> "RenderableType":
+    """What kind each caution is, beside its sentence; before it in few columns, so that no number breaks."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    if width < _NARROW:
+        return Group(*(Text.assemble((caution.kind, "bold"), f": {caution.sentence}") for caution in cautions))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for caution in cautions:
+        grid.add_row(*map(Text, caution))
+    return grid
+
+
+def heading(advice: Findings) -> str:
+    """What was read; the log by its name, without the folders it is in."""
+    found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
+    if advice.terms.instance is not None:
+        found += f", all on the same {counted(advice.terms.instances, 'instance')} (column {advice.terms.instance})"
+    spend = f"{number(advice.budget)} of {advice.cost_name} to spend"
+    if advice.serving is not None:
+        spend += f" on {counted(advice.serving.requests, 'request')}"
+    return f"{Path(advice.log).name}: {found}; {spend}"
+
+
+def arms_table(advice: Findings) -> Table:
+    """One row of text per arm, the best rate first; of many arms, only the first."""
+    headings = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
+    ranked = sorted(advice.arms, key=lambda arm: (math.inf if arm.rate is None else -arm.rate, arm.name))
+    rows = [_arm_cells(arm, per(advice)) for arm in ranked[:MOST_ROWS]]
+    if len(ranked) > MOST_ROWS:
+        rows.append((counted(len(ranked) - MOST_ROWS, "more arm"), *[""] * (len(headings) - 1)))
+    interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
+    if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
+        interval += f" ({ANY}: too few rows, or costs that vary too much, to bound it)"
+    tail = "tail: index of the costs, below 2 the variance looks infinite"
+    if any(arm.tail.limit is not None for arm in advice.arms):
+        tail += ", or would without the limit"
+    return Table(
+        headings,
+        rows,
+        heading(advice),
+        drop_first=("corr.", "tail", "mean reward", "mean cost", "rows", "interval"),
+        texts=("arm", "verdict"),
+        notes={
+            "rate": f"rate: {unit(advice)}",
+            "interval": interval,
+            "corr.": "corr.: of cost and reward",
+            "tail": tail,
+        },
+    )
+
+
+def _arm_cells(arm: ArmAdvice, cost: float) -> tuple[str, ...]:
+    interval = "–" if arm.rate is None else span(*(end * cost for end in arm.interval))
+    rate = None if arm.rate is None else arm.rate * cost
+    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(rate))
+    correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
+    return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict
+
+
+def policies_table(played: Rehearsal) -> Table:
+    """One row of text per candidate, after that of the best arm alone."""
+    rows: list[tuple[str, ...]] = [
+        (f"{played.best} alone", measured(played.best_reward, played.best_stderr), "100.0%", "–", "–")
+    ]
+    rows += [
+        (
+            one.label,
+            measured(one.reward, one.stderr),
+            "–" if one.share != one.share else f"{one.share:.1%}",
+            measured(one.regret, one.regret_stderr),
+            number(one.bad_regret),
+        )
+        for one in played.candidates
+    ]
+    notes = {
+        "lost ± stderr": "lost: to arms with lower rates, on average",
+        "1 in 10 loses": "1 in 10 loses: that much or more",
+    }
+    if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, RoundRobin)]:
+        were = "was" if len(turns) == 1 else "were"
+        notes["policy"] = f"{listed(turns)} {were} still trying every arm in turn at this budget, as RoundRobin does"
+    runs = f"{counted(played.runs, 'run')}, seed {played.seed}"
+    return Table(
+        ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses"),
+        rows,
+        f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})",
+        drop_first=("1 in 10 loses", "of best arm"),
+        notes=notes,
+    )
+
+
+def hull_table(serving: Serving) -> Table:
+    """One row per arm that may be on the hull, from cheap to dear; then how many are not."""
+    shown = [arm for arm in serving.arms if arm.on_hull != NEVER]
+    rows: list[tuple[str, ...]] = [
+        (arm.name, number(arm.cost), number(arm.reward), f"{arm.share:.0%}", arm.on_hull) for arm in shown
+    ]
+    if rest := len(serving.arms) - len(shown):
+        rows.append((counted(rest, "more arm"), "", "", "", NEVER))
+    return Table(
+        ("arm", "mean cost", "mean reward", "in samples", "on the hull"),
+        rows,
+        "Arms that may be part of the best mix for some budget",
+        drop_first=("mean reward", "mean cost", "in samples"),
+        texts=("arm", "on the hull"),
+        notes={"in samples": "in samples: in which share of bootstrap samples it is on the hull"},
+    )
+
+
+def mixes_table(serving: Serving) -> Table:
+    """What half the budget, the budget and twice it bring, and with which arms."""
+    rows = [
+        (number(mix.budget), number(mix.reward.value), span(mix.reward.low, mix.reward.high), _shares(mix, serving))
+        for mix in serving.mixes
+    ]
+    return Table(
+        ("budget", "brings", "interval", "mix"),
+        rows,
+        f"What {counted(serving.requests, 'request')} bring with half the budget, with it, and with twice it",
+        drop_first=("interval",),
+        texts=("mix",),
+        notes={"interval": "interval: 95%"},
+    )
+
+
+def served_table(serving: Serving) -> Table:
+    """One row per policy of the rehearsal."""
+    rows = [
+        (
+            one.label,
+            measured(one.reward, one.stderr),
+            f"{one.share:.1%}" if math.isfinite(one.share) else "–",
+            number(one.spent),
+            number(one.served),
+        )
+        for one in serving.rehearsal
+    ]
+    requests = counted(serving.rehearsed_requests, "request")
+    return Table(
+        ("policy", "earns ± stderr", "of best mix", "spends", "serves"),
+        rows,
+        f"Rehearsal on the log's rows, {requests}, from scratch, the arms that may be on the hull",
+        drop_first=("serves", "spends"),
+    )
+
+
+def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
+    """Three lines that spend the budget, after two that import.
+
+    >>> from outlay.policies import default
+    >>> print(campaign_code(["small", "large"], 50.0, default()))
+    import outlay
+    from outlay import policies
+    <BLANKLINE>
+    campaign = outlay.Campaign(["small", "large"], budget=50.0, policy=policies.Thrifty())
+    while (pull := campaign.ask()) is not None:
+        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
+    """
+    made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, policy=policies.{call(policy)})"
+    return "\n".join(["import outlay", "from outlay import policies", "", made, *_LOOP])
+
+
+def serving_code(arms: Sequence[str], budget: float, requests: int) -> str:
+    """The same with a number of requests: the campaign's policy is then Ration by itself.
+
+    >>> print(serving_code(["small", "large"], 50.0, 1000))
+    import outlay
+    <BLANKLINE>
+    campaign = outlay.Campaign(["small", "large"], budget=50.0, requests=1000)
+    while (pull := campaign.ask()) is not None:
+        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
+    """
+    made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, requests={requests})"
+    return "\n".join(["import outlay", "", made, *_LOOP])
+
+
+def _names(arms: Sequence[str]) -> str:
+    return ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
+
+
+def call(policy: Policy, brief: bool = False) -> str:
+    """The call that makes a policy, without arguments that have their default; shortened for reading if `brief`.
+
+    >>> from outlay.policies import UCBB1
+    >>> call(UCBB1(var_cost=[1 / 3] * 9, var_reward=0.1, cov=0.0), brief=True)
+    'UCBB1(var_cost=[0.3333, 0.3333, 0.3333, 0.3333, …], var_reward=[0.1, 0.1, 0.1, 0.1, …], cov=[0, 0, 0, 0, …])'
+    """
+    arguments = as_data(policy)["parameters"]
+    defaults = signature_of(type(policy))
+    shown = _brief if brief else repr
+    given = [f"{name}={shown(value)}" for name, value in arguments.items() if value != defaults[name].default]
+    return f"{type(policy).__name__}({', '.join(given)})"
+
+
+def _brief(value: object) -> str:
+    """Numbers to four digits, and only the first few of many."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_brief, value[:_FEW]))}{', …' * (len(value) > _FEW)}]"
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+def data_of(advice: Findings) -> dict[str, Json]:
+    """Objects, lists, text and numbers; what is infinite or unknown is null."""
+    found = {name: _plain(value) for name, value in advice._asdict().items()}
+    return found | {"answer": answer(advice), "remaining": advice.remaining}
+
+
+def _plain(value: object) -> Json:
+    if is_policy(value):
+        return _plain(as_data(value))
+    if is_record(value):
+        value = value._asdict()  # type: ignore[attr-defined]
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,1 +1,0 @@
-"""What a log says of its arms: tallies, rates with intervals, tails, drift."""

@@ -1,0 +1,108 @@
+"""What advice is made of."""
+
+from typing import NamedTuple
+
+from outlay.advice.comparison import Merit, Versus
+from outlay.advice.rehearsal import Rehearsal
+from outlay.advice.requests import Serving
+from outlay.advice.summary import BEST, FREE, OUT, Change, Course, Interval, Tail
+from outlay.beliefs import Belief
+from outlay.policies.protocol import Policy
+
+
+class Latest(NamedTuple):
+    """The rate of an arm in the last eighth of the log."""
+
+    rate: float
+    interval: Interval  # for this arm and this part alone, with the confidence asked for
+    rows: int
+
+
+class ArmAdvice(NamedTuple):
+    """One arm of a log."""
+
+    name: str
+    belief: Belief  # rows, means, variances (1/n) and covariance
+    rate: float | None  # mean reward ÷ mean cost; None where the mean cost is not above 0
+    interval: Interval  # of the rate; those of all arms hold together with the confidence asked for
+    correlation: float | None  # of cost and reward; None where one of them never varies
+    tail: Tail  # of the costs
+    cost_change: Change | None  # along the file; None for few rows
+    reward_change: Change | None
+    course: Course  # of its rate over time, and whether one of these changes raises an alarm
+    latest: (
+        Latest | None
+    )  # its rate in the last eighth of the log; None where it has few rows there, or time is not known
+    versus: Versus | None  # the difference to the best arm on equal terms; None for that one, and where none is known
+    below: list[str]  # the arms that it is below beyond chance
+    verdict: str  # best so far, open, ruled out, behind, free
+    costs: Interval  # lowest and highest
+    rewards: Interval
+    zero_costs: int  # rows
+    negative_costs: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the log are of this arm."""
+        return self.belief.pulls
+
+
+class Caution(NamedTuple):
+    """Something to watch out for, in one sentence."""
+
+    kind: str
+    sentence: str
+
+
+class ComparisonTerms(NamedTuple):
+    """How the arms were compared, and what that is worth."""
+
+    basis: str  # the whole log, equal times, or the same instances
+    apart: bool  # whether arms were used at different times
+    apart_chance: float | None  # of so uneven a use by accident; None where it was not tested
+    timed: bool  # whether times come from a column; else they are the order of the rows
+    dated: str | None  # that column, where nobody named it and its cells are dates
+    by_arm: bool  # whether the rows are sorted by arm, so that their order says nothing about time
+    bins: int  # into which time was cut, where arms are compared at equal times
+    never_together: int  # pairs of arms that were never used at the same time
+    instance: str | None  # the column whose values all arms were tried on
+    instances: int  # how many, where arms are compared on them
+    all_instances: int  # that any arm was tried on
+    correlation: float | None  # of the best arm with the others over instances, the median
+    merit: Merit
+
+
+class Findings(NamedTuple):
+    """What a log says about each arm and about policies rehearsed on it, what to run, and what to watch out for.
+
+    `policy` is for a campaign with the arms in `remaining`; `code` is Python that opens it.
+    """
+
+    log: str
+    cost_name: str  # what the columns of costs and rewards are called
+    reward_name: str
+    rows: int
+    left_out: int  # rows with an empty cell
+    budget: float
+    confidence: float
+    arms: list[ArmAdvice]
+    terms: ComparisonTerms
+    cautions: list[Caution]
+    rehearsal: Rehearsal | None  # of several policies on all arms; None for one arm, or where it was not wanted
+    campaign: Rehearsal | None  # of `policy` on the remaining arms
+    policy: Policy
+    reason: str
+    code: str
+    serving: Serving | None = None  # where there is a number of requests to serve
+
+    @property
+    def best(self) -> ArmAdvice:
+        """The arm that no other beats on equal terms, or that loses least clearly."""
+        return next(arm for arm in self.arms if arm.verdict == BEST)
+
+    @property
+    def remaining(self) -> list[str]:
+        """The arms worth a campaign: those that are neither ruled out nor free; with requests, those of the hull."""
+        if self.serving is not None:
+            return self.serving.remaining
+        return [arm.name for arm in self.arms if arm.verdict not in (OUT, FREE)]

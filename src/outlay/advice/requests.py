@@ -1,0 +1,306 @@
+"""A budget for a number of requests: the hull of the arms, the mixes on it, and their rehearsal."""
+
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay import policies
+from outlay.advice.comparison import Groups, Strata, drawn, running, strata_of
+from outlay.advice.rehearsal import FEWEST_RUNS, MOST_PULLS, MOST_RUNS, WORK, problem_of
+from outlay.advice.summary import PARTS
+from outlay.engine.simulate import simulate
+from outlay.formulas.pricing import NOTHING, TIE, prices
+from outlay.policies.protocol import Policy
+
+Floats = NDArray[np.float64]
+DRAWS = 1000  # hulls, or as many as a few hundred thousand points make
+_POINTS = 200_000
+_CURVE = 60  # budgets per request that the figure shows
+LEVEL = 0.95  # of intervals, and of what is on the hull for sure
+SURE, MAYBE, NEVER = "for sure", "maybe", "never"
+
+
+class Hull(NamedTuple):
+    """The bends of a hull, from the origin on."""
+
+    arms: list[int]  # at the bends after the origin
+    costs: Floats
+    rewards: Floats
+
+    def value(self, c: Floats) -> Floats:
+        """What a request brings at a mean cost of c."""
+        found: Floats = np.interp(c, self.costs, self.rewards)
+        return found
+
+
+class Points(NamedTuple):
+    """The arms' points with their hull, and what that might be instead."""
+
+    means: Floats  # [arm, 2]: mean cost and mean reward
+    hull: Hull
+    drawn: list[Hull]  # of bootstrap samples
+    at_equal_times: bool  # whether means are from times at which all arms were used
+
+
+class Estimate(NamedTuple):
+    """A number with its interval, 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Mix(NamedTuple):
+    """What a budget brings, and how its requests are shared out."""
+
+    budget: float
+    reward: Estimate  # of all requests together
+    price: float  # of money: what one more unit of budget would bring
+    low: int | None  # the cheaper arm; None: that share of the requests is not served
+    high: int | None  # the dearer one; None where one arm is enough, or none pays
+    share: float  # of the requests that go to `high`; the others go to `low`
+
+
+class ArmServing(NamedTuple):
+    """An arm as a point."""
+
+    name: str
+    cost: float  # mean
+    reward: float
+    share: float  # of bootstrap samples in which it is at a bend of the hull
+    on_hull: str  # for sure, maybe, never
+
+
+class Played(NamedTuple):
+    """A policy, or an arm alone, in the rehearsal."""
+
+    label: str
+    reward: float  # mean
+    stderr: float
+    share: float  # of what the best mix brings on average
+    spent: float  # mean
+    served: float  # requests, mean
+
+
+class Curve(NamedTuple):
+    """What a request brings against what there is to spend on it."""
+
+    budgets: list[float]  # per request
+    rewards: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class Serving(NamedTuple):
+    """What the requests bring, and with which arms."""
+
+    requests: int
+    arms: list[ArmServing]  # from cheap to dear
+    mixes: list[Mix]  # with half the budget, the budget, and twice it
+    names: list[str]  # of the arms that mixes refer to
+    more: float  # an amount of money
+    more_brings: Estimate  # what it would bring beside the budget
+    curve: Curve
+    at_equal_times: bool
+    rehearsal: list[Played]  # empty where it was not wanted
+    rehearsed_requests: int  # fewer than `requests` where that many would take too long
+
+    @property
+    def mix(self) -> Mix:
+        """The mix for the budget."""
+        return self.mixes[1]
+
+    @property
+    def remaining(self) -> list[str]:
+        """The arms worth a campaign: those that are or may be on the hull."""
+        return [arm.name for arm in self.arms if arm.on_hull != NEVER]
+
+
+def serve(
+    names: list[str], groups: Sequence[Groups], bins: int, shared: bool, budget: float, requests: int, seed: int
+) -> Serving:
+    """The hull of arms, by their groups of rows, and what it says about a budget for so many requests."""
+    points = points_of(groups, bins, shared, seed)
+    shares = standing(points)
+    arms = [
+        ArmServing(name, float(cost), float(reward), share, said_of(share))
+        for name, (cost, reward), share in zip(names, points.means, shares, strict=True)
+    ]
+    if all(arm.on_hull == NEVER for arm in arms):  # no arm pays: nothing to choose by
+        arms = [arm._replace(on_hull=said_of(0.5)) for arm in arms]
+    more = round_amount(budget / 10.0)
+    return Serving(
+        requests=requests,
+        arms=sorted(arms, key=lambda arm: arm.cost),
+        mixes=[mix_of(points, part * budget, requests) for part in (0.5, 1.0, 2.0)],
+        names=names,
+        more=more,
+        more_brings=gain(points, requests, [budget + more], since=budget)[0],
+        curve=_curve(points, budget / requests),
+        at_equal_times=points.at_equal_times,
+        rehearsal=[],
+        rehearsed_requests=0,
+    )
+
+
+def rehearsed(
+    serving: Serving,
+    rows: Mapping[str, Floats],
+    budget: float,
+    *,
+    runs: int | None,
+    seed: int,
+    workers: int | None,
+) -> Serving:
+    """The serving with a rehearsal: Ration, which starts from nothing, beside arms alone and each in turn.
+
+    With more requests than half a million, money and requests are both scaled down.
+    """
+    names = [name for name in serving.remaining if name in rows]
+    requests = min(serving.requests, MOST_PULLS)
+    money = budget * requests / serving.requests
+    count = runs or int(np.clip(WORK / requests, FEWEST_RUNS, MOST_RUNS))
+    problem = problem_of({name: rows[name] for name in names})
+    mix = serving.mix
+    used = [serving.names[arm] for arm in (mix.low, mix.high) if arm is not None]
+    players: dict[str, Policy] = {"Ration": policies.Ration()}
+    players |= {f"{name} alone": policies.Fixed(names.index(name)) for name in used if name in names}
+    if len(names) > 1:
+        players["RoundRobin"] = policies.RoundRobin()
+    result = simulate(problem, players, [money], requests=requests, runs=count, seed=seed, workers=workers)
+    most = mix.reward.value * requests / serving.requests
+    played = [
+        Played(
+            label,
+            float(reward.mean()),
+            float(reward.std(ddof=1) / np.sqrt(len(reward))) if len(reward) > 1 else float("nan"),
+            float(reward.mean() / most) if most > 0.0 else float("nan"),
+            float(result.cost[index, :, -1].mean()),
+            float(result.pulls[index, :, -1].sum(axis=-1).mean()),
+        )
+        for index, (label, reward) in enumerate(zip(result.policies, result.reward[:, :, -1], strict=True))
+    ]
+    return serving._replace(rehearsal=played, rehearsed_requests=requests)
+
+
+def round_amount(value: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, … that is not above the value.
+
+    >>> round_amount(73.0), round_amount(0.23)
+    (50.0, 0.2)
+    """
+    ten = 10.0 ** np.floor(np.log10(value))
+    return float(round(max(part for part in (1.0, 2.0, 5.0) if part * ten <= value * (1 + 1e-12)) * ten, 12))
+
+
+def _curve(points: Points, c: float) -> Curve:
+    """The hull from 0 to a little beyond its last bend and twice the budget, with a band."""
+    last = max(2.2 * c, 1.1 * float(points.hull.costs[-1]))
+    last = min(last, 20.0 * c)  # a dear arm far away is no reason to squeeze the rest
+    bends = points.hull.costs[points.hull.costs < last]
+    budgets = np.union1d(np.linspace(0.0, last, _CURVE), bends)
+    found = gain(points, 1.0, budgets.tolist())
+    return Curve(budgets.tolist(), *([getattr(one, part) for one in found] for part in ("value", "low", "high")))
+
+
+def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> Points:
+    """Means of all arms on common weights, and bootstrap samples of them.
+
+    With bins of time: over strata that have rows of every arm, by the bins or else by the eighths of the log; over all
+    rows where there are none.
+    """
+    rng, counts = np.random.default_rng(seed), [len(own.sums) for own in groups]
+    common = _common(groups, bins)
+    many = max(20, min(DRAWS, _POINTS // len(groups)))
+    same = drawn(counts[0], many, rng) if shared else None
+    weights = repeat(same) if same is not None else (drawn(count, many, rng) for count in counts)
+    draws, means = [], []
+    for own, drawn_now in zip(groups, weights, strict=False):
+        means.append(_means(common, running(own, bins, np.ones((1, len(own.sums)))))[0])
+        found = _means(common, running(own, bins, drawn_now))
+        draws.append(np.where(np.isnan(found), means[-1], found))
+    points = np.stack(means)
+    hulls = [hull_of(one) for one in np.stack(draws, axis=1)]
+    return Points(points, hull_of(points), hulls, bins > 1 and common.lasts[0] - common.firsts[0] < bins)
+
+
+def hull_of(points: Floats) -> Hull:
+    """The hull of arms' points, [arm, 2].
+
+    >>> hull_of(np.array([[1.0, 3.0], [4.0, 6.0], [10.0, 9.0], [5.0, 5.0]])).arms
+    [0, 1, 2]
+    """
+    costs, rewards = np.ascontiguousarray(points.T)
+    arms, c = list[int](), 0.0
+    while (high := prices(costs, rewards, c * (1.0 + TIE)).high) != NOTHING:
+        arms.append(high)
+        c = float(costs[high])
+    return Hull(arms, np.append(0.0, costs[arms]), np.append(0.0, rewards[arms]))
+
+
+def standing(points: Points) -> list[float]:
+    """In which share of the bootstrap samples each arm is at a bend of the hull."""
+    count = np.zeros(len(points.means))
+    for hull in points.drawn:
+        count[hull.arms] += 1.0
+    shares: list[float] = (count / len(points.drawn)).tolist()
+    return shares
+
+
+def said_of(share: float) -> str:
+    """Whether an arm is on the hull, from that share.
+
+    >>> said_of(1.0), said_of(0.5), said_of(0.01)
+    ('for sure', 'maybe', 'never')
+    """
+    beyond = (1.0 - LEVEL) / 2.0
+    return SURE if share >= 1.0 - beyond else NEVER if share <= beyond else MAYBE
+
+
+def mix_of(points: Points, budget: float, requests: float) -> Mix:
+    """What a budget brings with the best mix."""
+    c = budget / requests
+    costs, rewards = np.ascontiguousarray(points.means.T)
+    found = prices(costs, rewards, c * (1.0 + TIE))
+    low, high = (None if arm == NOTHING else arm for arm in (found.low, found.high))
+    share = 0.0
+    if high is not None:
+        left = 0.0 if low is None else float(costs[low])
+        share = max(0.0, (c - left) / (float(costs[high]) - left))
+    return Mix(budget, gain(points, requests, [budget])[0], found.price, low, high, share)
+
+
+def gain(points: Points, requests: float, budgets: Sequence[float], since: float | None = None) -> list[Estimate]:
+    """What the best mix brings with each budget, or how much more than with the budget `since`, with intervals."""
+    c = np.asarray(budgets) / requests
+    less = np.array(0.0 if since is None else since / requests)
+    values = np.stack([hull.value(c) - hull.value(less) for hull in (points.hull, *points.drawn)]) * requests
+    low, high = np.quantile(values[1:], [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0], axis=0)
+    return [Estimate(*map(float, one)) for one in zip(values[0], low, high, strict=True)]
+
+
+def _common(groups: Sequence[Groups], bins: int) -> Strata:
+    """Strata that have rows of every arm; all bins together where there are none."""
+    whole = Strata(np.zeros(1, np.int64), np.full(1, bins, np.int64), np.ones(1))
+    if bins == 1:
+        return whole
+    rows = np.stack([np.bincount(own.bins, own.sums[:, 0], bins) for own in groups])
+    least = rows.min(axis=0).tolist()
+    if len((fine := strata_of(least, least)).firsts) >= PARTS:
+        return fine
+    wide = bins // PARTS
+    least = rows.reshape(len(rows), PARTS, wide).sum(axis=2).min(axis=0).tolist()
+    parts = strata_of(least, least)
+    return Strata(parts.firsts * wide, parts.lasts * wide, parts.weights) if len(parts.firsts) else whole
+
+
+def _means(strata: Strata, sums: Floats) -> Floats:
+    """Mean cost and reward over strata under each draw; nan where a stratum has no row."""
+    here = sums[:, strata.lasts] - sums[:, strata.firsts]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = here[..., 1:] / here[..., :1]
+    found: Floats = np.einsum("s,dsc->dc", strata.weights / strata.weights.sum(), means)
+    return found

@@ -1,1 +1,0 @@
-"""An advice as text, JSON, figures and a page."""

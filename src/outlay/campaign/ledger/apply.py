@@ -1,0 +1,286 @@
+"""`apply`: what an event does to a campaign. No clock, no input or output, no chance: truth is the fold of the events.
+
+The state is changed in place and returned: copying it would make each event cost as much as the campaign is large.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.events import link
+from outlay.campaign.ledger.learner import ORDER, Learner, Stream
+from outlay.campaign.ledger.money import Unit
+from outlay.campaign.ledger.state import Arm, Decision, State, mean_costs
+from outlay.campaign.ledger.validation import LONGEST, check_opening
+from outlay.errors import StoreError
+from outlay.policies import named
+from outlay.policies.protocol import Policy
+
+
+def apply(state: State | None, record: e.Record, policy: Policy | None = None) -> State:
+    """The state after an event; `policy` stands in for one that is not built in, when the campaign is opened."""
+    event = record.event
+    if isinstance(event, e.Opened):
+        state = _opened(event, policy)
+        state.since = record.at
+    elif state is None:
+        raise ValueError("the first event of a campaign opens it")
+    else:
+        _RULES[type(event)](state, event, record)
+    state.head = link(state.head, record.seq, record.at, e.to_json(event))
+    state.seq, state.at = record.seq, record.at
+    return state
+
+
+def stored_policy(terms: e.Terms) -> Policy | None:
+    """The policy that a ledger names, where outlay has it: the one place where a stored name is looked up."""
+    kind = named(terms.policy["name"])
+    return None if kind is None else kind(**terms.policy["parameters"])
+
+
+def check_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
+    """The policy of a campaign that is read again; StoreError where it stands on terms that cannot be."""
+    try:
+        check_opening(opened)
+        return stored_policy(opened.terms) if policy is None else policy
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"campaign {opened.name[:LONGEST]!r} stands on terms that cannot be: {error}") from error
+
+
+def _opened(event: e.Opened, policy: Policy | None) -> State:
+    policy = check_policy(event, policy)
+    arms = [Arm.agreed(terms) for terms in event.arms]
+    budget = Unit.named(event.terms.unit).amount(event.budget)
+    learner = None if policy is None else Learner(policy, len(arms), budget, event.requests, mean_costs(arms))
+    if learner:
+        learner.shuffle(Stream(event.terms.seed, ORDER))
+    return State(event, arms, learner)
+
+
+def _asked(state: State, event: e.Asked, record: e.Record) -> None:
+    decision = Decision(
+        *(record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity),
+        fallback=event.fallback,
+    )
+    state.launch(decision)
+    state.used += 1
+    arm = state.arms[event.arm]
+    arm.in_flight += 1
+    arm.reserved += event.reserved
+    state.reserved += event.reserved
+    state.apart += event.reserved * event.fallback
+
+
+def _told(state: State, event: e.Told, record: e.Record) -> None:
+    place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.outside)
+    _hear(state, event.arm, event.cost)
+    state.untold.pop(event.arm, None)
+    state.used += event.unvoided
+    state.used_before += event.unvoided and event.earlier
+    _land(state, event.decision)
+    decision = state.decisions.get(event.decision)
+    if decision is not None:
+        decision.standing, decision.late, decision.overrun = "told", event.late, event.overrun
+        decision.told_cost, decision.told_reward = event.cost, event.reward
+        decision.cost, decision.reward, decision.place = event.cost, event.reward, place
+
+
+def _expired(state: State, event: e.Expired, record: e.Record) -> None:
+    decision = state.decisions[event.decision]
+    if event.charged is not None:
+        learn = not event.unlearned
+        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record, learn=learn)
+        decision.cost, decision.reward = event.charged, event.reward
+        _set_apart(state, event.charged, state.is_earlier(decision), decision.fallback)
+    if not event.charged:
+        _miss(state, decision.arm)
+    _land(state, event.decision)
+    decision.standing = "expired"
+
+
+def _voided(state: State, event: e.Voided, _: e.Record) -> None:
+    _land(state, event.decision)
+    decision = state.decisions[event.decision]
+    state.used -= 1
+    state.used_before -= state.is_earlier(decision)
+    decision.standing = "cancelled"
+
+
+def _extended(state: State, event: e.Extended, _: e.Record) -> None:
+    decision = state.decisions[event.decision]
+    decision.expires = event.expires
+    state.expect(decision)
+
+
+def _amended(state: State, event: e.Amended, record: e.Record) -> None:
+    _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _set_apart(state, event.cost - event.instead.cost, event.earlier, event.outside)
+    _hear(state, event.arm, event.cost)
+    decision = state.decisions.get(event.decision)
+    if decision is not None:
+        decision.cost, decision.reward = event.cost, event.reward
+        decision.amended, decision.overrun = True, event.overrun
+
+
+def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
+    more = event.budget > state.budget
+    state.budget = event.budget
+    _reopen(state, more)
+
+
+def _requested(state: State, event: e.Requested, _: e.Record) -> None:
+    more = state.requests is not None and event.requests > state.requests
+    state.requests = event.requests
+    _reopen(state, more)
+
+
+def _expected(state: State, event: e.Expected, _: e.Record) -> None:
+    state.forecast = state.used + event.requests
+    _reopen(state, more=False)
+
+
+def _reopen(state: State, more: bool) -> None:
+    """The limits have changed: tell the policy, and where there is more, go on with a campaign that was exhausted."""
+    if state.learner:
+        state.learner.set_limits(state.unit.amount(state.budget), state.horizon)
+    if state.ended == "exhausted" and more and not state.over:
+        state.ended = None
+
+
+def renewed(state: State, event: e.Renewed, _: e.Record | None = None) -> None:
+    """Let a window begin: what was spent, set aside and used so far was before it; as many requests are expected."""
+    if state.forecast is not None:
+        state.forecast += state.used_now
+    state.window_start, state.window_end = event.start, event.end
+    state.earlier, state.apart = state.spent - state.outside, state.reserved
+    state.used_before, state.carried = state.used, len(state.pending)
+    if state.learner:
+        state.learner.begin_anew(state.unit.amount(state.earlier), state.used)
+    _reopen(state, more=True)
+
+
+def _added(state: State, event: e.Added, record: e.Record) -> None:
+    if state.learner:
+        state.learner.widen(Stream(state.terms.seed, record.seq), event.arm.mean_cost)
+    state.add(Arm.agreed(event.arm))
+
+
+def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
+    state.disabled += state.arms[event.arm].enabled
+    state.arms[event.arm].enabled = False
+
+
+def _enabled(state: State, event: e.Enabled, _: e.Record) -> None:
+    state.disabled -= not state.arms[event.arm].enabled
+    state.arms[event.arm].enabled = True
+
+
+def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
+    if state.learner:
+        samples = zip(event.arms, event.costs, event.rewards, strict=True)
+        state.learner.observe_all(samples, Stream(state.terms.seed, record.seq))
+    for index, cost in zip(event.arms, event.costs, strict=True):
+        state.arms[index].samples += 1
+        _hear(state, index, state.unit.units("warm_start", "cost", cost))
+    state.warmed.append(event.key)
+
+
+def _paused(state: State, event: e.Paused, _: e.Record) -> None:  # noqa: ARG001
+    state.paused = True
+
+
+def _resumed(state: State, event: e.Resumed, _: e.Record) -> None:  # noqa: ARG001
+    state.paused = False
+
+
+def _exhausted(state: State, event: e.Exhausted, _: e.Record) -> None:  # noqa: ARG001
+    state.ended = "exhausted"
+
+
+def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
+    state.ended = "closed"
+
+
+def _archived(state: State, event: e.Archived, _: e.Record) -> None:  # noqa: ARG001
+    state.archived = True
+
+
+def _restored(state: State, event: e.Restored, _: e.Record) -> None:  # noqa: ARG001
+    state.archived = False
+
+
+def _count(
+    state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record, learn: bool = True
+) -> int | None:
+    """Let a pull count, in place of what it counted for before, if it did; return the place of its sample.
+
+    It is learned first: where a user's memory raises, no sum has changed.
+    """
+    arm, unit, learner = state.arms[index], state.unit, state.learner
+    place = None if instead is None else instead.place
+    if instead is not None and place is not None:
+        if learner:
+            old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
+            learner.revise(index, place, old, new)
+    elif learn:
+        if learner:
+            learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
+        place = arm.samples
+        arm.samples += 1
+    if instead is None:
+        arm.pulls += 1
+    more = cost - (instead.cost if instead else 0)
+    arm.spent += more
+    state.spent += more
+    arm.reward += reward - (instead.reward if instead else 0.0)
+    arm.square(unit.amount(cost), reward, 1)
+    if instead:
+        arm.square(unit.amount(instead.cost), instead.reward, -1)
+    return place
+
+
+def _set_apart(state: State, more: int, earlier: bool, outside: bool) -> None:
+    """Of what was just spent, so much counts against no budget, or against that of an earlier window."""
+    if outside:
+        state.outside += more
+        if state.learner:
+            state.learner.pay_elsewhere(state.unit.amount(more))
+    elif earlier:
+        state.earlier += more
+
+
+def _hear(state: State, index: int, cost: int) -> None:
+    """Remember a cost that was told; what was charged for an expired pull is not such a cost."""
+    arm = state.arms[index]
+    arm.heard += 1
+    arm.dearest = max(arm.dearest, cost)
+    state.dearest = max(state.dearest, cost)
+
+
+def _miss(state: State, index: int) -> None:
+    """Remember that a pull of an arm of unknown cost ended untold, and counts for nothing."""
+    arm = state.arms[index]
+    if arm.max_cost is None and not arm.dearest:
+        state.untold[index] = state.untold.get(index, 0) + 1
+
+
+def _land(state: State, number: int) -> None:
+    """A decision is under way no longer, if it was."""
+    decision = state.land(number)
+    if decision is not None:
+        arm = state.arms[decision.arm]
+        arm.in_flight -= 1
+        arm.reserved -= decision.reserved
+        state.reserved -= decision.reserved
+        if decision.fallback or state.is_earlier(decision):
+            state.apart -= decision.reserved
+
+
+_RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
+    e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
+    e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
+    e.Renewed: renewed, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
+    e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
+    e.Archived: _archived, e.Restored: _restored,
+}  # fmt: skip

@@ -1,0 +1,185 @@
+"""What a campaign may be opened on: the one check of its terms, whoever made, opens, imports or verifies it.
+
+A file or a database can hold anything; a campaign on terms that nobody could have agreed to would break promises that
+the rules rely on. So the same check stands before the first event is written and wherever it is read again.
+"""
+
+from typing import Any, get_args
+
+import msgspec
+
+from outlay.campaign.ledger.events import (
+    FORMAT,
+    Added,
+    AnyEvent,
+    ArmTerms,
+    Asked,
+    Budgeted,
+    Expected,
+    Expiry,
+    Mode,
+    Opened,
+    Renewed,
+    Requested,
+    Terms,
+    Window,
+    plain_key,
+)
+from outlay.campaign.ledger.money import MOST, Unit
+from outlay.checks import real, word
+from outlay.errors import BadParameter
+
+OWNER = "Campaign"
+LONGEST = 200  # characters of a name or a key
+LONGEST_NOTE = 300  # of what is made of them: the key of a part, a policy with its version
+MOST_ARMS = 100_000
+MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
+MOST_REQUESTS = 10**15
+LEAST_MEAN, MOST_MEAN = 1e-100, 1e15  # the size of an arm's mean cost
+MOST_MICROS = 10**15  # of a time span: 1e9 seconds
+LATEST = 253_402_300_799 * 10**6  # a time: the end of the year 9999
+MOST_NOTED, MOST_BYTES = 100, 10_000  # tags of a pull, bytes of its metadata: no ledger holds more
+DEEPEST = 16  # lists in lists among a policy's parameters
+
+
+def check_opening(opening: Opened) -> None:
+    """Refuse, with BadParameter, terms that cannot be agreed to."""
+    label(OWNER, "name", opening.name)
+    _check_range(OWNER, "budget in units", opening.budget, 1, MOST)
+    if opening.requests is not None:
+        check_requests(OWNER, opening.requests)
+    if not 1 <= len(opening.arms) <= MOST_ARMS:
+        raise BadParameter(OWNER, "arms", f"1 to {MOST_ARMS} names", len(opening.arms))
+    for arm in opening.arms:
+        check_arm(OWNER, arm)
+    if len({arm.name for arm in opening.arms}) < len(opening.arms):
+        raise BadParameter(OWNER, "arms", "different names", [arm.name for arm in opening.arms])
+    if opening.terms.fallback not in (None, *(arm.name for arm in opening.arms)):
+        raise BadParameter(OWNER, "fallback", "one of the arms", opening.terms.fallback)
+    check_terms(opening.terms)
+
+
+def check_arm(owner: str, arm: ArmTerms) -> None:
+    """Refuse an arm whose name cannot be printed, or whose maximum is no amount."""
+    label(owner, "arm", arm.name)
+    if arm.max_cost is not None:
+        _check_range(owner, "max_cost in units", arm.max_cost, 0, MOST)
+    if arm.mean_cost is not None:
+        real(owner, "cost", arm.mean_cost, at_least=-MOST_MEAN, at_most=MOST_MEAN)
+        if repr(arm.mean_cost) == "-0.0" or 0.0 < abs(arm.mean_cost) < LEAST_MEAN:
+            raise BadParameter(owner, "cost", f"0, or at least {LEAST_MEAN:g} in size", arm.mean_cost)
+
+
+def check_requests(owner: str, requests: int, least: int = 1) -> None:
+    """Refuse a number of requests that cannot be counted."""
+    _check_range(owner, "requests", requests, least, MOST_REQUESTS)
+
+
+def check_terms(terms: Terms) -> None:
+    """Refuse settings that are out of range, or that break a promise together."""
+    t = terms
+    if str(Unit.named(t.unit).size) != t.unit:
+        raise BadParameter(OWNER, "unit", "written as a decimal number in its shortest form", t.unit)
+    word(OWNER, "mode", t.mode, get_args(Mode))
+    word(OWNER, "expiry", t.expiry, get_args(Expiry))
+    if t.mode == "hard" and t.expiry == "release":
+        raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', t.expiry)
+    _check_range(OWNER, "seed", t.seed, 0, 2**63 - 1)
+    _check_range(OWNER, "format", t.format, 1, FORMAT)
+    _check_range(OWNER, "propensity_draws", t.propensity_draws, 0, 100_000)
+    real(OWNER, "default_reward", t.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
+    if t.ttl is not None:
+        _check_range(OWNER, "ttl in microseconds", t.ttl, 1, MOST_MICROS)
+    if t.reservation is not None:
+        _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
+    if t.first_pulls is not None:
+        _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
+    if t.max_in_flight is not None:
+        _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
+    if t.window is not None:
+        word(OWNER, "window", t.window, get_args(Window))
+    label(OWNER, "timezone", t.timezone)
+    label(OWNER, "version", t.version)
+    _check_policy(t.policy)
+
+
+def check_event(event: AnyEvent) -> None:
+    """Refuse an event that holds what no user could have said: words that cannot be printed, or no amounts."""
+    if isinstance(event, Opened):
+        check_opening(event)
+    elif isinstance(event, Added):
+        check_arm("add_arm", event.arm)
+    elif isinstance(event, Budgeted):
+        _check_range("set_budget", "budget in units", event.budget, 1, MOST)
+    elif isinstance(event, Requested):
+        check_requests("set_requests", event.requests)
+    elif isinstance(event, Expected):
+        check_requests("expect", event.requests, least=0)
+    elif isinstance(event, Renewed):
+        _check_range("Renewed", "start in microseconds", event.start, -LATEST, LATEST)
+        _check_range("Renewed", "end in microseconds", event.end, event.start + 1, LATEST)
+    for field in ("key", "reason", "source", "policy"):
+        text = getattr(event, field, None)
+        if isinstance(text, str) and not _printable(plain_key(text)):
+            allowed = f"at most {LONGEST_NOTE} printable characters"
+            raise BadParameter(type(event).__name__, field, allowed, text)
+    for field in ("ttl", "expires"):
+        micros = getattr(event, field, None)
+        if micros is not None:
+            _check_range(type(event).__name__, f"{field} in microseconds", micros, 1, LATEST)
+    if isinstance(event, Asked):
+        _check_notes(event)
+    cost = getattr(event, "cost", None)
+    if cost is not None:
+        _check_range(type(event).__name__, "cost in units", cost, -MOST, MOST)
+
+
+def check_time(at: int) -> None:
+    """Refuse a time that no clock shows."""
+    _check_range(OWNER, "time of an event in microseconds", at, 0, LATEST)
+
+
+def _check_notes(event: Asked) -> None:
+    """What a user may have noted about a pull, within wider bounds than those that it was noted in."""
+    if len(event.tags) > MOST_NOTED or not all(tag and _printable(tag) for tag in event.tags):
+        raise BadParameter(
+            "Asked", "tags", f"at most {MOST_NOTED}, of at most {LONGEST_NOTE} printable characters", event.tags
+        )
+    if event.metadata is not None and len(msgspec.json.encode(event.metadata)) > MOST_BYTES:
+        raise BadParameter("Asked", "metadata", f"at most {MOST_BYTES} bytes of JSON", event.metadata)
+    if event.propensity is not None and not 0 <= event.propensity <= 1:
+        raise BadParameter("Asked", "propensity", "from 0 to 1", event.propensity)
+
+
+def label(owner: str, name: str, value: object) -> str:
+    """A name that can be printed anywhere."""
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
+        raise BadParameter(owner, name, f"1 to {LONGEST} printable characters", value)
+    return str.__str__(value)  # a plain one, whatever kind of string came
+
+
+def _check_range(owner: str, name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise BadParameter(owner, name, f"a whole number from {low} to {high}", value)
+
+
+def _printable(text: str) -> bool:
+    return len(text) <= LONGEST_NOTE and text.isprintable()
+
+
+def _check_policy(policy: dict[str, Any]) -> None:
+    allowed = "a name and parameters: finite numbers, words and lists of them"
+    if set(policy) != {"name", "parameters"} or not isinstance(policy["parameters"], dict):
+        raise BadParameter(OWNER, "policy", allowed, policy)
+    label(OWNER, "policy", policy["name"])
+    if not _plain(policy["parameters"], DEEPEST):
+        raise BadParameter(OWNER, "policy", allowed, policy["name"])
+
+
+def _plain(value: object, deep: int) -> bool:
+    """Whether it is made of numbers, words and lists of them, and not too deep."""
+    if isinstance(value, dict):
+        return deep > 0 and all(_plain(key, 0) and _plain(part, deep - 1) for key, part in value.items())
+    if isinstance(value, list):
+        return deep > 0 and all(_plain(part, deep - 1) for part in value)
+    return value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and _printable(value))
