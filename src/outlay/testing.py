@@ -40,7 +40,7 @@ from outlay.engine.simulate import simulate
 from outlay.errors import BadParameter, InterpretedWarning
 from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
-from outlay.formulas.lazy_score import MARGIN, lazy_best
+from outlay.formulas.lazy_score import MARGIN, lazy_best_by_score
 from outlay.parameters import equal, hashable
 from outlay.policies.protocol import MemoryTuple, Policy, PolicyKind, check_policy, memory_of, policy_kind
 from outlay.usercode import Reach
@@ -284,13 +284,13 @@ class PolicyContract:
             for n in range(400):
                 if self._kind.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)
-                    lazy = lazy_leader.lazy_among(self.policy, memory, pulls, cache.known)
+                    lazy = lazy_leader.lazy_best_of_opened(self.policy, memory, pulls, cache.known)
                 elif self._has_excess():
                     arm = best_by_excess(self.policy, memory, pulls)
-                    lazy = lazy_leader.lazy_against(self.policy, memory, pulls, cache.known)
+                    lazy = lazy_leader.lazy_best_by_excess(self.policy, memory, pulls, cache.known)
                 else:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
-                    lazy = lazy_best(self.policy, memory, pulls, n, cache.scores)
+                    lazy = lazy_best_by_score(self.policy, memory, pulls, n, cache.scores)
                 if arm != lazy:
                     raise AssertionError(
                         f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"

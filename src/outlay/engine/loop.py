@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run_pool import Words
 from outlay.formulas.argmax import Now, best_by_sample, best_by_score, log_of
-from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.lazy_score import ScoreBounds, forget_bounds, lazy_best
+from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
+from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
 from outlay.policies.protocol import (
     Chooser,
     Compared,
@@ -59,12 +59,12 @@ class ChoiceCache(NamedTuple):
     """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
 
     scores: ScoreBounds  # for policies with a score and a phase
-    known: Certificate  # for policies that compare every arm with the leader
+    known: LeaderBounds  # for policies that compare every arm with the leader
 
     @staticmethod
     def start(arms: int) -> "ChoiceCache":
         """Room for this many arms."""
-        return ChoiceCache(ScoreBounds.start(arms), Certificate.start(arms))
+        return ChoiceCache(ScoreBounds.start(arms), LeaderBounds.start(arms))
 
 
 class Affordable(NamedTuple):
@@ -143,7 +143,7 @@ def decide_lazily(
     policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `score` and `phase`."""
-    return lazy_best(policy, memory, pulls, n, cache.scores)
+    return lazy_best_by_score(policy, memory, pulls, n, cache.scores)
 
 
 def decide_by_score(
@@ -164,7 +164,7 @@ def decide_by_excess(
     policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `excess`."""
-    return lazy_against(policy, memory, pulls, cache.known)
+    return lazy_best_by_excess(policy, memory, pulls, cache.known)
 
 
 def decide_by_opening(
@@ -173,7 +173,7 @@ def decide_by_opening(
     """`decide` for a policy that opens arms: their order is drawn before the first pull."""
     if n == 0:
         memory.shuffle(rng)
-    return lazy_among(policy, memory, pulls, cache.known)
+    return lazy_best_of_opened(policy, memory, pulls, cache.known)
 
 
 def decide_by_choose(
@@ -240,8 +240,8 @@ def advance(
 
 def forget(cache: ChoiceCache) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
-    forget_bounds(cache.scores)
-    forget_certificate(cache.known)
+    forget_score_bounds(cache.scores)
+    forget_leader_bounds(cache.known)
 
 
 def begin(seed_states: SeedStates, state: RunState) -> None:

@@ -4,11 +4,11 @@ Between two pulls of an arm its score only rises, with ln n: that is what a poli
 ("my score never falls as log_n grows while the phase is unchanged"). So a score at a *later* ln n is an upper bound
 until then, and a score at an *earlier* ln n is a lower one. From this, two shortcuts that change no choice:
 
-- While the leader's score at the ln n at which arms were last rescored exceeds the bounds of all others, and no bound
-  has run out, the leader is pulled again: one score and no logarithm per pull, whatever the number of arms.
-- Otherwise arms are rescored. The others' bounds lie in a tournament tree. The arm with the largest bound, or with a
+- While the leader's score at the ln n of the last rescoring exceeds the bounds of all others, and no bound has run out,
+  the leader is pulled again: one score and no logarithm per pull, whatever the number of arms.
+- Otherwise arms are scored anew. The others' bounds lie in a tournament tree. The arm with the largest bound, or with a
   bound that has run out, is scored at the current ln n; the loser goes back into the tree with a new bound, as far
-  ahead as it stays below the winner. This ends when no bound reaches the best score. An arm that was just pulled
+  ahead as it stays below the winner. That ends when no bound reaches the best score. An arm that was just pulled
   returns after about as many pulls as the others need to catch up, and is scored a few times in between: O(log K) per
   pull.
 
@@ -37,14 +37,14 @@ SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is 
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
 TRIES = 2  # bounds that are tried for an arm whose score is known
 
-# Entries of ScoreBounds.marks: the leader, the first pull at which arms are rescored, the first pull of the next phase.
+# Entries of ScoreBounds.marks: the leader, the first pull that needs a rescoring, the first pull of the next phase.
 LEADER, UNTIL, PHASE_END = 0, 1, 2
-# Entries of ScoreBounds.levels: ln n when arms were last rescored, the largest bound of the others then.
+# Entries of ScoreBounds.levels: ln n of the last rescoring, the largest bound of the others then.
 LOG, RIVAL = 0, 1
 
 
 class ScoreBounds(NamedTuple):
-    """What is remembered from one choice to the next, of one run at a time: forgotten whenever a run is left.
+    """What is remembered of scores: scratch space for one run at a time, forgotten whenever a run is left.
 
     Node i of the tree has the children 2i and 2i + 1; arm k is leaf K + k. The leader is not in it.
     """
@@ -63,13 +63,13 @@ class ScoreBounds(NamedTuple):
         return ScoreBounds(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2))
 
 
-def forget_bounds(known: ScoreBounds) -> None:
+def forget_score_bounds(known: ScoreBounds) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
     known.marks[LEADER] = -1
     known.marks[UNTIL] = 0
 
 
-def lazy_best(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
+def lazy_best_by_score(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
     """`argmax.best_by_score` for a policy with `phase`: the same arm, n pulls into the run."""
     leader = int(known.marks[LEADER])
     if n < known.marks[UNTIL] and policy.score(memory.belief(leader), float(known.levels[LOG])) > known.levels[RIVAL]:
@@ -81,7 +81,7 @@ def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreB
     """Score as few arms as it takes to know the best: each turn of the loop scores one arm, now or for a bound.
 
     The policy is asked in one place, so that compiled code holds its formula once: as a function of its own, each turn
-    would be a call with all arrays, and some policies a fifth slower.
+    would be a call with all arrays of the bounds, and some policies a fifth slower.
     """
     nobody, log_n = len(pulls), log_of(n)
     arm = _first_to_score(policy, pulls, n, known)

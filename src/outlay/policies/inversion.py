@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief, BlockBelief, Blocks, SampleBelief, Samples, block_rate
-from outlay.beliefs.samples import LEVEL, MOST_PULLS, SamplesSIZE, SamplesSTART
+from outlay.beliefs.samples import LEVEL, MOST_PULLS, OF_SIZE, START
 from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.formulas.confidence import KnownMoments, catoni_limit, check_length, fieller_limit, known, together
@@ -218,11 +218,11 @@ class CatoniRate(Parameters):
         if 2.0 * steps >= STEPS * size:
             return math.inf
         level = int(steps) + 1
-        if samples.arms[arm, SamplesSIZE] != size or samples.arms[arm, LEVEL] != level:
+        if samples.arms[arm, OF_SIZE] != size or samples.arms[arm, LEVEL] != level:
             moments = known(self.known_var_cost, self.known_var_reward, self.known_cov, arm)
-            start = int(samples.arms[arm, SamplesSTART])
+            start = int(samples.arms[arm, START])
             samples.remembered[arm] = catoni_limit(samples.pool, start, size, level / STEPS, moments)
-            samples.arms[arm, SamplesSIZE] = size
+            samples.arms[arm, OF_SIZE] = size
             samples.arms[arm, LEVEL] = level
         return float(samples.remembered[arm])
 
