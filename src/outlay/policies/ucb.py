@@ -13,7 +13,7 @@ import math
 
 from outlay.beliefs import Belief, BlockBelief, Blocks, block_medians, residual_variance, slope
 from outlay.beliefs.samples import MOST_PULLS
-from outlay.formulas.confidence import Bounds, KnownMoments, estimated_rate, known, upper_rate
+from outlay.formulas.confidence import KnownBounds, KnownMoments, estimated_rate, known, upper_rate
 from outlay.parameters import Draft, derived, number
 from outlay.policies.protocol import RisingScore
 
@@ -83,7 +83,7 @@ class UCBB1(RisingScore, KnownMoments):
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, abs(rate - slope(moments)), self.factor)
 
 
-class UCBB2(RisingScore, Bounds):
+class UCBB2(RisingScore, KnownBounds):
     """UCB-B2: upper confidence bound of the reward rate from sample variances, for bounded, uncorrelated pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ its biased sample variances, r̂ = max(0, R̄)/max(b, X̄), ℓ = α·ln n:
@@ -124,7 +124,7 @@ class UCBB2(RisingScore, Bounds):
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, rate, self.factor)
 
 
-class UCBB2C(RisingScore, Bounds):
+class UCBB2C(RisingScore, KnownBounds):
     """UCB-B2C: upper confidence bound of the reward rate that learns the correlation, for bounded pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ and Ĉov its biased sample moments, ω̂ = Ĉov/V̂(X),
