@@ -35,12 +35,12 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, PullFilter, Reply, status_of
 from outlay.campaign.stores.base import Clock, Store, run
 from outlay.checks import Vector
-from outlay.engine import simulate
-from outlay.engine.run.loop import Scratch, forget
+from outlay.engine.loop import ChoiceCache, forget
+from outlay.engine.simulate import simulate
 from outlay.errors import BadParameter, InterpretedWarning
 from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
-from outlay.formulas.lazy_score import MARGIN, lazy_best
+from outlay.formulas.lazy_score import MARGIN, lazy_best_by_score
 from outlay.parameters import equal, hashable
 from outlay.policies.protocol import MemoryTuple, Policy, PolicyKind, check_policy, memory_of, policy_kind
 from outlay.usercode import Reach
@@ -278,19 +278,19 @@ class PolicyContract:
             return
         for seed in range(len(_SCALES)):
             rng = np.random.default_rng(seed)
-            memory, pulls, scratch = self._memory(), np.zeros(self.arms, np.int64), Scratch.start(self.arms)
-            forget(scratch)
+            memory, pulls, cache = self._memory(), np.zeros(self.arms, np.int64), ChoiceCache.start(self.arms)
+            forget(cache)
             means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed]
             for n in range(400):
                 if self._kind.name == "opening":
                     arm = best_of_opened(self.policy, memory, pulls)
-                    lazy = lazy_leader.lazy_among(self.policy, memory, pulls, scratch.known)
+                    lazy = lazy_leader.lazy_best_of_opened(self.policy, memory, pulls, cache.known)
                 elif self._has_excess():
                     arm = best_by_excess(self.policy, memory, pulls)
-                    lazy = lazy_leader.lazy_against(self.policy, memory, pulls, scratch.known)
+                    lazy = lazy_leader.lazy_best_by_excess(self.policy, memory, pulls, cache.known)
                 else:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
-                    lazy = lazy_best(self.policy, memory, pulls, n, scratch.race)
+                    lazy = lazy_best_by_score(self.policy, memory, pulls, n, cache.scores)
                 if arm != lazy:
                     raise AssertionError(
                         f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
@@ -299,7 +299,7 @@ class PolicyContract:
                 pulls[arm] += 1
                 if memory.full():
                     memory = memory.enlarged()
-                    forget(scratch)
+                    forget(cache)
 
     def test_it_compiles_and_repeats_itself(self) -> None:
         """`simulate` compiles the policy, without a warning, and plays the same on one thread and on two."""
