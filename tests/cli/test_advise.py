@@ -1,7 +1,6 @@
 """`outlay advise`: a table, sentences, JSON, a page; one line for what cannot be done."""
 
 import json
-import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,11 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from outlay.advice import advise, rehearsal
-from outlay.advice.advice_page import dots_figure, rate_dots
-from outlay.advice.answer import arms_table
+from outlay.advice import rehearsal
 from outlay.cli import commands
-from outlay.text import span
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'
 
@@ -188,25 +184,6 @@ def test_the_page(ask, played):
     )
     ask("log.csv", "--budget", "1e4", "--out", "again")
     assert Path("again/advice.html").read_text(encoding="utf-8") == text
-
-
-def test_an_open_interval(ask):
-    """Costs that vary too much: words in the table, an explanation under it, and arrows in the figure."""
-    steady = pd.DataFrame({"arm": "steady", "cost": [1.0, 1.1] * 50, "reward": [0.0, 1.0] * 50})
-    wild = pd.DataFrame({"arm": "wild", "cost": [1.0] * 99 + [1e4], "reward": [0.0, 1.0] * 50})
-    free = pd.DataFrame({"arm": "free", "cost": [0.0] * 9, "reward": 1.0})
-    found = advise(pd.concat([steady, wild, free]), 100, rehearse=False)
-    table = arms_table(found)
-    cells = {row[0]: row[table.headings.index("interval")] for row in table.rows}
-    assert (cells["wild"], cells["free"]) == ("any rate", "–")
-    assert "(any rate: too few rows, or costs that vary too much, to bound it)" in table.notes["interval"]
-    assert rate_dots(found).axis == "reward per unit of cost; an arrow: the interval goes on"
-    markers = [str(line.get_marker()) for line in dots_figure(rate_dots(found)).axes[0].lines]
-    assert sorted(markers) == ["<", ">", "o", "o"]
-    plain = advise(steady, 100, rehearse=False)
-    assert "any rate" not in arms_table(plain).notes["interval"]
-    assert "arrow" not in rate_dots(plain).axis
-    assert [span(*ends) for ends in ((0.5, math.inf), (-math.inf, 2.0))] == ["above 0.5", "below 2"]
 
 
 def test_requests_times_and_instances(ask):
