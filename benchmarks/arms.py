@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from benchmarks.engine import columns, policies_for, problem_of
-from outlay.engine.backends import threads
-from outlay.engine.run.loop import Passages
+from outlay.engine import threads
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.policies.protocol import wants_budget
 from outlay.report.style import FAINT, INK, PALETTE, svg_text
@@ -32,10 +32,10 @@ def microseconds(name: str, arms: int, budget: float) -> float:
     policy = policies_for(problem)[name]
     if wants_budget(policy):
         policy = policy._replace(budget=budget)
-    play = Task(problem, name, policy, np.array([budget]), 0, 10**9, Passages.blank(1, 1, arms))
+    play = Task(problem, name, policy, np.array([budget]), 0, 10**9, Crossings.blank(1, 1, arms))
     start = time.process_time()
     threads.run([play], 1, report=lambda _: None)
-    return 1e6 * (time.process_time() - start) / float(play.passages.pulls.sum())
+    return 1e6 * (time.process_time() - start) / float(play.crossings.pulls.sum())
 
 
 def drawn(found: dict[str, list[float]], arms: list[int]) -> Figure:

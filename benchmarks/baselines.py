@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli, catalogue
-from outlay.engine.backends import threads
-from outlay.engine.run.loop import Passages
+from outlay.engine import threads
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.policies import Thrifty
 from outlay.policies import baselines as b
-from outlay.results.regret import pseudo
+from outlay.results import pseudo_regret
 
 BUDGET = 5000.0
 SLOW = {"BTS": 400, "GaussianThompson": 400}  # runs of those that draw two numbers for each arm at each pull
@@ -70,12 +70,12 @@ def rivals(problem: Problem) -> dict[str, Any]:
 def played(problem: Problem, policy: Any, runs: int) -> Row:
     """A policy alone, on one thread."""
     arms, budgets = len(problem), np.array([BUDGET])
-    passages = Passages.blank(runs, 1, arms)
-    task = Task(problem, type(policy).__name__, policy, budgets, 0, 10**9, passages)
+    crossings = Crossings.blank(runs, 1, arms)
+    task = Task(problem, type(policy).__name__, policy, budgets, 0, 10**9, crossings)
     start = time.process_time()
     threads.run([task], 1, report=lambda _: None)
-    speed = float(passages.pulls.sum()) / (time.process_time() - start)
-    return Row(pseudo(passages.pulls[:, 0], problem.mean_costs, problem.gaps), speed)
+    speed = float(crossings.pulls.sum()) / (time.process_time() - start)
+    return Row(pseudo_regret(crossings.pulls[:, 0], problem.mean_costs, problem.gaps), speed)
 
 
 def published(seed: int) -> tuple[Problem, float]:

@@ -27,9 +27,9 @@ import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and a
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import Moments
-from outlay.engine.backends import threads
+from outlay.engine import threads
 from outlay.engine.jit.numba_types import OPTIONS, register
-from outlay.engine.run.loop import Passages
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.formulas.argmax import best_by_excess
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fieller, Fixed, Frugal, KLRate, RoundRobin, Thrifty
@@ -165,11 +165,11 @@ class Bench:
         budgets = np.array([budget])
 
         def clock(workers: int) -> tuple[float, int]:
-            passages = Passages.blank(runs * workers, 1, len(problem))  # each thread has as much to do as one alone
-            task = Task(problem, "the policy", policy, budgets, 0, 10**9, passages)
+            crossings = Crossings.blank(runs * workers, 1, len(problem))  # each thread has as much to do as one alone
+            task = Task(problem, "the policy", policy, budgets, 0, 10**9, crossings)
             start = now()
             threads.run([task], workers, report=lambda _: None)
-            return now() - start, int(passages.pulls.sum())
+            return now() - start, int(crossings.pulls.sum())
 
         def once(workers: int) -> Speed:
             seconds, pulls = clock(workers)

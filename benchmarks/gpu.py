@@ -17,9 +17,9 @@ from tests.engine.gpu.examples import played_on_cpu
 
 from outlay import Problem
 from outlay.arms import Gaussian
-from outlay.engine.backends import threads
+from outlay.engine import threads
 from outlay.engine.gpu import backend
-from outlay.engine.run.loop import Passages
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed, Frugal, KLRate, RoundRobin, Thrifty
 
@@ -63,8 +63,8 @@ def policy_of(name: str, problem: Problem) -> Any:
 
 def task_of(name: str, arms: int, budget: float, runs: int) -> Task:
     problem = problem_of(arms)
-    passages = Passages.blank(runs, 1, arms)
-    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, passages)
+    crossings = Crossings.blank(runs, 1, arms)
+    return Task(problem, name, policy_of(name, problem), np.array([budget]), 0, 10**9, crossings)
 
 
 def clock(backend_run: Any, task: Task) -> float:
@@ -73,7 +73,7 @@ def clock(backend_run: Any, task: Task) -> float:
     backend_run([warm], os.cpu_count() or 1, lambda _: None)
     start = time.perf_counter()
     backend_run([task], os.cpu_count() or 1, lambda _: None)
-    return float(task.passages.pulls.sum()) / (time.perf_counter() - start)
+    return float(task.crossings.pulls.sum()) / (time.perf_counter() - start)
 
 
 def columns(first: str, *rest: str) -> Table:
@@ -88,7 +88,7 @@ def same_pulls(name: str, arms: int) -> float:
     runs, budget = CHECKED
     device, host = task_of(name, arms, budget, runs), task_of(name, arms, budget, runs)
     backend.run([device], 1, lambda _: None)
-    same = (device.passages.pulls == played_on_cpu(host).pulls).all(axis=(1, 2))
+    same = (device.crossings.pulls == played_on_cpu(host).pulls).all(axis=(1, 2))
     return float(same.mean())
 
 
@@ -116,7 +116,7 @@ def agreement(runs: int, only: list[str]) -> Table:
         speed = clock(threads.run, host)
         pairs: list[Any] = [
             (mine[:, 0].reshape(runs, -1)[:, k], theirs[:, 0].reshape(runs, -1)[:, k])
-            for mine, theirs in zip(device.passages, host.passages, strict=True)
+            for mine, theirs in zip(device.crossings, host.crossings, strict=True)
             for k in range(mine[:, 0].reshape(runs, -1).shape[1])
         ]
         least = min(stats.ks_2samp(*pair).pvalue for pair in pairs)

@@ -71,7 +71,7 @@ def walks() -> Iterator[tuple[str, int]]:
     """Files of outlay in which some function runs, in any thread."""
     problem = Problem([arms.Gaussian(1.0, 0.9, 0.3, 0.2, 0.5), arms.Gaussian(0.5, 0.7, 0.25, 0.5)])
     with tempfile.TemporaryDirectory() as folder, recording() as passed:
-        trace = found("trace", "outlay.engine.oracle", "outlay.engine.trace")
+        trace = found("trace", "outlay.engine.oracle", "outlay.engine.oracle")
         steps = trace(problem, policies.default(), 100.0)
         for _ in range(10):
             next(steps)

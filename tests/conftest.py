@@ -64,7 +64,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         if item.get_closest_marker("interpreted"):
             from outlay.engine.jit.compile import interpreted
 
-            patch.setattr("outlay.engine.batch.program_of", interpreted)
+            patch.setattr("outlay.engine.threads.program_of", interpreted)
         return (yield)
 
 

@@ -90,7 +90,7 @@ for store in (None, "sqlite:///spend.db"):
         while (pull := campaign.ask()) is not None:
             campaign.tell(pull, cost=0.5, reward=0.3)
         assert campaign.status().spent == 5.5
-assert outlay.campaign.verification("sqlite:///spend.db").ok
+assert outlay.campaign.verify("sqlite:///spend.db").ok
 problem = outlay.Problem([arms.Gaussian(1, 1.5, 0.5, 0.5), arms.Gaussian(1, 1, 0.5, 0.5)])
 problem.save("problem.toml")
 assert outlay.Problem.load("problem.toml") == problem

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from benchmarks.leaderboard.many import FAMILIES, Draw, Drawn, streams
 from outlay import Problem, __version__
+from outlay import results as regret
 from outlay.checks import writing
+from outlay.engine import loop
 from outlay.engine.jit.numba_types import compose
-from outlay.engine.run import loop
 from outlay.errors import BadFile, OutlayError
 from outlay.policies.protocol import memory_of
-from outlay.results import regret
 from outlay.usercode import Reach
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Kept(NamedTuple):
 def key_of(problem: Problem, policy: Any, setting: Setting, *more: Any) -> str:
     """A name for all that a result depends on: values, and the code of the loop, the policy and the laws."""
     memory = memory_of(policy, len(problem))
-    code = (loop.play, compose(problem.arms), regret.pseudo, getattr(type(memory), "enlarged", None))
+    code = (loop.play, compose(problem.arms), regret.pseudo_regret, getattr(type(memory), "enlarged", None))
     said = repr(policy)  # what it was given need not be among its numbers: whether it is told the budget, for one
     values = (problem.mean_costs, problem.gaps, tuple(setting), said, __version__, np.__version__, numba.__version__)
     reach = Reach(*code, policy, memory, problem.arms, *values, *more)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from outlay.beliefs import Belief
     from outlay.campaign import Campaign
     from outlay.client import AsyncClient, Client
-    from outlay.engine import simulate
+    from outlay.engine.simulate import simulate
     from outlay.results import Result, load
 
 __version__ = "0.2.0"
@@ -81,7 +81,7 @@ __getattr__, __dir__ = lazily(
         "outlay.beliefs": "Belief",
         "outlay.campaign": "Campaign campaign",
         "outlay.client": "AsyncClient Client",
-        "outlay.engine": "simulate",
+        "outlay.engine.simulate": "simulate",
         "outlay.results": "Result load results",
         **{f"outlay.{room}": room for room in ("advice", "experiments", "policies", "report", "theory")},
     },

@@ -38,22 +38,25 @@ def sync(steps: Callable[Concatenate[S, P], Steps[T]]) -> Callable[Concatenate[S
 
 def as_async(
     method: Callable[Concatenate[S, P], T], prefix: str = "a"
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """The method for asyncio: the steps of a `sync` one awaited, and any other run in a thread."""
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The method for asyncio: the steps of a `sync` one awaited, and any other run in a thread.
+
+    Another class than that of the method may have it, under the same name, if it performs the same steps.
+    """
     steps = getattr(method, "__wrapped__", None)
 
     @wraps(method)
-    async def awaited(self: S, /, *args: P.args, **named: P.kwargs) -> T:
+    async def later(self: Any, /, *args: P.args, **named: P.kwargs) -> T:
         if steps is None:
             return await asyncio.to_thread(method, self, *args, **named)
-        found: T = await run_async(steps(self, *args, **named), self._aperform)  # type: ignore[attr-defined]
+        found: T = await run_async(steps(self, *args, **named), self._aperform)
         return found
 
     name = method.__name__
-    awaited.__name__, awaited.__qualname__ = prefix + name, method.__qualname__.removesuffix(name) + prefix + name
+    later.__name__, later.__qualname__ = prefix + name, method.__qualname__.removesuffix(name) + prefix + name
     if prefix:
-        awaited.__doc__ = f"`{name}` for asyncio.\n\n{inspect.getdoc(method)}"
-    return _signed(awaited, method)
+        later.__doc__ = f"`{name}` for asyncio.\n\n{inspect.getdoc(method)}"
+    return _signed(later, method)
 
 
 def run(steps: Steps[T], perform: Callable[[Any], Any]) -> T:

@@ -1,14 +1,12 @@
 """What advice warns of: odd rows, small budgets, tails, limits, drift; and which arms stay in doubt."""
 
-import math
 import re
 
 import numpy as np
 import pandas as pd
 
 from outlay.advice.answer import answer
-from outlay.advice.cautions import Doubts, doubts
-from outlay.advice.summary import Course, Tail, alarms, block_means, change_of
+from outlay.advice.summary import alarms, block_means, change_of
 
 from .reading import advise, kinds, said
 
@@ -88,35 +86,6 @@ def test_an_arm_that_changed_is_not_ruled_out(draw):
     assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "ruled out"]
     assert answer(found)[1].startswith("If the future is like the log as a whole, which changed on the way, 1,000 ")
     assert wanted.replace(": poor", ": fair") in answer(found)
-
-
-def test_arms_that_were_used_at_different_times():
-    """One was good while it was used alone; where both were used, late in the file, the other is better."""
-    rng = np.random.default_rng(0)
-    early = pd.DataFrame({"arm": "a", "cost": 1.0, "reward": rng.random(2000) < np.repeat([0.97, 0.8], 1000)})
-    late = pd.DataFrame({"arm": rng.permutation(["a"] * 140 + ["b"] * 8000), "cost": 1.0})
-    late["reward"] = rng.random(len(late)) < np.where(late["arm"] == "a", 0.3, 0.5)
-    found = advise(pd.concat([early, late]), 100, rehearse=False)
-    assert [(arm.name, arm.verdict) for arm in found.arms] == [("a", "behind"), ("b", "best so far")]
-
-
-def test_why_an_arm_is_behind(log):
-    """Tails, drift, or both where each explains only some of the arms above."""
-    low, one, other = advise(log, 100, rehearse=False).arms
-    steady, moves = (Course(drifts, (math.nan,) * 3, (math.nan,) * 3) for drifts in (False, True))
-    low, one, other = (
-        arm._replace(name=name, verdict=verdict, below=below, course=steady)
-        for arm, name, verdict, below in (
-            (low, "low", "behind", ["one", "other"]), (one, "one", "open", []), (other, "other", "best so far", []),
-        )
-    )  # fmt: skip
-    wild = one._replace(tail=Tail(1.5, None, 0))
-    moved = other._replace(course=moves)
-    assert doubts([low._replace(below=["one"]), wild, other]) == {"low": (True, False)}
-    assert doubts([low._replace(below=["other"]), one, moved]) == {"low": (False, True)}
-    assert doubts([low._replace(course=moves), one, other]) == {"low": (False, True)}
-    assert doubts([low, wild, moved]) == {"low": (True, True)}
-    assert Doubts(True, True).condition.endswith("ever comes and the future is like the log as a whole")
 
 
 def test_one_arm_and_no_reward(log):

@@ -9,8 +9,6 @@ from outlay.advice import summary as tally
 from outlay.advice.advice_page import settings
 from outlay.advice.answer import answer
 from outlay.advice.comparison import PAIRS, TIMES, WHOLE
-from outlay.advice.findings import Latest
-from outlay.advice.summary import Interval
 from outlay.errors import BadFile
 
 from .reading import advise, kinds, said
@@ -82,38 +80,6 @@ def test_a_worse_arm_is_ruled_out_at_equal_times():
     even = next(arm for arm in found.arms if arm.name == "even")
     assert even.versus.high < 0.0
     assert even.versus.chance < 0.01
-
-
-def test_an_arm_that_was_not_used_lately_is_said_to_be_such():
-    log = two_years()
-    log.loc[log["arm"] == "early", "reward"] = 1.0
-    log = log[(log["arm"] != "early") | (np.arange(len(log)) < 4000)]
-    found = advise(log, 1000, rehearse=False)
-    assert found.best.name == "early"
-    assert (
-        "Too few of its rows are in the latest eighth of the log to say what it would bring at the latest rates."
-        in (answer(found))
-    )
-
-
-def test_a_late_rate_without_drift_may_be_chance(log):
-    """One in twenty intervals of the latest eighth is off: only with an alarm about drift is that more than chance."""
-    found = advise(log, 1000, rehearse=False)
-    off = Latest(2.0 * found.best.rate, Interval(1.9 * found.best.rate, 2.1 * found.best.rate), 50)
-    for drifts, says in ((False, "which chance alone may explain"), (True, "which chance does not explain")):
-        best = found.best._replace(latest=off, course=found.best.course._replace(drifts=drifts))
-        others = [arm for arm in found.arms if arm.name != best.name]
-        assert says in " ".join(answer(found._replace(arms=[best, *others])))
-
-
-def test_what_the_latest_rate_would_bring_is_covered_or_said():
-    log = two_years()
-    found = advise(log[log["arm"] != "early"], 1000, rehearse=False)
-    low, high = (1000 * end for end in found.best.interval)
-    lately = 1000 * found.best.latest.rate
-    assert not low <= lately <= high
-    [sentence] = [one for one in answer(found) if one.startswith("At its rate in the latest eighth")]
-    assert "the interval above does not cover that, which chance does not explain" in sentence
 
 
 def test_arms_that_never_met():

@@ -21,7 +21,7 @@ from outlay.arms import (
     StudentT,
     Uniform,
 )
-from outlay.testing.laws import draws
+from outlay.testing import draws
 
 # Every example has fourth moments, so that the errors of sample variances can be estimated.
 LAWS: tuple[AnyLaw, ...] = (

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from outlay.errors import BadParameter
-from outlay.testing.laws import LawContract
+from outlay.testing import LawContract
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-law.md"
 TESTS = [name for name in vars(LawContract) if name.startswith("test_")]

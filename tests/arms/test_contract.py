@@ -11,7 +11,7 @@ import pytest
 from tests.arms.conftest import LAWS, label
 
 from outlay.arms import Constant, Pareto
-from outlay.testing.laws import LawContract
+from outlay.testing import LawContract
 
 
 class TestEveryLaw(LawContract):
@@ -112,9 +112,9 @@ def test_a_broken_law_is_told_what_is_wrong(law, test, sentence):
 def test_draws_that_differ_when_compiled_are_found(monkeypatch):
     contract = LawContract()
     contract.law = Constant(1.0, 2.0)
-    monkeypatch.setattr("outlay.testing.laws.draws", lambda law, rng, count: np.full((count, 2), 1.0))
+    monkeypatch.setattr("outlay.testing.draws", lambda law, rng, count: np.full((count, 2), 1.0))
     with pytest.raises(AssertionError, match=r"draw 0 of .* is \(1\.0, 1\.0\) compiled, \(1\.0, 2\.0\) in Python"):
         contract.test_compiled_draws_are_the_interpreted_ones()
-    monkeypatch.setattr("outlay.testing.laws.draws", lambda law, rng, count: rng.random((count, 2)) * 0 + [1.0, 2.0])
+    monkeypatch.setattr("outlay.testing.draws", lambda law, rng, count: rng.random((count, 2)) * 0 + [1.0, 2.0])
     with pytest.raises(AssertionError, match="takes other random numbers when it is compiled"):
         contract.test_compiled_draws_are_the_interpreted_ones()

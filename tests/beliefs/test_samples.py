@@ -5,11 +5,11 @@ import pytest
 from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Samples
-from outlay.beliefs.samples import LEVEL, SamplesSIZE, SamplesSTART
+from outlay.beliefs.samples import LEVEL, OF_SIZE, START
 
 
 def stored(memory: Samples, arm: int) -> list[list[float]]:
-    start = memory.arms[arm, SamplesSTART]
+    start = memory.arms[arm, START]
     pairs: list[list[float]] = memory.pool[start : start + memory.belief(arm).pulls].tolist()
     return pairs
 
@@ -53,9 +53,9 @@ def test_a_full_memory_refuses() -> None:
 
 def test_growing_keeps_what_is_remembered() -> None:
     memory = Samples.empty(2)
-    memory.arms[1, SamplesSIZE], memory.arms[1, LEVEL], memory.remembered[1] = 7, 3, 0.25
+    memory.arms[1, OF_SIZE], memory.arms[1, LEVEL], memory.remembered[1] = 7, 3, 0.25
     grown = memory.enlarged()
-    assert grown.arms[1, [SamplesSIZE, LEVEL]].tolist() == [7, 3]
+    assert grown.arms[1, [OF_SIZE, LEVEL]].tolist() == [7, 3]
     assert grown.remembered.tolist() == [0.0, 0.25]
     grown.remembered[1] = 1.0
     assert memory.remembered[1] == 0.25

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from outlay import policies
 from outlay.beliefs import Blocks, Moments, PooledMoments, Samples, block_medians, block_rate
-from outlay.beliefs.samples import SamplesSTART
+from outlay.beliefs.samples import START
 from outlay.campaign.ledger.learner import EventRandom, Learner
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import Now, best_by_excess, leader_of, log_of, number
@@ -45,7 +45,7 @@ def known(memory: Any, arm: int) -> Any:
     """What a policy can read of an arm, as numbers."""
     belief = memory.belief(arm)
     if isinstance(memory, Samples):
-        start = memory.arms[arm, SamplesSTART]
+        start = memory.arms[arm, START]
         return memory.pool[start : start + belief.pulls].tolist()
     if isinstance(memory, Blocks):
         groups = [groups for groups in (1, 2, 3, 7, 50, 64) if groups <= belief.pulls]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from outlay import policies
 from outlay.campaign.ledger.learner import ORDER, Among, AmongOpened, EventRandom, Learner
-from outlay.formulas import lazy_leader as certificate
+from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
@@ -121,13 +121,13 @@ def test_few_arms_are_compared(name: str, under_way: int, monkeypatch: pytest.Mo
     """Forty arms far apart, told in turn: after a while most choices are made without a look at all of them."""
     rng, waiting, looks = np.random.default_rng(0), list[int](), list[int]()
     learner = Learner(MADE[name], 40, 1e4)
-    find = certificate.find_leader
+    find = lazy_leader.find_leader
 
     def looked(*given: Any) -> int:
         looks.append(1)
         return find(*given)
 
-    monkeypatch.setattr(certificate, "find_leader", looked)
+    monkeypatch.setattr(lazy_leader, "find_leader", looked)
     compared: NDArray[np.int64] = np.zeros(2, np.int64)
     for n in range(700):
         counts = {arm: waiting.count(arm) for arm in waiting}

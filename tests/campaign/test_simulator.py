@@ -14,8 +14,8 @@ from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
 from outlay.beliefs.sequential import HullMoments
 from outlay.campaign.ledger.learner import ORDER, EventRandom
+from outlay.engine import loop
 from outlay.engine.limits import Limits
-from outlay.engine.run import loop
 from outlay.errors import BadParameter
 from outlay.policies import baselines as b
 from outlay.policies.protocol import (
@@ -126,14 +126,14 @@ def requests_for(policy: Any) -> int | None:
 def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
     requests = requests_for(policy)
-    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
     if isinstance(memory, SequentialMemory):
         memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
     while not run.marks[loop.PASSED]:
         loop.advance(
-            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, limits.budgets, limits.requests,
+            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.cache, limits.budgets, limits.requests,
             *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)

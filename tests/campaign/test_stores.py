@@ -10,7 +10,7 @@ from outlay.campaign.records import Reply
 from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
-from outlay.testing.stores import StoreContract
+from outlay.testing import StoreContract
 
 
 class TestMemory(StoreContract):

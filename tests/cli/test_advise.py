@@ -1,7 +1,6 @@
 """`outlay advise`: a table, sentences, JSON, a page; one line for what cannot be done."""
 
 import json
-import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,11 +10,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from outlay.advice import advise, rehearsal
-from outlay.advice.advice_page import MOST_DOTS, dots_figure, page_text, rate_dots
-from outlay.advice.answer import arms_table
+from outlay.advice import rehearsal
 from outlay.cli import commands
-from outlay.text import measured, number, span
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp; $x_1$ [red]'
 
@@ -146,12 +142,6 @@ def test_a_bad_place_is_found_before_the_work_begins(ask):
     assert "out/advice.html: it is a folder" in failed(ask("nosuch.csv", "--budget", "1", "--out", "out"), 1)
 
 
-def test_help(ask):
-    text = ask("--help").stdout
-    assert "outlay advise log.csv --budget 10000" in text
-    assert "--no-rehearsal" in text
-
-
 class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -194,45 +184,6 @@ def test_the_page(ask, played):
     )
     ask("log.csv", "--budget", "1e4", "--out", "again")
     assert Path("again/advice.html").read_text(encoding="utf-8") == text
-
-
-def test_odd_pages(ask):
-    """One row, many arms: everything is drawn, nothing is cut."""
-    many = pd.DataFrame({"arm": [f"arm {i:02}" for i in range(40)] * 3, "cost": 1.0, "reward": np.arange(120) % 7})
-    for frame in (many, many[:1]):
-        found = advise(frame, 100, rehearse=False)
-        page = page_text(found)
-        assert page.count("<svg") == 2
-        assert ("16 more arms" in page) == (frame is many)
-        assert len(rate_dots(found).dots) == min(MOST_DOTS, len(found.arms))
-
-
-def test_an_open_interval(ask):
-    """Costs that vary too much: words in the table, an explanation under it, and arrows in the figure."""
-    steady = pd.DataFrame({"arm": "steady", "cost": [1.0, 1.1] * 50, "reward": [0.0, 1.0] * 50})
-    wild = pd.DataFrame({"arm": "wild", "cost": [1.0] * 99 + [1e4], "reward": [0.0, 1.0] * 50})
-    free = pd.DataFrame({"arm": "free", "cost": [0.0] * 9, "reward": 1.0})
-    found = advise(pd.concat([steady, wild, free]), 100, rehearse=False)
-    table = arms_table(found)
-    cells = {row[0]: row[table.headings.index("interval")] for row in table.rows}
-    assert (cells["wild"], cells["free"]) == ("any rate", "–")
-    assert "(any rate: too few rows, or costs that vary too much, to bound it)" in table.notes["interval"]
-    assert rate_dots(found).axis == "reward per unit of cost; an arrow: the interval goes on"
-    markers = [str(line.get_marker()) for line in dots_figure(rate_dots(found)).axes[0].lines]
-    assert sorted(markers) == ["<", ">", "o", "o"]
-    plain = advise(steady, 100, rehearse=False)
-    assert "any rate" not in arms_table(plain).notes["interval"]
-    assert "arrow" not in rate_dots(plain).axis
-    assert [span(*ends) for ends in ((0.5, math.inf), (-math.inf, 2.0))] == ["above 0.5", "below 2"]
-
-
-def test_numbers_in_words():
-    assert [number(value) for value in (0.0, 12, -0.5, 123456.7, 1e12, float("nan"))] == [
-        "0", "12", "−0.5", "123,457", "1e12", "–",
-    ]  # fmt: skip
-    assert number(134.2, 2) == "134"
-    assert measured(-1.0, 0.0) == "−1"
-    assert measured(1.0, 1e-9) == "1 ± 1e−9"
 
 
 def test_requests_times_and_instances(ask):

@@ -46,17 +46,6 @@ def test_curves_are_written_on_demand(ask, tmp_path):
         assert name in result.stdout
 
 
-def test_constants(ask):
-    proved, printed = (ask("G", "--constants", which).stdout for which in ("proved", "printed"))
-    assert "UCBB1 ≤" in proved
-    assert "UCBB1 printed" not in proved
-    assert "not a bound" not in proved
-    assert "UCBB1 printed" in printed
-    assert "UCBB1 ≤" not in printed
-    assert "UCBM1 exceeds it for arm 1" in " ".join(printed.split())
-    assert "Invalid value for '--constants'" in ask("G", "--constants", "best").output
-
-
 def test_a_problem_from_a_file(ask):
     Path("mine.toml").write_text(catalogue.load("gaussian5").to_toml())
     assert ask("mine.toml").stdout == ask("gaussian5").stdout
@@ -97,17 +86,3 @@ def test_errors_are_one_line(ask):
     assert "no bound to draw: all of them are 0" in failed(ask("one.toml", "--out", "x"), 1)
     Path("file").write_text("in the way")
     assert "cannot write file" in failed(ask("--out", "file"), 1)
-
-
-def test_help_loads_nothing_heavy(fresh_python):
-    script = """
-import sys
-sys.argv = ["outlay", "bounds", "--help"]
-from outlay.cli import main
-try:
-    main()
-except SystemExit as done:
-    assert not done.code, done.code
-assert not {"numba", "matplotlib", "pandas", "scipy", "rich", "numpy"} & set(sys.modules)
-"""
-    assert "--budget" in fresh_python(script).stdout

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
 from click.shell_completion import ShellComplete
 from tests.cli.campaign_runs import Run
@@ -17,22 +16,6 @@ from tests.cli.campaign_runs import Run
 from outlay import Campaign
 from outlay.campaign import verify
 from outlay.cli import commands
-from outlay.cli.campaign_verbs import campaign as group
-
-
-def verbs(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    if not isinstance(command, click.Group):
-        return [path]
-    return [found for name, part in command.commands.items() for found in verbs(part, (*path, name))]
-
-
-@pytest.mark.parametrize("verb", verbs(group), ids=" ".join)
-def test_every_verb_has_an_example(outlay: Run, verb: tuple[str, ...]) -> None:
-    result = outlay(*verb, "--help")
-    assert result.exit_code == 0
-    assert "Example:" in result.stdout
-    assert f"outlay campaign {' '.join(verb)}" in result.stdout.split("Example:")[1]
-    assert "--store" in result.stdout
 
 
 @pytest.mark.parametrize("arguments", [["campaign", "--help"], ["campaign", "ask", "--help"], ["campaign", "ask"]])

@@ -3,7 +3,6 @@
 import io
 import math
 import re
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from rich.console import Console, RenderableType
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import monitor as watching
-from outlay.campaign.monitor import Interval, Point, Watch, rate_interval
-from outlay.cli.campaign_picture import left_over_time, picture, standing, whisker
+from outlay.campaign.monitor import Interval, Watch, rate_interval
+from outlay.cli.campaign_picture import picture
 
 
 def busy(campaign: Campaign) -> None:
@@ -104,27 +103,6 @@ def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(burn) == sorted(burn, key=lambda point: point.at)
 
 
-def test_the_chart_falls_with_the_money() -> None:
-    start = datetime(2030, 1, 1, tzinfo=UTC)
-    burn = [Point(start + timedelta(seconds=second), 100.0 - second) for second in range(101)]
-    levels = left_over_time(burn, 50)
-    assert levels == [98.0 - 2 * column for column in range(50)]
-    assert left_over_time([burn[0], burn[-1]], 3) == [100.0, 100.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("interval", "rate", "drawn"),
-    [
-        ((0.0, 1.0), 0.5, "├───────────●───────────┤"),
-        ((-math.inf, math.inf), 0.5, "╌───────────●───────────╌"),
-        ((0.5, 1.0), 0.5, "            ●───────────┤"),
-        ((-5.0, 0.25), 0.0, "●─────┤                  "),
-    ],
-)
-def test_an_interval_is_drawn(interval: tuple[float, float], rate: float, drawn: str) -> None:
-    assert whisker(Interval(*interval), rate, 0.0, 1.0) == drawn
-
-
 def test_a_frame_shows_everything() -> None:
     campaign = Campaign({"a[red]": 1, "b": 1}, 40, "RoundRobin", name="spring [bold]")
     busy(campaign)
@@ -157,22 +135,6 @@ def counted_requests(forecast: int | None = None) -> Campaign:
     return campaign
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
-def test_headings_are_whole_in_any_terminal(width: int) -> None:
-    """What there is no room for is left out, and said to be; names are cut in their middle, and nothing else is."""
-    campaign = counted_requests(forecast=400)
-    text = drawn(campaign, width)
-    assert max(len(line) for line in text.splitlines()) <= width
-    cut = [word for word in text.split() if "…" in word and word != "…"]
-    assert all(word.startswith("a-lan") and word.endswith("nd") for word in cut)
-    heads = [line.split("  ")[0].strip() for line in text.splitlines() if re.match(r"(arm|under way|event) ", line)]
-    assert heads == (["arm", "under way", "event"] if width < 130 else ["arm", "under way"])
-    assert re.search(r"pulls .*spent .*rate", text)
-    assert bool(re.search(r"rate +95 %", text)) == (width > 60)
-    assert bool(re.search(r"no room for .*95 %", text)) == (width <= 60)
-    assert ("●" in text) == (width > 80)
-
-
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_forecast_and_the_mix_are_shown(width: int) -> None:
     campaign = counted_requests(forecast=400)
@@ -187,14 +149,6 @@ def test_the_forecast_and_the_mix_are_shown(width: int) -> None:
     assert "expected" not in drawn(counted_requests(), width)
 
 
-def test_money_that_is_worth_nothing_is_said_to_be() -> None:
-    """A budget for ever so many pulls of the best arm."""
-    campaign = Campaign(["a", "b"], 1e6, requests=100)
-    for pull in campaign.ask_many(2):
-        pull.tell(1, 0.5 if pull.arm == "a" else 1)
-    assert "one more request is worth 1   more money nothing: there is enough" in drawn(campaign)
-
-
 @pytest.mark.parametrize("height", [24, 30, 40, 60])
 def test_a_frame_fits_the_height_of_a_terminal(height: int) -> None:
     campaign = counted_requests()
@@ -204,23 +158,6 @@ def test_a_frame_fits_the_height_of_a_terminal(height: int) -> None:
     whole = drawn(campaign, 80).splitlines()
     assert len(whole) > 40
     assert (lines == whole) == (height == 60)
-
-
-def test_how_it_stands_as_a_table() -> None:
-    campaign = counted_requests(forecast=400)
-    campaign.disable_arm("a-language-model-of-the-dearest-kind")
-    for width in (60, 80, 120):
-        text = printed(standing(campaign.status(), width), width)
-        assert text.startswith("served  open\nspent ")
-        assert "best mix" in text
-        assert "95 %" not in text
-        head = next(line for line in text.splitlines() if line.startswith("arm "))
-        assert head.split() == ["arm", "pulls", "under", "way", "spent", "reward", "rate"]
-        assert max(len(line) for line in text.splitlines()) <= width
-    for pull in campaign.pulls("open"):
-        campaign.cancel(pull.id)
-    campaign.set_budget(0.1)
-    assert printed(standing(campaign.status(), 80), 80).startswith("served  closed (exhausted)\n")
 
 
 def test_a_frame_of_a_campaign_that_has_not_begun_or_has_ended() -> None:
@@ -233,13 +170,3 @@ def test_a_frame_of_a_campaign_that_has_not_begun_or_has_ended() -> None:
     assert "default  closed" in text
     assert "spent 3 of 2 (150.0%)" in text
     assert "left -1" in text
-
-
-def test_many_arms_are_cut() -> None:
-    campaign = Campaign([f"arm {n}" for n in range(30)], 100, "RoundRobin")
-    for pull in campaign.ask_many(30):
-        pull.tell(1, int(pull.arm[4:]))
-    text = drawn(campaign)
-    assert "… and 18 more arms" in text
-    assert "arm 29" in text
-    assert "arm 17 " not in text

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from outlay import AsyncClient, Campaign, Client
+from outlay import client as clients
 from outlay.campaign import verify
 from outlay.campaign.ledger.events import Amount
-from outlay.client import clients, patience
-from outlay.client.spool import Spool
+from outlay.client import Spool
 from outlay.errors import (
     BadFile,
     BadParameter,
@@ -27,6 +27,7 @@ from outlay.errors import (
     Unreachable,
 )
 from outlay.service.auth import KeyStore
+from tests.client.conftest import asked
 from tests.service.conftest import POLICY, running
 
 
@@ -38,7 +39,7 @@ def address(store: str) -> Iterator[str]:
 
 def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
     with Client(address, "spring") as client, Campaign.open(store, "spring") as campaign:
-        first = client.ask(key="job", tags=["a"], metadata={"n": 1})
+        first = asked(client, key="job", tags=["a"], metadata={"n": 1})
         assert first == campaign.ask(key="job")
         receipt = client.tell(first, Decimal("0.125"), True)
         assert (receipt.cost, receipt.reward, receipt.duplicate) == (0.125, 1.0, False)
@@ -65,12 +66,12 @@ def test_the_verbs_of_a_campaign(address: str, store: str) -> None:
         with pytest.raises(NotNow):
             client.ask(wait=True, timeout=0.1)
         client.resume()
-        with client.ask() as pull:
+        with asked(client) as pull:
             pull.extend(600)
             pull.tell(cost=0.5, reward=1)
-        with pytest.raises(KeyError), client.ask() as lost:
+        with pytest.raises(KeyError), asked(client) as lost:
             raise KeyError
-        client.ask().cancel("not needed")
+        asked(client).cancel("not needed")
         assert client.status() == campaign.status()
         assert client.pulls() == campaign.pulls().listed()
         assert {pull.id for pull in client.pulls(status="expired")} == {lost.id}
@@ -127,7 +128,7 @@ def test_keys_and_bad_addresses(store: str, key_store: KeyStore, monkeypatch: py
 
 def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(clients, "OUTAGE", 0.05)
-    monkeypatch.setattr(patience, "FIRST", 0.001)
+    monkeypatch.setattr(clients, "FIRST", 0.001)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     path = tmp_path / "tells"
@@ -169,7 +170,7 @@ def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.M
         return httpx2.Response(503, json={"code": "busy"}, headers={"retry-after": "7"})
 
     monkeypatch.setattr(time, "sleep", pauses.append)
-    client = Client("http://nowhere", "spring", patience=10)
+    client = Client("http://nowhere", "spring", retry_for=10)
     client._http = httpx2.Client(transport=httpx2.MockTransport(lost), base_url="http://nowhere")
     monkeypatch.setattr(time, "monotonic", lambda: sum(pauses))
     with pytest.raises(Unreachable, match="busy"):
@@ -178,8 +179,8 @@ def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.M
     assert max(pauses[:2]) < 0.4
     assert pauses[2] >= 7
     sent.clear()
-    client._patience = 0
-    monkeypatch.setattr(patience, "FIRST", 100.0)
+    client._retry_for = 0
+    monkeypatch.setattr(clients, "FIRST", 100.0)
     with pytest.raises(Unreachable, match="http://nowhere cannot be reached: gone"):
         client.amend(4, cost=1)
     client.disconnect()

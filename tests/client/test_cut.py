@@ -7,9 +7,10 @@ from decimal import Decimal
 import pytest
 
 from outlay import Campaign, Client
+from outlay import client as clients
 from outlay.campaign import verify
-from outlay.client import patience
 from outlay.errors import PullOver
+from tests.client.conftest import asked
 from tests.client.cutting import Cutting, Side
 from tests.service.conftest import POLICY, running
 
@@ -30,7 +31,7 @@ def ask(client: Client, sure: Client, number: int) -> Iterator[None]:
 
 
 def tell(client: Client, sure: Client, number: int) -> Iterator[None]:
-    pull = sure.ask()
+    pull = asked(sure)
     yield
     assert client.tell(pull, cost=COST, reward=number).reward == number
 
@@ -48,13 +49,13 @@ def tell_many(client: Client, sure: Client, number: int) -> Iterator[None]:
 
 
 def cancel(client: Client, sure: Client, number: int) -> Iterator[None]:
-    pull = sure.ask()
+    pull = asked(sure)
     yield
     client.cancel(pull, f"number {number}")
 
 
 def charge(client: Client, sure: Client, number: int) -> Iterator[None]:
-    pull = sure.ask(key=f"charged {number}")
+    pull = asked(sure, key=f"charged {number}")
     yield
     client.charge(pull)
     with pytest.raises(PullOver):
@@ -62,14 +63,14 @@ def charge(client: Client, sure: Client, number: int) -> Iterator[None]:
 
 
 def extend(client: Client, sure: Client, number: int) -> Iterator[None]:
-    pull = sure.ask()
+    pull = asked(sure)
     yield
     client.extend(pull, 600 + number)
     sure.tell(pull, cost=COST, reward=1)
 
 
 def amend(client: Client, sure: Client, number: int) -> Iterator[None]:
-    pull = sure.ask()
+    pull = asked(sure)
     sure.tell(pull, cost=1, reward=0)
     yield
     client.amend(pull, cost=COST, reason=f"number {number}")
@@ -144,7 +145,7 @@ CASES = [
 
 def cut_everywhere(verb: Verb, store: str, step: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Cut after each so-manieth byte until there are no more; return how often it was done."""
-    monkeypatch.setattr(patience, "FIRST", 0.001)
+    monkeypatch.setattr(clients, "FIRST", 0.001)
     done = 0
     with (
         running(store) as address,
@@ -155,7 +156,7 @@ def cut_everywhere(verb: Verb, store: str, step: int, monkeypatch: pytest.Monkey
         for side in SIDES:
             offset, cut = 0, True
             while cut and offset < MOST:
-                with Client(f"http://127.0.0.1:{proxy.port}", "cut", patience=20) as client:
+                with Client(f"http://127.0.0.1:{proxy.port}", "cut", retry_for=20) as client:
                     steps = verb(client, sure, done)
                     next(steps)
                     proxy.cut(side, offset)

@@ -11,11 +11,11 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.beliefs import Moments
-from outlay.engine import batch
-from outlay.engine.backends import threads
+from outlay.engine import threads
+from outlay.engine import threads as batch
 from outlay.engine.jit.compile import CannotCompile, program_of
-from outlay.engine.run.loop import Passages
-from outlay.engine.run.memories import can_be_packed, packed
+from outlay.engine.loop import Crossings
+from outlay.engine.run_pool import can_be_packed, packed
 from outlay.engine.task import Task
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
@@ -88,16 +88,16 @@ BY_MEMORY: dict[str, tuple[Any, float]] = {
 
 def played(
     policy: Any, budget: float, runs: int, seed: int, first: int = 0, workers: int = 2, problem: Problem = DICE
-) -> Passages:
-    """The passages of some runs."""
+) -> Crossings:
+    """The crossings of some runs."""
     budgets = np.array([budget / 7, budget])
-    passages = Passages.blank(runs, 2, len(problem))
-    task = Task(problem, "some", policy, budgets, seed, 10**6, passages, first, warn=False)
+    crossings = Crossings.blank(runs, 2, len(problem))
+    task = Task(problem, "some", policy, budgets, seed, 10**6, crossings, first, warn=False)
     threads.run([task], workers, lambda _: None)
-    return passages
+    return crossings
 
 
-def equal(one: Passages, other: Passages) -> bool:
+def equal(one: Crossings, other: Crossings) -> bool:
     return all(map(np.array_equal, one, other))
 
 
@@ -123,12 +123,12 @@ def test_every_memory_is_as_good_as_new_in_every_run(name: str, interpreted: Cal
     assert type(memory_of(policy, 2)).__name__ == name
     seeds = {3: 0, 2**32 + 5: 0, 2**64 + 9: 7, 2**128 + 1: 2**32 - 5}  # and the first run's number
     fast = [played(policy, budget, 5, seed, first, problem=problem) for seed, first in seeds.items()]
-    assert not program_of(Task(problem, name, policy, np.ones(1), 0, 9, Passages.blank(1, 1, 2))).alone
+    assert not program_of(Task(problem, name, policy, np.ones(1), 0, 9, Crossings.blank(1, 1, 2))).alone
     interpreted()
-    for passages, (seed, first) in zip(fast, seeds.items(), strict=True):
+    for crossings, (seed, first) in zip(fast, seeds.items(), strict=True):
         for i in range(5):
-            assert equal(passages.part(slice(i, i + 1)), played(policy, budget, 1, seed, first + i, problem=problem))
-    assert len(np.unique(np.concatenate([passages.reward for passages in fast])[:, 1])) > 5
+            assert equal(crossings.part(slice(i, i + 1)), played(policy, budget, 1, seed, first + i, problem=problem))
+    assert len(np.unique(np.concatenate([crossings.reward for crossings in fast])[:, 1])) > 5
 
 
 def test_every_policy_of_outlay_has_such_a_memory() -> None:
@@ -158,15 +158,15 @@ def test_without_access_to_a_generator_the_numbers_are_the_same(monkeypatch: pyt
     policy = BySize()
     fast = played(policy, 80.0, 30, seed=2**100)
     monkeypatch.setattr("outlay.engine.jit.compile.can_open", lambda: False)
-    monkeypatch.setattr("outlay.engine.run.streams.Opened.make", None)
+    monkeypatch.setattr("outlay.engine.run_pool.SharedGenerator.make", None)
     assert equal(fast, played(policy, 80.0, 30, seed=2**100))
 
 
 def test_batches_and_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = BySize()
     whole = played(policy, 40.0, 100, seed=4)
-    monkeypatch.setattr("outlay.engine.backends.threads._FIRST_SLICE", 3)
-    monkeypatch.setattr("outlay.engine.backends.threads._SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("outlay.engine.threads._FIRST_SLICE", 3)
+    monkeypatch.setattr("outlay.engine.threads._SLICE_SECONDS", 0.0)
     for size in ("_BATCH_PULLS", "_FEWEST_PULLS", "_BATCH_NUMBERS", "_SHARES"):
         with monkeypatch.context() as patch:
             patch.setattr(batch, size, 1)
@@ -176,12 +176,12 @@ def test_batches_and_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("workers", [1, 2, 16, 100])
 @pytest.mark.parametrize(("runs", "budget"), [(1, 1e9), (100, 1e3), (10**5, 10.0), (1000, 1e5), (7, 1e-3)])
 def test_batches_hold_every_run_once(runs: int, budget: float, workers: int) -> None:
-    task = Task(DICE, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, Passages.blank(runs, 1, 2), first=3)
+    task = Task(DICE, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, Crossings.blank(runs, 1, 2), first=3)
     size = batch._batch_size(task, workers)
     assert size >= 1
     assert size == 1 or size * task.pulls <= 500_000
     assert size >= runs or size * 8 * workers >= runs or size * task.pulls >= 400_000
-    wide = replace(task, passages=Passages.blank(runs, 50, 98))
+    wide = replace(task, crossings=Crossings.blank(runs, 50, 98))
     assert batch._batch_size(wide, workers) <= max(1, 2**20 // 5000)
 
 
@@ -260,5 +260,5 @@ class Sharing(NamedTuple):
 
 def test_what_all_runs_share_is_not_set_back() -> None:
     table = np.zeros(2)
-    passages = played(Sharing(table), 10.0, 5, seed=0, workers=1)
-    assert table.tolist() == passages.pulls[:, 1].sum(axis=0).tolist()
+    crossings = played(Sharing(table), 10.0, 5, seed=0, workers=1)
+    assert table.tolist() == crossings.pulls[:, 1].sum(axis=0).tolist()

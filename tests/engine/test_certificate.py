@@ -12,7 +12,7 @@ import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and a
 from outlay import policies
 from outlay.engine.jit.numba_types import OPTIONS, WITHIN, coerced, register
 from outlay.formulas.argmax import best_by_excess, best_of_opened
-from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among
+from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
 from outlay.policies.protocol import memory_of
 from outlay.usercode import Reach
 from tests.engine.tape import Tape, recorded, spread
@@ -24,10 +24,10 @@ def first_difference(
     rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, box: Any, end: int, rest: int, scales: Any
 ) -> int:
     """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
-    forget_certificate(box)
+    forget_leader_bounds(box)
     for n in range(end):
         if n % rest == 0:
-            forget_certificate(box)
+            forget_leader_bounds(box)
         arm, lazy = full_and_lazy(policy, memory, pulls, box, n, rng)
         if lazy != arm:
             return -1 - n
@@ -43,13 +43,13 @@ def full_and_lazy(policy: Any, memory: Any, pulls: Any, box: Any, n: int, rng: A
 
 
 def of_all(policy: Any, memory: Any, pulls: Any, box: Any, n: int, rng: Any) -> tuple[int, int]:
-    return best_by_excess(policy, memory, pulls), lazy_against(policy, memory, pulls, box)
+    return best_by_excess(policy, memory, pulls), lazy_best_by_excess(policy, memory, pulls, box)
 
 
 def of_opened(policy: Any, memory: Any, pulls: Any, box: Any, n: int, rng: Any) -> tuple[int, int]:
     if n == 0:
         memory.shuffle(rng)
-    return best_of_opened(policy, memory, pulls), lazy_among(policy, memory, pulls, box)
+    return best_of_opened(policy, memory, pulls), lazy_best_of_opened(policy, memory, pulls, box)
 
 
 overload(full_and_lazy, strict=False, jit_options=WITHIN)(
@@ -102,7 +102,7 @@ def test_choices_by_certificate_are_those_of_the_full_comparison(
         arms = int(spread(rng, 1, 1001))
         policy = make(rng)
         world = Tape(RECORDED, rng.integers(len(RECORDED), size=arms))
-        memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Certificate.start(arms)
+        memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), LeaderBounds.start(arms)
         end, rest = int(spread(rng, 30, 3000)), int(spread(rng, 20, 1e5))
         scales = np.concatenate([10.0 ** rng.choice([-15, 0, 0, 0, 3, 15], 2), np.zeros(2)])
         scales[2:] = scales[:2] * rng.choice([0.0, 0.0, 0.0, -1.0, 1.0], 2)
@@ -126,13 +126,13 @@ class Counting(policies.Frugal):
 def test_few_arms_are_compared() -> None:
     """Ten arms far apart, after some rounds: less than one comparison in two pulls, not nine per pull."""
     policy, rng, arms = Counting(), np.random.default_rng(0), 10
-    memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), Certificate.start(arms)
-    forget_certificate(box)
+    memory, pulls, box = memory_of(policy, arms), np.zeros(arms, np.int64), LeaderBounds.start(arms)
+    forget_leader_bounds(box)
     first, last = 2_000, 6_000
     for n in range(last):
         if n == first:
             Counting.asked.clear()
-        arm = lazy_against(policy, memory, pulls, box)
+        arm = lazy_best_by_excess(policy, memory, pulls, box)
         memory.observe(arm, *(np.array([1.0, arm / arms]) + 0.01 * rng.standard_normal(2)).tolist())
         pulls[arm] += 1
     assert len(Counting.asked) / (last - first) < 0.5

@@ -12,8 +12,8 @@ import pytest
 
 import outlay
 from outlay import Problem, arms, policies
-from outlay.engine.backends import cluster
-from outlay.engine.run.loop import Passages
+from outlay.engine import cluster
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError, RunTooLong
 
@@ -21,8 +21,8 @@ COINS = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
 
 
 def task_of(runs: int, budget: float) -> Task:
-    passages = Passages.blank(runs, budgets=1, arms=2)
-    return Task(COINS, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, passages, first=3)
+    crossings = Crossings.blank(runs, budgets=1, arms=2)
+    return Task(COINS, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, crossings, first=3)
 
 
 def test_a_worker_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,10 @@ import outlay
 from outlay import Campaign, Problem, arms, policies
 from outlay.arms import Empirical
 from outlay.campaign.ledger.learner import ORDER, EventRandom
+from outlay.engine import hard_budget as hard
+from outlay.engine import loop
 from outlay.engine.limits import Limits
-from outlay.engine.run import hard, loop
-from outlay.engine.trace import trace
+from outlay.engine.oracle import trace
 from outlay.errors import BadParameter
 from outlay.policies.protocol import SequentialMemory, memory_of, wants_requests, with_limits
 from tests.campaign.test_simulator import ARMS, DETERMINISTIC, NoChance, Tape, outcomes, tape_of
@@ -29,15 +30,15 @@ def requests_for(policy: Any) -> int | None:
 def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     """One run of the loop that the engine compiles, interpreted, until no arm fits."""
     requests = requests_for(policy)
-    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.Standing.start(ARMS)
+    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
     if isinstance(memory, SequentialMemory):
         memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
-    run.room.dearest[:] = dearest
+    run.affordable.dearest[:] = dearest
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
     while not run.marks[loop.PASSED]:
         hard.advance_hard(
-            cast("Any", NoChance()), tape, policy, memory, run.pulls, run.totals, run.marks, run.scratch, run.room,
+            cast("Any", NoChance()), tape, policy, memory, run.pulls, run.totals, run.marks, run.cache, run.affordable,
             limits.budgets[0], int(limits.requests[0]), *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)

@@ -12,7 +12,7 @@ import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and a
 from outlay import policies
 from outlay.engine.jit.numba_types import OPTIONS, WITHIN, coerced, register
 from outlay.formulas.argmax import best_by_score, log_of
-from outlay.formulas.lazy_score import Race, forget_race, lazy_best, phase_end
+from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score, phase_end
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
 from outlay.usercode import Reach
@@ -42,14 +42,14 @@ def first_difference(
     rng: Any, world: Any, policy: Any, memory: Any, pulls: Any, race: Any, begin: int, end: int, rest: int
 ) -> int:
     """The first pull at which laziness changes the choice, as −1 − n; or how far the run came."""
-    forget_race(race)
+    forget_score_bounds(race)
     for n in range(begin, end):
         if memory.full():
             return n
         if n % rest == 0:
-            forget_race(race)
+            forget_score_bounds(race)
         arm = best_by_score(policy, memory, pulls, log_of(n))
-        if lazy_best(policy, memory, pulls, n, race) != arm:
+        if lazy_best_by_score(policy, memory, pulls, n, race) != arm:
             return -1 - n
         cost, reward = world.pull(arm, rng)
         memory.observe(arm, cost, reward)
@@ -142,7 +142,7 @@ def test_lazy_choices_are_those_of_the_full_scan(make: Callable[[np.random.Gener
         arms = int(spread(rng, 1, 301))
         policy = coerced(make(rng, arms))
         world = Tape(RECORDED, rng.integers(len(RECORDED), size=arms))
-        memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
+        memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), ScoreBounds.start(arms)
         n, end, rest = 0, int(spread(rng, 30, 3000)) + 20 * arms * (make is ucb_m1), int(spread(rng, 20, 1e5))
         while 0 <= n < end:
             n = play(rng, world, policy, memory, pulls, race, n, end, rest)
@@ -165,13 +165,13 @@ class Counting(policies.UCBB1):
 def test_few_arms_are_scored(arms: int, most: float) -> None:
     """Arms far apart, after some rounds: hardly more than one score per pull, where a full scan has one per arm."""
     policy, rng = Counting(1e-4, 1e-4, 0.0), np.random.default_rng(0)
-    memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), Race.start(arms)
-    forget_race(race)
+    memory, pulls, race = memory_of(policy, arms), np.zeros(arms, np.int64), ScoreBounds.start(arms)
+    forget_score_bounds(race)
     first, last = 20 * arms, 40 * arms + 1000
     for n in range(last):
         if n == first:
             Counting.asked.clear()
-        arm = lazy_best(policy, memory, pulls, n, race)
+        arm = lazy_best_by_score(policy, memory, pulls, n, race)
         memory.observe(arm, *(np.array([1.0, arm / arms]) + 0.01 * rng.standard_normal(2)).tolist())
         pulls[arm] += 1
     assert len(Counting.asked) / (last - first) < most

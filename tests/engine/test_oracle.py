@@ -15,9 +15,8 @@ import pytest
 
 import outlay
 from outlay.arms import Gaussian, Problem
-from outlay.engine import oracle
-from outlay.engine.backends import backend_of, cluster
-from outlay.engine.task import Task
+from outlay.engine import cluster, oracle
+from outlay.engine.task import Task, backend_of
 from outlay.errors import InterpretedWarning, RunTooLong
 from outlay.policies import Fixed
 
@@ -169,7 +168,7 @@ def test_a_law_that_is_interpreted_is_said_to_be_once() -> None:
 def test_a_function_that_is_told_of_progress_is_told_of_the_policies_alone(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("outlay.engine.progress._DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("outlay.progress._DELAY_SECONDS", 0.0)
     told: list[float] = []
     result = simulated(progress=told.append)
     before = len(told)

@@ -11,7 +11,7 @@ from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.engine.jit.numba_types import Laws
 from outlay.engine.limits import Limits
-from outlay.engine.run.loop import Passages, Standing, Starts, play
+from outlay.engine.loop import Crossings, RunState, SeedStates, play
 from outlay.errors import OutlayError, RunTooLong
 
 G = catalogue.load("G")
@@ -40,7 +40,7 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
         def moments(self) -> tuple[float, float, float, float, float]:
             return (0.5, 1.0, 6.25, 0.0, 0.0)
 
-    passages = Passages.blank(runs=1, budgets=3, arms=1)
+    crossings = Crossings.blank(runs=1, budgets=3, arms=1)
     memory = outlay.beliefs.Moments.empty(1)
     law = Alternating(np.zeros(1))
     nothing = np.zeros((1, 4), np.uint64)
@@ -49,17 +49,17 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
         Laws((law,)),
         policies.Fixed(0),
         memory,
-        Starts(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
-        Standing.start(1),
-        passages,
+        SeedStates(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
+        RunState.start(1),
+        crossings,
         Limits.of(np.array([2.5, 3.5, 4.0]), None),
         100,
         100,
         1,
     )
-    assert passages.pulls[0, :, 0].tolist() == [1, 3, 5]
-    assert passages.cost[0].tolist() == [3.0, 4.0, 5.0]
-    assert passages.reward[0].tolist() == [1.0, 3.0, 5.0]
+    assert crossings.pulls[0, :, 0].tolist() == [1, 3, 5]
+    assert crossings.cost[0].tolist() == [3.0, 4.0, 5.0]
+    assert crossings.reward[0].tolist() == [1.0, 3.0, 5.0]
 
 
 def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:
@@ -131,7 +131,7 @@ def test_max_pulls_is_not_reached_by_a_run_that_ends_there() -> None:
 def test_a_progress_bar_appears_when_asked_for(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("outlay.engine.progress._DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("outlay.progress._DELAY_SECONDS", 0.0)
     outlay.simulate(G, policies.RoundRobin(), budgets=[1e6], runs=4, progress=True)
     assert "simulating" in capfd.readouterr().err
     outlay.simulate(G, policies.RoundRobin(), budgets=[100.0], runs=2)

@@ -118,7 +118,7 @@ def test_workers_and_batch_sizes_change_nothing(monkeypatch: pytest.MonkeyPatch)
     problem = PROBLEMS["mix"]
     results = []
     for workers, batch_pulls in ((1, 200_000), (2, 200_000), (3, 300), (2, 1)):
-        monkeypatch.setattr("outlay.engine.batch._BATCH_PULLS", batch_pulls)
+        monkeypatch.setattr("outlay.engine.threads._BATCH_PULLS", batch_pulls)
         results.append(outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=37, seed=2, workers=workers))
     assert all(equal(results[0], result) for result in results[1:])
 
@@ -126,8 +126,8 @@ def test_workers_and_batch_sizes_change_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = PROBLEMS["mix"]
     whole = outlay.simulate(problem, everyone(problem), budgets=[500.0], runs=5)
-    monkeypatch.setattr("outlay.engine.backends.threads._FIRST_SLICE", 7)
-    monkeypatch.setattr("outlay.engine.backends.threads._SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("outlay.engine.threads._FIRST_SLICE", 7)
+    monkeypatch.setattr("outlay.engine.threads._SLICE_SECONDS", 0.0)
     assert equal(whole, outlay.simulate(problem, everyone(problem), budgets=[500.0], runs=5))
 
 

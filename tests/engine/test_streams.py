@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outlay.engine.run import streams
-from outlay.engine.run.streams import Opened, can_open, seeded
+from outlay.engine import run_pool as streams
+from outlay.engine.run_pool import SharedGenerator, can_open, seeded
 
 SEEDS = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**40 + 5, 2**64 - 1, 2**64, 2**96 + 1, 2**127, 2**128 - 1, 2**128,
          2**128 + 17, 2**160 - 1, 2**200, 2**300 + 12345]  # fmt: skip
@@ -55,7 +55,7 @@ def draws(rng: np.random.Generator) -> list[Any]:
 
 def test_one_generator_serves_run_after_run() -> None:
     assert can_open(), "else every run is played with a generator of its own"
-    opened = Opened.make()
+    opened = SharedGenerator.make()
     for seed, first in ((0, 0), (2**128 + 3, 2**32 - 2), (9, 5)):
         for run, words in enumerate(seeded(seed, first, 4), first):
             opened.state[:], opened.spare[0] = words, 0

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from outlay.arms import Constant, Problem
-from outlay.engine.trace import trace
+from outlay.engine.oracle import trace
 from outlay.errors import BadParameter
 
 PROBLEM = Problem([Constant(1.0, 0.5), Constant(2.0, 0.5)])

@@ -50,17 +50,6 @@ def test_a_floor_far_above_everything_is_left_out():
     assert not sweep_chart([K], wide, runs=20).unbounded
 
 
-def test_swept_values_are_the_ticks_where_there_is_room():
-    def ticks(*values: float) -> list[str]:
-        rows = [row({"c": value}, "one", 1.0) for value in values]
-        [axes] = sweep_figure(sweep_chart([Sweep("c", ("c",), values)], rows, runs=2)).axes
-        return [tick.get_text() for tick in axes.get_xticklabels()]
-
-    assert ticks(-0.9, 0.0, 0.9) == ["−0.9", "0", "0.9"]
-    assert ticks(0.0, 0.01, 1.0)[1:3] != ["0.01", "1"]
-    assert len(ticks(*map(float, range(1, 13)))) < 12
-
-
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_drawing(width):
     figure = sweep_figure(sweep_chart([K, FORM], GRID, runs=20), width)

@@ -46,15 +46,6 @@ def test_a_sweep_prints_its_table(write, simulated):
     assert printed[: len(shown)] == shown
 
 
-def test_one_point_prints_the_table_of_compare(write, simulated):
-    write(PLAIN)
-    done = ask("experiment.toml")
-    assert "two arms: regret at budget 50, 4 runs, seed 3" in done.stdout
-    assert "lower bound as B grows: " in done.stdout
-    assert done.stdout.endswith("wrote outlay-report/report.html and 2 more files in outlay-report\n")
-    assert not Path("outlay-report/sweep.csv").exists()
-
-
 def test_quiet_and_json(write, simulated):
     write(SWEPT)
     done = ask("experiment.toml", "--out", "out", "--quiet")
@@ -159,30 +150,6 @@ def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
     assert seen == [2, 7]
 
 
-def test_a_plain_problem_in_json(write, monkeypatch):
-    write(PLAIN)
-    result = run_one()
-    monkeypatch.setattr("outlay.experiments.play.compare", lambda *_, **__: (result, [Path("page")]))
-    told = json.loads(ask("G", "--json").stdout)
-    assert told["files"] == ["page"]
-    assert [row["policy"] for row in told["rows"]] == ["RoundRobin", "stubborn"]
-    assert ask("G", "--quiet").output == ""
-
-
-def run_one() -> outlay.Result:
-    [(_, result)] = play.results(load("experiment.toml"), "cells")
-    return result
-
-
-def test_help_has_examples():
-    for verb in ("compare", "bounds"):
-        text = CliRunner().invoke(commands, [verb, "--help"], prog_name="outlay").stdout
-        examples = [line.strip() for line in text.partition("Examples:\n")[2].splitlines()]
-        assert examples[0].startswith(f"outlay {verb}")
-        assert max(map(len, text.splitlines())) <= 80
-    assert "Exit codes:\n    0    done\n" in ask("--help").stdout
-
-
 def completed(words: str) -> list[str]:
     """What Tab offers in bash after these words."""
     script = "from outlay.cli import main; main()"
@@ -209,16 +176,6 @@ def test_completion(write):
     assert completed("outlay compare nowhere/") == [""]
     assert completed("outlay compare --policy frug") == ["plain,Frugal"]
     assert "plain,--dry-run" in completed("outlay compare --")
-
-
-def test_the_script_for_a_shell():
-    env = {**os.environ, "_OUTLAY_COMPLETE": "zsh_source"}
-    script = "from outlay.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True
-    )
-    assert "#compdef outlay" in done.stdout
-    assert "_OUTLAY_COMPLETE=zsh_source outlay" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.soak  # ten cells of runs of 10⁴ pulls

@@ -10,10 +10,10 @@ from outlay.beliefs import Lead
 from outlay.formulas.lazy_leader import (
     ANY_PRICE,
     BOXES,
-    DUE,
     TIMES,
+    UNCERTAIN,
     WIDTHS,
-    Boxes,
+    LeadBoxes,
     box_around,
     draw_box,
     edge,
@@ -27,16 +27,16 @@ from outlay.formulas.lazy_leader import (
 ARMS = 7
 
 
-def fresh_boxes() -> Boxes:
+def fresh_boxes() -> LeadBoxes:
     """With anything in them that an earlier run may have left."""
-    boxes = Boxes.start(ARMS)
+    boxes = LeadBoxes.start(ARMS)
     for array in boxes:
         array[...] = 3
     forget_boxes(boxes)
     return boxes
 
 
-def arms_of(boxes: Boxes, ring: int) -> list[int]:
+def arms_of(boxes: LeadBoxes, ring: int) -> list[int]:
     """The arms of a ring, once around it forwards; backwards they are the same."""
     head = ARMS + ring
     ahead, behind = [head], [head]
@@ -76,7 +76,7 @@ def test_rings_are_the_lists_they_stand_for() -> None:
 
 def test_to_forget_is_to_begin_anew() -> None:
     boxes = fresh_boxes()
-    assert [arms_of(boxes, ring) for ring in range(DUE + 1)] == [[]] * (BOXES + 1)
+    assert [arms_of(boxes, ring) for ring in range(UNCERTAIN + 1)] == [[]] * (BOXES + 1)
     assert boxes.ring.tolist() == [-1] * ARMS
     assert not boxes.drawn.any()
     assert not boxes.doubt.any()

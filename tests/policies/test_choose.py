@@ -12,7 +12,7 @@ from tests.beliefs.compiled import compiled
 from outlay.beliefs import Belief, Lead, Moments, SequentialMoments
 from outlay.engine.jit.numba_types import register
 from outlay.formulas.argmax import best_of_opened
-from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_among
+from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_of_opened
 from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
 from outlay.usercode import Reach
 
@@ -120,7 +120,7 @@ def test_a_fresh_arm_comes_before_others_of_its_excess() -> None:
             expected = 3
         elif min(one, other) <= 0.0:
             expected = 1 if one <= other else 2
-        policy, known = Offered((0.0, *values[:2]), values[2]), Certificate.start(4)
-        forget_certificate(known)
+        policy, known = Offered((0.0, *values[:2]), values[2]), LeaderBounds.start(4)
+        forget_leader_bounds(known)
         assert best_of_opened(policy, memory, pulls) == expected, values
-        assert lazy_among(policy, memory, pulls, known) == expected, values
+        assert lazy_best_of_opened(policy, memory, pulls, known) == expected, values

@@ -14,10 +14,10 @@ from outlay.formulas.lazy_leader import (
     OPEN_UNTIL,
     RATE,
     RUNNER_UP,
-    Certificate,
-    forget_certificate,
-    lazy_against,
-    lazy_among,
+    LeaderBounds,
+    forget_leader_bounds,
+    lazy_best_by_excess,
+    lazy_best_of_opened,
 )
 
 
@@ -49,15 +49,15 @@ def test_choices_are_those_of_the_full_comparison_where_many_arms_tie(opening: b
         arms = int(rng.integers(1, 9))
         policy, draw = Coarse(float(rng.choice([0.5, 1.0, 2.0]))), outcomes(rng, arms)
         memory: Any = SequentialMoments.empty(arms) if opening else PooledMoments.empty(arms)
-        pulls, known = np.zeros(arms, np.int64), Certificate.start(arms)
+        pulls, known = np.zeros(arms, np.int64), LeaderBounds.start(arms)
         if opening:
             memory.shuffle(rng)
         known.marks[:], known.levels[OPEN_UNTIL] = arms, 1e9  # what an earlier run may have left
-        forget_certificate(known)
+        forget_leader_bounds(known)
         last = -1
         for n in range(150):
             full = best_of_opened(policy, memory, pulls) if opening else best_by_excess(policy, memory, pulls)
-            choose: Any = lazy_among if opening else lazy_against
+            choose: Any = lazy_best_of_opened if opening else lazy_best_by_excess
             assert choose(policy, memory, pulls, known) == full, (seed, n)
             if known.marks[LEADER] >= 0 and known.marks[FREE] < 0:
                 leader, second = leader_of(memory, pulls)

@@ -6,7 +6,7 @@ import pytest
 from outlay import __version__
 from outlay.arms import Gaussian, Problem
 from outlay.policies import UCBB1, UCBM1, Fixed, RoundRobin
-from outlay.results.result import Result
+from outlay.results import Result
 
 NASTY = '</script><img src=x onerror="alert(1)">&amp;'
 

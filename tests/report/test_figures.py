@@ -24,51 +24,8 @@ OF_A_RESULT: list[Any] = [
 ]  # fmt: skip
 
 
-def texts(figure: Figure) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
-
-
 def named(figure: Figure) -> list[str]:
     return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-
-
-def test_regret_shows_every_policy_and_the_bounds(three):
-    figure = report.regret_figure(three)
-    assert texts(figure) == ["UCBB1", "UCBM1", "Fixed", "lower bound as B grows", "the same, as printed"]
-    axes = figure.axes[0]
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
-    lines = axes.get_lines()
-    np.testing.assert_array_equal(lines[0].get_ydata(), three.regret()["mean"][:25])
-    assert len(axes.collections) == 3
-    assert len({line.get_color() for line in lines}) == 4
-    assert texts(report.regret_figure(three, bounds=False)) == ["UCBB1", "UCBM1", "Fixed"]
-
-
-def test_a_ceiling_has_the_colour_of_its_policy(apart):
-    figure = report.regret_figure(apart)
-    by_label = dict(zip(texts(figure), figure.axes[0].get_lines(), strict=True))
-    assert by_label["Theorem 1 for UCBB1"].get_color() == by_label["UCBB1"].get_color()
-    assert by_label["Theorem 1 for UCBB1"].get_linestyle() != by_label["UCBB1"].get_linestyle()
-
-
-def test_a_column_has_its_names_below(three):
-    figure = report.regret_figure(three, width="column", scale="log", budget_scale="linear")
-    assert figure.get_figwidth() == 3.3
-    assert texts(figure) == []
-    assert named(figure)[:4] == ["UCBB1", "UCBM1", "Fixed", "lower bound as B grows"]
-    assert (figure.axes[0].get_xscale(), figure.axes[0].get_yscale()) == ("linear", "log")
-
-
-def test_figures_show_the_arms(three, apart):
-    for figure in (report.pulls_figure(three), report.reward_figure(three)):
-        assert named(figure)[:2] == ["arm 0", "arm 1"]
-    assert [axes.get_title(loc="left") for axes in report.pulls_figure(apart).axes] == ["UCBB1", "RoundRobin"]
-
-
-def test_the_distribution_has_a_dot_per_run(three):
-    axes = report.distribution_figure(three).axes[0]
-    assert [np.size(line.get_xdata()) for line in axes.get_lines() if line.get_marker() == "o"] == [20, 20, 20]
-    assert [label.get_text() for label in axes.get_yticklabels()] == three.labels
 
 
 @pytest.mark.parametrize("width", ["page", "column"])
@@ -111,13 +68,6 @@ def test_nothing_is_cut_off(make):
         assert [name.get_text() for name in names][1:] == ["UCB-B2C with\nesti…covariance", "UCB-B1 (alpha =\n2.1)"]
         figure.set_dpi(1000)
         assert all(name.get_window_extent().x0 > 0 for name in names)
-
-
-def test_policies_of_one_colour_differ_in_their_marks(make):
-    result = make({f"policy {i}": RoundRobin() for i in range(8)}, list(range(1, 9)), runs=2)
-    lines = report.regret_figure(result, bounds=False).axes[0].get_lines()
-    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 8
-    assert {line.get_linestyle() for line in lines} == {"-"}
 
 
 @pytest.mark.parametrize("draw", OF_A_RESULT)

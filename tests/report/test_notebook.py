@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import outlay
+from outlay import progress
 from outlay.arms import Constant, Problem
-from outlay.engine import progress
 from outlay.errors import StoreError
 from outlay.text import aligned, sparkline
 

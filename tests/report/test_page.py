@@ -11,7 +11,7 @@ from outlay.arms import Constant, Problem
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed
 from outlay.report.curves import floor_of
-from outlay.report.page import FIGURES, PageFigure, arm_rows, page_figures, page_text, policy_rows, report_files
+from outlay.report.page import FIGURES, PageFigure, arm_rows, page_figures, page_text, report_files
 from outlay.report.regret import regret_numbers
 
 
@@ -65,23 +65,6 @@ def text(three, figures) -> str:
     return page_text(three, regret_numbers(three), figures)
 
 
-def test_page_says_it_all(text):
-    words = " ".join(Page(text).words)
-    for word in (
-        "Which policy spends the budget best?",
-        "Use UCBB1: it lost least",
-        "lower bound",
-        "Regret at budget 20,000",
-        "arm 0",
-        "Gaussian(cost=1.0",
-        "upper confidence bound of the reward rate from known second moments",
-        "seed",
-        outlay.__version__,
-        "simulate(",
-    ):
-        assert word in words
-
-
 def test_page_shows_each_figure_for_a_screen_and_for_a_phone(text, figures):
     page = Page(text)
     assert [figure.name for figure in figures] == [*FIGURES, "medians"]  # the band of a mean reaches below 0
@@ -110,12 +93,6 @@ def test_every_colour_has_a_dark_twin(text):
     assert {"--policy-0", "--arm-0", "--faint"} <= used
     assert all(f"{name}:" in dark for name in used)
     assert not re.search(r"(?:fill|stroke): #(?:000000|ffffff|333333)", text)
-
-
-def test_the_words_fit_the_axes(figures, apart):
-    regrets = [one[0].words for one in (figures, page_figures(apart, floor_of(apart.problem)))]
-    assert ["Both axes are logarithmic" in words for words in regrets] == [False, True]
-    assert "The budget axis is logarithmic" in regrets[0]
 
 
 def test_page_escapes_names(nasty):
@@ -154,17 +131,6 @@ def test_of_many_arms_the_best_are_shown(make):
     rows = arm_rows(result)
     assert [row.name for row in rows] == [f"arm {k}" for k in range(199, 169, -1)]
     assert [row.best for row in rows[:2]] == [True, False]
-
-
-def test_a_policy_from_elsewhere_is_shown_as_it_was_saved(make):
-    [row] = policy_rows(make({"mine": "Mine(x=1)"}, [6.0]))
-    assert (row.words, row.call) == ("", "Mine(x=1)")
-    [row] = policy_rows(make({"mine": "Mine(x=0.16000000000000003, y=[1.0000000000000002e-20, 0.25])"}, [6.0]))
-    assert row.call == "Mine(x=0.16, y=[1e-20, 0.25])"
-
-
-def test_a_page_is_the_same_every_time(three, text):
-    assert page_of(three) == text
 
 
 def test_a_report_is_a_folder_of_files(apart, tmp_path):

@@ -12,8 +12,8 @@ from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
-from outlay.report.curves import Floor, floor_of
-from outlay.report.regret import HEADINGS, best_shares, bound_sentence, regret_rows
+from outlay.report.curves import floor_of
+from outlay.report.regret import HEADINGS, best_shares, regret_rows
 
 
 def test_rows(three):
@@ -28,24 +28,10 @@ def test_rows(three):
     assert fixed.cells() == ("Fixed", "0.0 ± 0.0", "0.0", "0.0 – 0.0", "100.0%", "0.00")
 
 
-def test_rows_without_a_bound_or_an_error(make):
-    row = regret_rows(make({"a": RoundRobin()}, [-0.5], runs=1))[0]
-    assert "±" not in row.cells()[1]
-    assert row._replace(ratio=None).cells()[-1] == "–"
-    assert row._replace(regret=12345.6, stderr=1.0).cells()[1] == "12,346 ± 1.0"
-
-
 def printed(result: outlay.Result, width: int) -> str:
     text = io.StringIO()
     Console(width=width, file=text).print(report.regret_table(result))
     return text.getvalue()
-
-
-def test_table_fits_a_terminal(three, apart, nasty):
-    for result in (three, apart, nasty):
-        text = printed(result, 80)
-        assert all(word in text for heading in HEADINGS for word in heading.split())
-        assert "…" not in text
 
 
 def test_ties_by_rounding_share_the_best_arm(make):
@@ -58,15 +44,6 @@ def test_markup_in_a_label_is_text(make):
     assert "[red]x[/nosuch]" in printed(make({"[red]x[/nosuch]": RoundRobin()}, [1.0]), 120)
 
 
-def test_bound_sentence():
-    assert (
-        bound_sentence(Floor(2.0, 1.0))
-        == "lower bound as B grows: 2 · ln B (sharp), 1 · ln B (as printed in the paper)"
-    )
-    assert "10,261 · ln B (sharp), 5,130 · ln B" in bound_sentence(Floor(10260.7, 5130.35))
-    assert bound_sentence(Floor(None, None, "why")) == "why"
-
-
 def test_every_format_has_every_policy(three):
     for written in ("text", "markdown", "csv", "latex"):
         text = report.table(three, written)
@@ -74,13 +51,6 @@ def test_every_format_has_every_policy(three):
         assert all(label in text for label in three.labels)
         assert text.endswith("\n")
         assert all(line == line.rstrip() for line in text.splitlines())
-
-
-def test_text_is_what_a_terminal_shows(three):
-    lines = report.table(three).splitlines()
-    assert lines[0] == "Regret at budget 20,000, 20 runs, seed 0"
-    assert [line.rstrip() for line in printed(three, 160).splitlines()] == lines[:-1]
-    assert lines[-1] == bound_sentence(floor_of(three.problem))
 
 
 def test_a_title_is_before_the_caption(three):

@@ -14,7 +14,7 @@ from outlay.report.curves import bound_lines, ceiling_lines, floor_for, regret_c
 from outlay.report.page import arm_rows, page_figures, page_text, python_call, ranking, settings, verdict
 from outlay.report.regret import regret_numbers
 from outlay.report.runs import earnings, grouping, shares
-from outlay.results.endings import axis_of, last_of
+from outlay.results import axis_of, last_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -120,16 +120,6 @@ def test_everything_is_drawn_and_written(over_budgets: Result, over_requests: Re
     assert settings(over_requests)["requests"] == "20 to 200"
 
 
-def test_titles_say_hard_mode(over_budgets: Result) -> None:
-    hard = outlay.simulate(COINS, PLAYERS, [90.0], requests=200, mode="hard", runs=3)
-    assert repr(hard) == "<Result: turns, middle on 3 arms; 3 runs, budget 90, 200 requests, hard mode, seed 0>"
-    where = "Regret at budget 90 and 200 requests, hard mode"
-    for form in ("text", "markdown", "latex"):
-        assert f"{where}, 3 runs, seed 0" in report.table(hard, form)
-        assert "mode" not in report.table(over_budgets, form)
-    assert f"{where}: 3 runs" in hard._repr_html_()
-
-
 def test_a_lower_bound_of_0_is_left_out() -> None:
     """All money goes to the arm that is best at every price: nothing is to be learnt of the other."""
     sure = Problem([arms.Constant(1.0, 2.0), arms.Constant(2.0, 1.0)])
@@ -162,15 +152,6 @@ def test_runs_are_below_0_as_the_page_says() -> None:
     alone = Problem([arms.Constant(1.0, 2.0)])
     played = [outlay.simulate(alone, policies.Fixed(0), 10.5, requests=99, mode=mode, runs=1) for mode in MODES]
     assert [result.run_regret().item() for result in played] == pytest.approx([-1.0, 1.0])
-
-
-def test_the_caption_names_the_axis_and_the_bound_where_it_is_page_figures(over_requests: Result) -> None:
-    fixed = outlay.simulate(COINS, PLAYERS, 100.0, requests=[100, 200, 400], runs=3)
-    words = page_figures(fixed, floor_for(fixed))[0].words
-    assert "The requests axis is logarithmic." in words
-    assert "Dashed" not in words
-    assert settings(fixed)["budgets"] == "100"
-    assert "Dashed: the lower bound" in page_figures(over_requests, floor_for(over_requests))[0].words
 
 
 def test_the_code_makes_the_result_again(over_budgets: Result, over_requests: Result) -> None:

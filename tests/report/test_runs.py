@@ -17,7 +17,7 @@ from outlay.report.curves import bound_lines, ceiling_lines, floor_of, regret_ch
 from outlay.report.page import ranking, verdict
 from outlay.report.runs import MOST_DOTS, distribution, earnings, grouping, shares, strip
 from outlay.report.style import PALETTE, looks
-from outlay.results.result import Result
+from outlay.results import Result
 from outlay.theory import lower_bound, upper_bound
 
 pytestmark = pytest.mark.interpreted

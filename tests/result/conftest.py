@@ -3,7 +3,7 @@ import pytest
 
 from outlay.arms import Gaussian, Problem
 from outlay.policies import Fixed, RoundRobin
-from outlay.results.result import Result
+from outlay.results import Result
 
 
 @pytest.fixture

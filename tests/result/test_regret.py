@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from outlay import results as regret
 from outlay.errors import BadParameter
-from outlay.results import regret
-from outlay.results.result import Result
+from outlay.results import Result
 
 COLUMNS = ["policy", "budget", "mean", "stderr", "low", "high", "q10", "q50", "q90"]
 
@@ -73,7 +73,7 @@ def test_frame_is_tidy(tiny):
 def test_interval_covers_the_truth_95_percent_of_the_time():
     """20 000 normal means of 8 runs: covered 19 000 ± 31; the limits are 4 sd out (false alarm 6e-5)."""
     rng = np.random.default_rng(1)
-    got = regret.summary(rng.normal(3.0, 2.0, size=(1, 8, 20_000)))
+    got = regret.summary_over_runs(rng.normal(3.0, 2.0, size=(1, 8, 20_000)))
     covered = np.mean((got.low <= 3.0) & (got.high >= 3.0))
     assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 20_000)
 
@@ -84,7 +84,7 @@ def test_paired_interval_covers_whatever_the_correlation(correlation):
     rng = np.random.default_rng(2)
     z, w = rng.normal(size=(2, 8, 20_000))
     oracle, reward = 10.0 + z, 7.0 + correlation * z + math.sqrt(1 - correlation**2) * w
-    got = regret.summary(regret.realised(reward[None], oracle), paired=oracle - reward[None])
+    got = regret.summary_over_runs(oracle.mean(axis=0) - reward[None], paired=oracle - reward[None])
     covered = np.mean((got.low <= 3.0) & (got.high >= 3.0))
     assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 20_000)
 
@@ -93,7 +93,7 @@ def test_positive_correlation_narrows_the_realised_band():
     rng = np.random.default_rng(3)
     oracle = rng.normal(100.0, 5.0, size=(200, 1))
     reward = (oracle - 3.0 + rng.normal(0.0, 0.1, size=(200, 1)))[None]
-    paired = regret.summary(regret.realised(reward, oracle), paired=oracle - reward)
+    paired = regret.summary_over_runs(oracle.mean(axis=0) - reward, paired=oracle - reward)
     assert paired.stderr.item() < 0.1 * reward.std() / math.sqrt(200)
 
 

@@ -17,7 +17,7 @@ from outlay.arms import Problem
 from outlay.arms.law import LawMoments
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import UCBB1, UCBB2, Fixed, RoundRobin
-from outlay.results.result import Result, load
+from outlay.results import Result, load
 
 
 class Mine(NamedTuple):

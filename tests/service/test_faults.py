@@ -14,11 +14,12 @@ import httpx2
 import pytest
 
 from outlay import Campaign, Client
+from outlay import client as clients
 from outlay.campaign import verify
 from outlay.campaign.stores import writer
-from outlay.client import patience
 from outlay.errors import OutlayError
 from tests.campaign.postgres import Server, unavailable
+from tests.client.conftest import asked
 from tests.service.conftest import POLICY, Served, calling, running
 
 COST = Decimal("0.001")
@@ -87,16 +88,16 @@ def test_a_full_disk_is_answered_with_503_and_loses_nothing(served: Served, stor
 def test_a_database_that_is_stopped_and_started_under_load(restarts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := unavailable():
         pytest.skip(reason)
-    monkeypatch.setattr(patience, "LONGEST", 0.2)
+    monkeypatch.setattr(clients, "LONGEST", 0.2)
     told: list[int] = []
     wrong: list[BaseException] = []
     stop = threading.Event()
 
     def work(address: str) -> None:
         try:
-            with Client(address, "away", patience=60) as client:
+            with Client(address, "away", retry_for=60) as client:
                 while not stop.is_set():
-                    pull = client.ask()
+                    pull = asked(client)
                     client.tell(pull, cost=COST, reward=1)
                     told.append(pull.id)
         except OutlayError as error:

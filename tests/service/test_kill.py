@@ -12,9 +12,10 @@ from decimal import Decimal
 import pytest
 
 from outlay import Campaign, Client
+from outlay import client as clients
 from outlay.campaign import verify
-from outlay.client import patience
 from outlay.errors import OutlayError
+from tests.client.conftest import asked
 from tests.service.conftest import POLICY
 
 WORKERS = 8
@@ -39,9 +40,9 @@ def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
 
     def work() -> None:
         try:
-            with Client(f"http://127.0.0.1:{port}", "killed", patience=60) as client:
+            with Client(f"http://127.0.0.1:{port}", "killed", retry_for=60) as client:
                 while not stop.is_set():
-                    pull = client.ask()
+                    pull = asked(client)
                     client.tell(pull, cost=Decimal("0.001"), reward=1)
                     told.append(pull.id)
         except OutlayError as error:
@@ -74,7 +75,7 @@ def killed_under_load(store: str, kills: int) -> tuple[int, Decimal]:
 
 @pytest.mark.parametrize("kills", [1, pytest.param(100, marks=pytest.mark.soak)])
 def test_kills_under_load_lose_nothing(store: str, kills: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "LONGEST", 0.5)
+    monkeypatch.setattr(clients, "LONGEST", 0.5)
     with Campaign(["a", "b"], 1000, POLICY, store=store, name="killed", reservation=0.001, first_pulls=None):
         pass
     told, spent = killed_under_load(store, kills)

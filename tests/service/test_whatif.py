@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from outlay.policies import BY_NAME
 from outlay.service import what_if
-from outlay.service.what_if import Order, Player, parameter_free, play
+from outlay.service.what_if import PolicyRun, WhatIfTask, parameter_free, play
 from tests.service.conftest import POLICY
 
 SPRING = "/v1/campaigns/spring"
@@ -18,23 +18,22 @@ SPRING = "/v1/campaigns/spring"
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if, "WORLDS", 5)
     monkeypatch.setattr(what_if, "RUNS", 4)
-    monkeypatch.setattr("outlay.engine.simulation._compile", lambda *_: None)
+    monkeypatch.setattr("outlay.engine.simulate._compile", lambda *_: None)
 
 
-def order(own: str = "Frugal", other: str = "RoundRobin", budget: float = 30.0, requests: int | None = None) -> Order:
+def task(own: str = "Frugal", other: str = "RoundRobin", budget: float = 30.0, requests: int | None = None):
     rng = np.random.default_rng(1)
     arms = {
         name: [(rng.uniform(0.5, 1.5), float(rng.random() < worth)) for _ in range(n)]
         for name, n, worth in (("good", 200, 0.8), ("poor", 40, 0.1), ("rare", 4, 0.5))
     }
-    return Order(
-        arms, Player({"name": own}, 30.0, requests), Player({"name": other}, budget, requests), "until_exceeded", 2
-    )
+    runs = PolicyRun({"name": own}, 30.0, requests), PolicyRun({"name": other}, budget, requests)
+    return WhatIfTask(arms, *runs, "until_exceeded", 2)
 
 
 @pytest.mark.interpreted
 def test_a_worse_policy_earns_less_and_the_spread_says_how_sure_that_is() -> None:
-    found = play(order())
+    found = play(task())
     assert found.more.low <= found.more.middle <= found.more.high < 0
     assert found.own.reward.middle > found.other.reward.middle
     assert found.own.shares[0].arm == "good"
@@ -46,20 +45,20 @@ def test_a_worse_policy_earns_less_and_the_spread_says_how_sure_that_is() -> Non
 
 @pytest.mark.interpreted
 def test_the_same_policy_and_budget_differ_in_nothing_and_more_money_earns_more() -> None:
-    same = play(order(other="Frugal"))
+    same = play(task(other="Frugal"))
     assert (same.more.low, same.more.high) == (0.0, 0.0)
-    assert play(order(other="Frugal", budget=60.0)).more.low > 0.0
+    assert play(task(other="Frugal", budget=60.0)).more.low > 0.0
 
 
 @pytest.mark.interpreted
 def test_what_is_not_known_of_an_arm_widens_the_spread() -> None:
     """With ten times as many outcomes, all alike, arms are known better: the spread between worlds is what shrinks."""
-    few = order(other="Frugal")
+    few = task(other="Frugal")
     few.arms = {name: pairs[:6] for name, pairs in few.arms.items()}
-    many = order(other="Frugal")
+    many = task(other="Frugal")
     many.arms = {name: pairs * 100 for name, pairs in few.arms.items()}
 
-    def width(given: Order) -> float:
+    def width(given: WhatIfTask) -> float:
         spread = play(given).own.reward
         return spread.high - spread.low
 
@@ -69,7 +68,7 @@ def test_what_is_not_known_of_an_arm_widens_the_spread() -> None:
 @pytest.mark.interpreted
 def test_what_is_too_large_is_scaled_down_and_requests_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if, "MOST_PULLS", 20)
-    found = play(order("Ration", "Ration", budget=300.0, requests=400))
+    found = play(task("Ration", "Ration", budget=300.0, requests=400))
     assert found.scale == pytest.approx(20 / min(400, 300 / 1.0), rel=0.2)
     assert found.other.budget == pytest.approx(300 * found.scale)
     assert found.other.requests == round(400 * found.scale)

@@ -19,7 +19,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "outlay.advice.advice": "advise Advice",
-        "outlay.advice.findings": "ArmAdvice Caution Terms",
+        "outlay.advice.findings": "ArmAdvice Caution ComparisonTerms",
         "outlay.advice.rehearsal": "Candidate Rehearsal",
         "outlay.advice.requests": "Serving",
     },

@@ -16,12 +16,12 @@ from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving, rehearsed, serve
 from outlay.advice.summary import FREE, OUT, TIME, Tallies, tally
 from outlay.checks import real, whole
-from outlay.engine.progress import progress
 from outlay.errors import BadFile, BadParameter, require
 from outlay.logs import LogColumns, MoreColumns, Source, name_of, stretches
 from outlay.policies import Ration
 from outlay.policies.protocol import Policy
-from outlay.results.result import Floats
+from outlay.progress import progress
+from outlay.results import Floats
 from outlay.text import counted, number, shortened
 
 if TYPE_CHECKING:

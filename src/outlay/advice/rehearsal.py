@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from outlay.arms import Empirical, Problem
-from outlay.engine import simulate
+from outlay.engine.simulate import simulate
 from outlay.errors import RunTooLong
 from outlay.policies.protocol import Policy
-from outlay.results.result import Floats, Result
+from outlay.results import Floats, Result
 
 MOST_PULLS = 500_000  # of the best arm per run: a larger budget is rehearsed with a smaller one
 MOST_RUNS, FEWEST_RUNS = 200, 20

@@ -11,7 +11,7 @@ from outlay import policies
 from outlay.advice.comparison import Groups, Strata, drawn, running, strata_of
 from outlay.advice.rehearsal import FEWEST_RUNS, MOST_PULLS, MOST_RUNS, WORK, problem_of
 from outlay.advice.summary import PARTS
-from outlay.engine import simulate
+from outlay.engine.simulate import simulate
 from outlay.formulas.pricing import NOTHING, TIE, prices
 from outlay.policies.protocol import Policy
 

@@ -1,9 +1,14 @@
-"""Prefix sums of every sample of every arm, for the medians of block means that heavy tails ask for.
+"""Every sample of every arm: its prefix sums, for the medians of block means that heavy tails ask for, or itself.
 
-A block mean is the difference of two prefix sums, so m block means cost O(m) whatever the number of pulls. The sums
-lie in pages of 64 pulls from a pool that all arms share (16 bytes per pull); an arm finds its pages through its stretch
-of the page table, which moves to the table's end and doubles when it is used up. Compiled code cannot enlarge arrays:
-`full` says when a page might be missing, and then `enlarged` (in Python) copies everything into larger ones.
+**Blocks.** A block mean is the difference of two prefix sums, so m block means cost O(m) whatever the number of pulls.
+The sums lie in pages of 64 pulls from a pool that all arms share (16 bytes per pull); an arm finds its pages through
+its stretch of the page table, which moves to the table's end and doubles when it is used up.
+
+**Samples.** An arm's samples lie side by side in its stretch of a pool that all arms share, which moves and doubles in
+the same way.
+
+Compiled code cannot enlarge arrays: `full` says when there might be no room, and then `enlarged` (in Python) copies
+everything into larger arrays. All else below `empty` runs in the interpreter and compiled, bit for bit alike.
 
 Reference: Section 4.3 of Cayci, Eryilmaz, Srikant (2020), algorithm UCB-M1.
 """
@@ -17,64 +22,23 @@ from numpy.typing import NDArray
 from outlay.beliefs.moments import Sample
 from outlay.checks import Vector
 
-
-def median(values: Vector, row: int, count: int) -> float:
-    """Median of `values[row, :count]`, whose order it changes; of an even number, the mean of the middle two.
-
-    >>> import numpy as np
-    >>> median(np.array([[4.0, 1.0, 3.0, 2.0]]), 0, 4)
-    2.5
-    """
-    middle = count // 2
-    upper = select(values, row, count, middle)
-    if count % 2 == 1:
-        return upper
-    lower = float(values[row, 0])
-    for i in range(1, middle):
-        lower = max(lower, float(values[row, i]))
-    return 0.5 * lower + 0.5 * upper
-
-
-def select(values: Vector, row: int, count: int, rank: int) -> float:
-    """Find the number that sorting would put at `rank`, and leave none larger before it (Hoare's quickselect)."""
-    left, right = 0, count - 1
-    while left < right:
-        pivot = float(values[row, (left + right) // 2])
-        i, j = left, right
-        while i <= j:
-            while values[row, i] < pivot:
-                i += 1
-            while values[row, j] > pivot:
-                j -= 1
-            if i <= j:
-                low = float(values[row, j])
-                values[row, j] = values[row, i]
-                values[row, i] = low
-                i += 1
-                j -= 1
-        if rank <= j:
-            right = j
-        elif rank >= i:
-            left = i
-        else:
-            break
-    return float(values[row, rank])
-
-
 Kind = TypeVar("Kind", bound=np.generic)
-
 MOST_PULLS = 2**53  # beyond which a float no longer counts pulls: a bound on the blocks that are ever asked for
 PAGE = 64  # pulls that a page holds
 FIRST_STRETCH = 4  # entries of the page table an arm starts with
-
-# Columns of `Blocks.arms` (whole numbers): the arm's pulls, where its stretch of the page table starts, how many pages
-# the stretch has room for, and the (groups, size) its remembered medians belong to.
+FIRST_ROOM = 8  # samples an arm starts with room for
+# Columns of `Blocks.arms` and `Samples.arms`: the arm's pulls, where its stretch (of the page table, or of the pool)
+# starts, how many pages or samples the stretch has room for; then what a remembered number belongs to: the (groups,
+# size) of medians, or the (size, level) of an estimate.
 PULLS, START, ROOM, GROUPS, SIZE = range(5)
+OF_SIZE, LEVEL = 3, 4
 # Columns of `Blocks.sums`: the shift, the prefix sums with what rounding has lost of them, the remembered medians and
 # the min_cost they belong to (or −rank, for a remembered `block_rate`).
 FIRST_COST, FIRST_REWARD, COST, COST_LOST, REWARD, REWARD_LOST, MEDIAN_RATE, MEDIAN_COST, MIN_COST = range(9)
 # Entries of `Blocks.state`: pages and table entries in use, whether full, the bound on groups.
 PAGES_USED, TABLE_USED, FULL, MOST_GROUPS = range(4)
+# Entries of `Samples.state`: rows of the pool in use, whether full.
+USED, NO_ROOM = range(2)
 
 
 class BlockBelief(NamedTuple):
@@ -215,6 +179,35 @@ def block_medians(belief: BlockBelief, groups: int, min_cost: float) -> tuple[fl
     return float(sums[arm, MEDIAN_RATE]), float(sums[arm, MEDIAN_COST])
 
 
+def block_rate(belief: BlockBelief, groups: int, rank: int) -> float:
+    """The `rank`-th largest of the blocks' rates R̄_j/X̄_j, ∞ where X̄_j ≤ 0; blocks as in `block_medians`.
+
+    It is ∞ when there are fewer samples than groups, and remembered like the medians.
+
+    >>> from outlay.beliefs import Blocks
+    >>> memory = Blocks.empty(1)
+    >>> for reward in (1.0, 2.0, 3.0):
+    ...     memory.observe(0, 2.0, reward)
+    >>> block_rate(memory.belief(0), groups=3, rank=1), block_rate(memory.belief(0), groups=3, rank=2)
+    (1.5, 1.0)
+    """
+    arm, blocks = belief.arm, belief.blocks
+    index, sums, scratch = blocks.arms, blocks.sums, blocks.scratch
+    if groups < 1 or groups > belief.pulls or groups > scratch.shape[1]:
+        return math.inf
+    size = belief.pulls // groups
+    if index[arm, GROUPS] != groups or index[arm, SIZE] != size or sums[arm, MIN_COST] != -rank:
+        write_means(belief, groups, size)
+        for j in range(groups):
+            cost = float(scratch[1, j])
+            scratch[0, j] = number(float(scratch[0, j]) / cost) if cost > 0.0 else math.inf
+        sums[arm, MEDIAN_RATE] = select(scratch, 0, groups, groups - rank)
+        sums[arm, MIN_COST] = -rank
+        index[arm, GROUPS] = groups
+        index[arm, SIZE] = size
+    return float(sums[arm, MEDIAN_RATE])
+
+
 def write_means(belief: BlockBelief, groups: int, size: int) -> None:
     """Write the blocks' means into the scratch space, rewards into its first row and costs into its second."""
     arm, blocks = belief.arm, belief.blocks
@@ -233,6 +226,49 @@ def write_means(belief: BlockBelief, groups: int, size: int) -> None:
         scratch[1, j] = number(first_cost + (cost_after - cost_before) / size)
         cost_before = cost_after
         reward_before = reward_after
+
+
+def median(values: Vector, row: int, count: int) -> float:
+    """Median of `values[row, :count]`, whose order it changes; of an even number, the mean of the middle two.
+
+    >>> import numpy as np
+    >>> median(np.array([[4.0, 1.0, 3.0, 2.0]]), 0, 4)
+    2.5
+    """
+    middle = count // 2
+    upper = select(values, row, count, middle)
+    if count % 2 == 1:
+        return upper
+    lower = float(values[row, 0])
+    for i in range(1, middle):
+        lower = max(lower, float(values[row, i]))
+    return 0.5 * lower + 0.5 * upper
+
+
+def select(values: Vector, row: int, count: int, rank: int) -> float:
+    """Find the number that sorting would put at `rank`, and leave none larger before it (Hoare's quickselect)."""
+    left, right = 0, count - 1
+    while left < right:
+        pivot = float(values[row, (left + right) // 2])
+        i, j = left, right
+        while i <= j:
+            while values[row, i] < pivot:
+                i += 1
+            while values[row, j] > pivot:
+                j -= 1
+            if i <= j:
+                low = float(values[row, j])
+                values[row, j] = values[row, i]
+                values[row, i] = low
+                i += 1
+                j -= 1
+        if rank <= j:
+            right = j
+        elif rank >= i:
+            left = i
+        else:
+            break
+    return float(values[row, rank])
 
 
 def number(value: float) -> float:
@@ -287,44 +323,6 @@ def _lengthened(array: NDArray[Kind], length: int) -> NDArray[Kind]:
     return longer
 
 
-def block_rate(belief: BlockBelief, groups: int, rank: int) -> float:
-    """The `rank`-th largest of the blocks' rates R̄_j/X̄_j, ∞ where X̄_j ≤ 0; blocks as in `block_medians`.
-
-    It is ∞ when there are fewer samples than groups, and remembered like the medians.
-
-    >>> from outlay.beliefs import Blocks
-    >>> memory = Blocks.empty(1)
-    >>> for reward in (1.0, 2.0, 3.0):
-    ...     memory.observe(0, 2.0, reward)
-    >>> block_rate(memory.belief(0), groups=3, rank=1), block_rate(memory.belief(0), groups=3, rank=2)
-    (1.5, 1.0)
-    """
-    arm, blocks = belief.arm, belief.blocks
-    index, sums, scratch = blocks.arms, blocks.sums, blocks.scratch
-    if groups < 1 or groups > belief.pulls or groups > scratch.shape[1]:
-        return math.inf
-    size = belief.pulls // groups
-    if index[arm, GROUPS] != groups or index[arm, SIZE] != size or sums[arm, MIN_COST] != -rank:
-        write_means(belief, groups, size)
-        for j in range(groups):
-            cost = float(scratch[1, j])
-            scratch[0, j] = number(float(scratch[0, j]) / cost) if cost > 0.0 else math.inf
-        sums[arm, MEDIAN_RATE] = select(scratch, 0, groups, groups - rank)
-        sums[arm, MIN_COST] = -rank
-        index[arm, GROUPS] = groups
-        index[arm, SIZE] = size
-    return float(sums[arm, MEDIAN_RATE])
-
-
-FIRST_ROOM = 8  # samples an arm starts with room for
-
-# Columns of `Samples.arms`: the arm's pulls, where its stretch starts, how many samples it has room for, and the (size,
-# level) that its remembered number belongs to.
-SamplesPULLS, SamplesSTART, SamplesROOM, SamplesSIZE, LEVEL = range(5)
-# Entries of `Samples.state`: rows of the pool in use, whether full.
-USED, SamplesFULL = range(2)
-
-
 class SampleBelief(NamedTuple):
     """What is known of one arm: its samples, by way of the memory they lie in."""
 
@@ -341,7 +339,7 @@ class Samples(NamedTuple):
     >>> memory = Samples.empty(2)
     >>> memory.observe(1, 2.0, 5.0)
     >>> belief = memory.belief(1)
-    >>> belief.pulls, memory.pool[memory.arms[1, SamplesSTART]].tolist()
+    >>> belief.pulls, memory.pool[memory.arms[1, START]].tolist()
     (1, [2.0, 5.0])
     """
 
@@ -354,7 +352,7 @@ class Samples(NamedTuple):
     def empty(arms: int) -> "Samples":
         """Make the memory before the first pull."""
         index = np.zeros((arms, 5), dtype=np.int64)
-        index[:, SamplesROOM] = FIRST_ROOM
+        index[:, ROOM] = FIRST_ROOM
         return _laid_out(np.zeros((0, 2)), index, np.zeros(arms))
 
     def enlarged(self) -> "Samples":
@@ -364,65 +362,65 @@ class Samples(NamedTuple):
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Take in one sample of `arm`."""
         pool, index = self.pool, self.arms
-        if self.state[SamplesFULL] != 0:
+        if self.state[NO_ROOM] != 0:
             raise IndexError("the memory is full: go on with memory.enlarged()")
-        pulls = int(index[arm, SamplesPULLS])
-        row = int(index[arm, SamplesSTART]) + pulls
+        pulls = int(index[arm, PULLS])
+        row = int(index[arm, START]) + pulls
         pool[row, 0] = cost
         pool[row, 1] = reward
-        index[arm, SamplesPULLS] = pulls + 1
-        if pulls + 1 == index[arm, SamplesROOM]:
+        index[arm, PULLS] = pulls + 1
+        if pulls + 1 == index[arm, ROOM]:
             _move(self, arm)
 
     def belief(self, arm: int) -> SampleBelief:
         """What is known of `arm`."""
-        return SampleBelief(arm, int(self.arms[arm, SamplesPULLS]), self)
+        return SampleBelief(arm, int(self.arms[arm, PULLS]), self)
 
     def full(self) -> bool:
         """Whether some arm's next sample could not be stored."""
-        return int(self.state[SamplesFULL]) != 0
+        return int(self.state[NO_ROOM]) != 0
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (`place` says which)
         """Replace the arm's `place`-th sample, counted from 0, by another."""
-        self.pool[int(self.arms[arm, SamplesSTART]) + place] = new
-        self.arms[arm, SamplesSIZE] = 0  # nothing is remembered of no samples
+        self.pool[int(self.arms[arm, START]) + place] = new
+        self.arms[arm, OF_SIZE] = 0  # nothing is remembered of no samples
 
     def with_new_arm(self) -> "Samples":
         """The same with one more arm."""
         row = np.zeros((1, 5), dtype=np.int64)
-        row[0, SamplesROOM] = FIRST_ROOM
+        row[0, ROOM] = FIRST_ROOM
         return _laid_out(self.pool, np.concatenate([self.arms, row]), np.append(self.remembered, 0.0))
 
     def without_cache(self) -> "Samples":
         """The same with nothing remembered: what it holds then depends on the samples alone."""
         arms = self.arms.copy()
-        arms[:, SamplesSIZE] = arms[:, LEVEL] = 0
+        arms[:, OF_SIZE] = arms[:, LEVEL] = 0
         return self._replace(arms=arms, remembered=np.zeros_like(self.remembered))
 
 
 def _move(samples: Samples, arm: int) -> None:
     """Give a stretch that is used up twice the room at the pool's end, or note that there is none."""
     pool, index, state = samples.pool, samples.arms, samples.state
-    room, old, new = int(index[arm, SamplesROOM]), int(index[arm, SamplesSTART]), int(state[USED])
+    room, old, new = int(index[arm, ROOM]), int(index[arm, START]), int(state[USED])
     if new + 2 * room > len(pool):
-        state[SamplesFULL] = 1
+        state[NO_ROOM] = 1
         return
     for i in range(room):
         pool[new + i, 0] = pool[old + i, 0]
         pool[new + i, 1] = pool[old + i, 1]
-    index[arm, SamplesSTART] = new
-    index[arm, SamplesROOM] = 2 * room
+    index[arm, START] = new
+    index[arm, ROOM] = 2 * room
     state[USED] = new + 2 * room
 
 
 def _laid_out(pool: NDArray[np.float64], index: NDArray[np.int64], remembered: Vector) -> Samples:
     """Put the stretches side by side into a new pool, doubled where used up, with a quarter more room at its end."""
-    rooms = np.where(index[:, SamplesPULLS] == index[:, SamplesROOM], 2 * index[:, SamplesROOM], index[:, SamplesROOM])
+    rooms = np.where(index[:, PULLS] == index[:, ROOM], 2 * index[:, ROOM], index[:, ROOM])
     used = int(rooms.sum())
     arms = index.copy()
-    arms[:, SamplesROOM] = rooms
-    arms[:, SamplesSTART] = np.cumsum(rooms) - rooms
+    arms[:, ROOM] = rooms
+    arms[:, START] = np.cumsum(rooms) - rooms
     larger = np.zeros((used + max(used // 4, 64), 2))
-    for old, new, pulls in zip(index[:, SamplesSTART], arms[:, SamplesSTART], arms[:, SamplesPULLS], strict=True):
+    for old, new, pulls in zip(index[:, START], arms[:, START], arms[:, PULLS], strict=True):
         larger[new : new + pulls] = pool[old : old + pulls]
     return Samples(larger, arms, remembered, np.array([used, 0], dtype=np.int64))

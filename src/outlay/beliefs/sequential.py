@@ -1,4 +1,7 @@
-"""Moments of the arms that have been opened, one after another in an order of their own: for hundreds of arms.
+"""Moments of arms that are opened one after another, in an order of their own: for hundreds of arms, and for hulls.
+
+`SequentialMoments` knows which arms are open and what they are usually like; `HullMoments` keeps each arm as a point
+(mean cost, mean reward) besides, for policies that share out requests along the hull of these points.
 
 The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
 """
@@ -162,30 +165,6 @@ class SequentialMoments(NamedTuple):
         self.place[self.order] = np.arange(last + 1)
 
 
-def open_up(
-    stats: Vector, order: NDArray[np.int64], place: NDArray[np.int64], marks: NDArray[np.int64], arm: int
-) -> None:
-    """Put an arm that gets its first sample behind those that are open."""
-    if stats[arm, PULLS] == 0.0:
-        swap(order, place, int(marks[OPENED]), int(place[arm]))
-        marks[OPENED] += 1
-
-
-def swap(order: NDArray[np.int64], place: NDArray[np.int64], one: int, other: int) -> None:
-    """Let the arms at two places change them."""
-    first, second = order[one], order[other]
-    order[one], order[other] = second, first
-    place[second], place[first] = one, other
-
-
-def move_usual(usual: Vector, stats: Vector, arm: int, sign: float) -> None:
-    """Add an arm's means to the sums, or take them out."""
-    if stats[arm, PULLS] > 0.0:
-        belief = belief_of(stats, arm)
-        usual[COST] += sign * belief.mean_cost
-        usual[REWARD] += sign * belief.mean_reward
-
-
 class HullMoments(NamedTuple):
     """`SequentialMoments`, and each arm's point; where its mean cost is told, that stands for the one observed.
 
@@ -291,33 +270,6 @@ class HullMoments(NamedTuple):
         )
 
 
-def place_points(memory: HullMoments, arm: int, dearest_before: float) -> None:
-    """Put an arm's point where its samples say; all of them, if what the dearest pull cost has changed."""
-    if memory.arms.extremes[COST_MAX] == dearest_before:
-        place_point(memory, arm)
-        return
-    for other in range(len(memory.pulls)):
-        place_point(memory, other)
-
-
-def place_point(memory: HullMoments, arm: int) -> None:
-    """Put one point where its samples say.
-
-    Few pulls that cost nothing do not make an arm free: T of them count as if one more had cost as much as the dearest
-    pull of all.
-    """
-    belief = belief_of(memory.arms.stats, arm)
-    if belief.pulls == 0:
-        return
-    memory.pulls[arm] = belief.pulls
-    memory.rewards[arm] = belief.mean_reward
-    if math.isnan(memory.told[arm]):
-        cost = belief.mean_cost
-        if cost == 0.0 and belief.pulls < memory.free_after[0]:
-            cost = max(0.0, memory.arms.extremes[COST_MAX]) / (belief.pulls + 1)
-        memory.costs[arm] = cost
-
-
 def points_among(memory: HullMoments, arms: NDArray[np.int64]) -> HullMoments:
     """A copy with these arms only, which are in order, numbered anew; all pulls together and their extremes stay.
 
@@ -352,6 +304,57 @@ def points_among(memory: HullMoments, arms: NDArray[np.int64]) -> HullMoments:
     narrow.marks[OPENED], narrow.marks[ORDERED] = opened, before.marks[ORDERED]
     some.free_after[0] = memory.free_after[0]
     return some
+
+
+def open_up(
+    stats: Vector, order: NDArray[np.int64], place: NDArray[np.int64], marks: NDArray[np.int64], arm: int
+) -> None:
+    """Put an arm that gets its first sample behind those that are open."""
+    if stats[arm, PULLS] == 0.0:
+        swap(order, place, int(marks[OPENED]), int(place[arm]))
+        marks[OPENED] += 1
+
+
+def swap(order: NDArray[np.int64], place: NDArray[np.int64], one: int, other: int) -> None:
+    """Let the arms at two places change them."""
+    first, second = order[one], order[other]
+    order[one], order[other] = second, first
+    place[second], place[first] = one, other
+
+
+def move_usual(usual: Vector, stats: Vector, arm: int, sign: float) -> None:
+    """Add an arm's means to the sums, or take them out."""
+    if stats[arm, PULLS] > 0.0:
+        belief = belief_of(stats, arm)
+        usual[COST] += sign * belief.mean_cost
+        usual[REWARD] += sign * belief.mean_reward
+
+
+def place_points(memory: HullMoments, arm: int, dearest_before: float) -> None:
+    """Put an arm's point where its samples say; all of them, if what the dearest pull cost has changed."""
+    if memory.arms.extremes[COST_MAX] == dearest_before:
+        place_point(memory, arm)
+        return
+    for other in range(len(memory.pulls)):
+        place_point(memory, other)
+
+
+def place_point(memory: HullMoments, arm: int) -> None:
+    """Put one point where its samples say.
+
+    Few pulls that cost nothing do not make an arm free: T of them count as if one more had cost as much as the dearest
+    pull of all.
+    """
+    belief = belief_of(memory.arms.stats, arm)
+    if belief.pulls == 0:
+        return
+    memory.pulls[arm] = belief.pulls
+    memory.rewards[arm] = belief.mean_reward
+    if math.isnan(memory.told[arm]):
+        cost = belief.mean_cost
+        if cost == 0.0 and belief.pulls < memory.free_after[0]:
+            cost = max(0.0, memory.arms.extremes[COST_MAX]) / (belief.pulls + 1)
+        memory.costs[arm] = cost
 
 
 def place_in(arms: NDArray[np.int64], arm: int) -> int:

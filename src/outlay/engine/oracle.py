@@ -6,22 +6,26 @@ Few do: the pseudo-regret, frames and most figures need pulls only, and a simula
 long with it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
-from outlay.engine.backends import Backend, backend_of
-from outlay.engine.limits import UNLIMITED, Limits
-from outlay.engine.progress import progress as progress_bar
-from outlay.engine.room import room_for
-from outlay.engine.task import Task
-from outlay.errors import require
+from outlay.engine.hard_budget import NONE_FITS, dearest_of_all, decide_within
+from outlay.engine.limits import UNLIMITED, Limits, Mode
+from outlay.engine.loop import Affordable, ChoiceCache, forget
+from outlay.engine.task import Backend, Task, backend_of, room_for
+from outlay.errors import BadParameter, require
 from outlay.policies import Fixed
-from outlay.results.result import Floats
+from outlay.policies.protocol import Policy, check_memory, with_limits
+from outlay.progress import progress as progress_bar
+from outlay.results import Floats
 
 # What somebody still holds: the cells of an experiment on one problem share it.
 _played: "WeakValueDictionary[Oracle, Floats]" = WeakValueDictionary()
@@ -58,7 +62,7 @@ class Oracle:
             backend_of(self._where())([task for _, task in tasks], self.workers, report)
         earned = np.empty((self.runs, len(self.budgets)))
         for places, task in tasks:
-            earned[:, places] = task.passages.reward
+            earned[:, places] = task.crossings.reward
         return earned
 
     def _tasks(self) -> Iterator[tuple[NDArray[np.intp], Task]]:
@@ -70,17 +74,17 @@ class Oracle:
             mine = np.flatnonzero(best == arm)
             for part in Limits(limits.budgets[mine], limits.requests[mine]).parts(alone=self.hard):
                 places = mine[part]
-                passages = room_for("oracle_reward", 1, self.runs, len(places), 1).part(0)
+                crossings = room_for("oracle_reward", 1, self.runs, len(places), 1).part(0)
                 yield places, Task(
                     Problem([self.problem.arms[arm]]), f"the oracle, Fixed({arm})", Fixed(0), limits.budgets[places],
-                    self.seed, self.max_pulls, passages, warn=False,
+                    self.seed, self.max_pulls, crossings, warn=False,
                     requests=None if counts is None else counts[places], hard=self.hard,
                 )  # fmt: skip
 
     def _where(self) -> Backend:
         """The backend that has the same random numbers: a cluster's are those of threads, once it is gone."""
         if self.backend in ("dask", "ray"):
-            from outlay.engine.backends.cluster import connected
+            from outlay.engine.cluster import connected
 
             return self.backend if connected(self.backend) else "threads"
         return self.backend
@@ -103,3 +107,59 @@ def best_alone(problem: Problem, limits: Limits) -> NDArray[np.intp]:
         bought = np.where(costs > 0, limits.budgets[:, None] / np.where(costs > 0, costs, 1.0), np.inf)
     best: NDArray[np.intp] = (problem.mean_rewards * np.minimum(bought, limits.requests[:, None])).argmax(axis=1)
     return best
+
+
+class Step(NamedTuple):
+    """One pull and what it brought; `spent` counts it."""
+
+    arm: int
+    cost: float
+    reward: float
+    spent: float
+
+
+def trace(
+    problem: Problem,
+    policy: Policy,
+    budget: float,
+    seed: int = 0,
+    run: int = 0,
+    *,
+    requests: int | None = None,
+    mode: Mode = "until_exceeded",
+) -> Iterator[Step]:
+    """The pulls of a run of `simulate(problem, policy, [budget], seed=seed, …)`, draw for draw.
+
+    They end when the budget is spent, or as many requests are served; in hard mode, when no arm's dearest pull fits.
+
+    >>> from outlay import Problem, arms, policies
+    >>> problem = Problem([arms.Constant(1.0, 0.5), arms.Constant(2.0, 0.5)])
+    >>> [step.arm for step in trace(problem, policies.RoundRobin(), budget=5.0)]
+    [0, 1, 0, 1]
+    >>> [step.arm for step in trace(problem, policies.RoundRobin(), budget=5.0, requests=3)]
+    [0, 1, 0]
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
+    policy, memory = with_limits(policy, budget, requests), check_memory("trace", policy, len(problem))
+    pulls, cache = np.zeros(len(problem), np.int64), ChoiceCache.start(len(problem))
+    forget(cache)
+    affordable = Affordable.start(len(problem))
+    affordable.dearest[:] = [support_of(law).cost_high if mode == "hard" else -math.inf for law in problem.arms]
+    spent, n = 0.0, 0
+    while spent <= budget and (requests is None or n < requests):
+        if memory.full():
+            memory = memory.enlarged()
+        arm = decide_within(
+            policy, memory, pulls, spent, 0.0, n, cache, affordable, dearest_of_all(affordable), budget, rng
+        )  # fmt: skip
+        if arm == NONE_FITS:
+            return
+        if not 0 <= arm < len(pulls):
+            raise BadParameter(type(policy).__name__, "the arm that choose returns", f"0 to {len(pulls) - 1}", arm)
+        cost, reward = problem.arms[arm].draw(rng)
+        memory.observe(arm, cost, reward)
+        pulls[arm] += 1
+        affordable.totals[arm] += cost, reward
+        n += 1
+        spent += cost
+        yield Step(arm, cost, reward, spent)

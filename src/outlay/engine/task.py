@@ -1,8 +1,9 @@
 """What a backend is asked to do: one policy's runs on a problem, for some of the budgets (and requests)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from importlib import import_module
+from typing import Literal, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -10,16 +11,26 @@ from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.checks import Vector
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run.loop import Passages
-from outlay.errors import OutlayError
+from outlay.engine.loop import Crossings
+from outlay.errors import BadParameter, OutlayError
 from outlay.policies.protocol import Memory, Policy, check_memory, memory_of
+from outlay.progress import Report
 
 Remembered = TypeVar("Remembered")
+
+Backend = Literal["threads", "dask", "ray", "cuda"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+_WHERE: dict[Backend, tuple[str, str]] = {  # module and function; each is imported when it is used
+    "threads": ("threads", "run"),
+    "dask": ("cluster", "run_on_dask"),
+    "ray": ("cluster", "run_on_ray"),
+    "cuda": ("gpu.backend", "run"),
+}
 
 
 @dataclass(frozen=True)
 class Task:
-    """Runs `first`, `first + 1`, … of a policy, one for each row of `passages`, which is to be filled in."""
+    """Runs `first`, `first + 1`, … of a policy, one for each row of `crossings`, which is to be filled in."""
 
     problem: Problem
     label: str
@@ -27,7 +38,7 @@ class Task:
     budgets: Vector
     seed: int
     max_pulls: int
-    passages: Passages
+    crossings: Crossings
     first: int = 0
     warn: bool = True  # whether to say that it cannot be compiled
     requests: Counts | None = None  # one number for each budget; None: not limited
@@ -36,7 +47,7 @@ class Task:
     @property
     def runs(self) -> int:
         """How many runs."""
-        return len(self.passages.cost)
+        return len(self.crossings.cost)
 
     @property
     def limits(self) -> Limits:
@@ -56,7 +67,7 @@ class Task:
 
     def part(self, start: int, stop: int) -> "Task":
         """Some of the runs, counted from the first; they write where the whole would."""
-        return replace(self, first=self.first + start, passages=self.passages.part(slice(start, stop)))
+        return replace(self, first=self.first + start, crossings=self.crossings.part(slice(start, stop)))
 
     def stream(self, run: int) -> np.random.Generator:
         """The random numbers of a run: they depend on the seed and the run's number, and on nothing else."""
@@ -66,6 +77,19 @@ class Task:
         """What makes a run's memory, always of the same types; the first one is checked here."""
         first = check_memory(self.label, self.policy, len(self.problem))
         return lambda: same_types(memory_of(self.policy, len(self.problem)), first)
+
+
+Play = Callable[[Sequence[Task], int | None, Report], None]  # tasks, workers, and who is told how many runs are done
+
+
+def backend_of(name: Backend) -> Play:
+    """What plays tasks there.
+
+    >>> backend_of("threads").__module__
+    'outlay.engine.threads'
+    """
+    module, function = _WHERE[name]
+    return cast("Play", getattr(import_module(f"outlay.engine.{module}"), function))
 
 
 def same_types(memory: Remembered, expected: object) -> Remembered:
@@ -82,3 +106,32 @@ def check_finite(label: str, first: int, *totals: Vector) -> None:
     for run, row in enumerate(np.concatenate(totals, axis=1), first):
         if not np.isfinite(row).all():
             raise OutlayError(f"run {run} of {label} met a cost or reward that is not a finite number")
+
+
+_TOO_LARGE = (MemoryError, ValueError)  # of numpy: too large for this machine, too large for any
+
+
+def room_for(owner: str, policies: int, runs: int, budgets: int, arms: int) -> Crossings:
+    """Where the crossings of all policies' runs go; rewards are nan until then.
+
+    >>> room_for("simulate", policies=2, runs=5, budgets=1, arms=3).pulls.shape
+    (2, 5, 1, 3)
+    """
+    shape = (policies, runs, budgets)
+    try:
+        return Crossings(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.full(shape, np.nan))
+    except _TOO_LARGE:
+        raise _refusal(owner, policies, runs, budgets, arms) from None
+
+
+def check_room(owner: str, policies: int, runs: int, budgets: int, arms: int) -> None:
+    """Refuse what `room_for` would, before the work."""
+    try:
+        np.empty((policies, runs, budgets, arms + 2))
+    except _TOO_LARGE:
+        raise _refusal(owner, policies, runs, budgets, arms) from None
+
+
+def _refusal(owner: str, policies: int, runs: int, budgets: int, arms: int) -> BadParameter:
+    size = 8.0 * policies * runs * budgets * (arms + 2)
+    return BadParameter(owner, "runs", f"small enough: these need {size:.1e} bytes of memory", runs)

@@ -15,8 +15,8 @@ from outlay import policies
 from outlay.arms import AnyLaw, Empirical, LawMoments, Problem, catalogue
 from outlay.arms.catalogue import find
 from outlay.checks import checked_path, line, reading, real, whole, word
-from outlay.engine.backends import BACKENDS, Backend
 from outlay.engine.limits import MODES, Mode, checked_limits
+from outlay.engine.task import BACKENDS, Backend
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
 from outlay.logs import LogColumns, Stretch, stretches
 from outlay.parameters import Parameters, is_record, signature_of

@@ -19,12 +19,12 @@ import numpy as np
 from outlay import __version__
 from outlay.arms import Problem
 from outlay.checks import writing
-from outlay.engine.backends import Backend
 from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
+from outlay.engine.task import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
 from outlay.experiments.file import Experiment, Setup, Values, moved
 from outlay.policies.protocol import Policy, as_data, check_policy, wants_budget, wants_requests
-from outlay.results.result import Result, load
+from outlay.results import Result, load
 from outlay.text import duration, rounded
 from outlay.usercode import digests, own_classes
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from outlay.arms import catalogue
 from outlay.checks import check_writable, checked_path, made, writing
-from outlay.engine import simulate
 from outlay.engine.limits import Mode
-from outlay.engine.room import check_room
+from outlay.engine.simulate import simulate
+from outlay.engine.task import check_room
 from outlay.errors import BadParameter, OutlayError, require
 from outlay.experiments.file import Experiment
 from outlay.experiments.plan import (
@@ -29,7 +29,7 @@ from outlay.experiments.plan import (
     progress_bar,
 )
 from outlay.problem_policies import named_policies, usual_policies
-from outlay.results.result import Result
+from outlay.results import Result
 
 if TYPE_CHECKING:
     from outlay.experiments.report import PointRanking, Row

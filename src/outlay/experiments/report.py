@@ -51,8 +51,7 @@ from outlay.report.style import (
     set_scale,
     sheet_of,
 )
-from outlay.results.endings import beside, ended
-from outlay.results.result import Result, load
+from outlay.results import Result, beside, ended, load
 from outlay.tables import Table
 from outlay.text import amount, counted, listed, shortened, tick
 from outlay.usercode import own_classes

@@ -1,4 +1,16 @@
-"""Fieller's limit: the largest rate that a bound on the mean of R − rX does not refute, in closed form."""
+"""Rates from samples and how far to trust them: the confidence bounds that policies share, and what they must be told.
+
+- `upper_rate`, the paper's bound, Proposition 2 of Cayci, Eryilmaz, Srikant (2020): if cost and reward are known within
+  radii η and ε, and η is below (λ−1)/λ of the mean cost, the rate is known within λ(ε + |r|η)/E[X]; λ is 1.28.
+- `fieller_limit`, the largest rate that a bound on the mean of R − rX does not refute, in closed form.
+- `catoni_limit`, the same for Catoni's bound, by false position.
+- `wilson_upper` and `wilson_lower`, bounds of a mean in [0, 1] in a form without cancellation. With g = z²/n and
+  A = p + g/2 + √(g·(p(1−p) + g/4)) the upper bound is A/(1+g). The lower bound has − before the root; the two have the
+  product p²/(1+g), so it is p²/A: exactly 0 at p = 0, never negative, and falling as g grows.
+
+Reference for Wilson's: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
+(1927).
+"""
 
 import math
 
@@ -9,6 +21,70 @@ from outlay.checks import Vector, real
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import precedes
 from outlay.parameters import Array, Draft, Parameters, array, number, parameter
+
+STABLE = 0.21875  # (λ − 1)/λ with λ = 1.28
+ROUNDING = 1.0 + 1e-9  # how far |cov| may exceed √(var_cost·var_reward), which only rounding can make it do
+PRECISION = 1e-4  # of the limit, in units of the Gaussian radius
+MOST = 200  # steps of a search
+LARGE = 1e100  # product of factors whose logarithm is taken
+
+
+def observed_rate(belief: Belief) -> float:
+    """R̄/X̄; ∞ before the first pull, and while the mean cost is not positive.
+
+    >>> observed_rate(Belief(0, pulls=2, mean_cost=4.0, mean_reward=1.0, var_cost=0.0, var_reward=0.0, cov=0.0))
+    0.25
+    """
+    if belief.pulls == 0 or belief.mean_cost <= 0.0:
+        return math.inf
+    return belief.mean_reward / belief.mean_cost
+
+
+def best_rate(memory: Moments) -> int:
+    """The arm with the largest observed rate; ties to the fewest pulls, then to the lowest index."""
+    best, top, least = 0, -math.inf, 0
+    for arm in range(len(memory.stats)):
+        belief = memory.belief(arm)
+        rate = observed_rate(belief)
+        if arm == 0 or precedes(rate, belief.pulls, arm, top, least, best):
+            best, top, least = arm, rate, belief.pulls
+    return best
+
+
+def upper_over_lower(reward: float, reward_radius: float, cost: float, cost_radius: float) -> float:
+    """max(0, reward + its radius)/(cost − its radius); ∞ where that cost is not positive.
+
+    >>> upper_over_lower(reward=0.5, reward_radius=0.25, cost=2.0, cost_radius=0.5)
+    0.5
+    """
+    lower = cost - cost_radius
+    return max(0.0, reward + reward_radius) / lower if lower > 0.0 else math.inf
+
+
+def estimated_rate(mean_cost: float, mean_reward: float, min_cost: float) -> float:
+    """r̂ = max(0, R̄)/max(b, X̄), with `min_cost` the paper's b > 0.
+
+    >>> estimated_rate(2.0, 3.0, 1e-12)
+    1.5
+    """
+    return max(0.0, mean_reward) / max(min_cost, mean_cost)
+
+
+def upper_rate(
+    rate: float, mean_cost: float, cost_radius: float, reward_radius: float, weight: float, factor: float
+) -> float:
+    """r̂ + factor·(ε + weight·η)/X̄ where the estimate is stable (η = 0 or η < 0.21875·X̄, X̄ > 0), else ∞.
+
+    >>> upper_rate(rate=0.5, mean_cost=2.0, cost_radius=0.25, reward_radius=0.5, weight=2.0, factor=1.5)
+    1.25
+    >>> upper_rate(rate=0.5, mean_cost=1.0, cost_radius=0.25, reward_radius=0.5, weight=2.0, factor=1.5)
+    inf
+    """
+    if not (mean_cost > 0.0 and (cost_radius == 0.0 or cost_radius < STABLE * mean_cost)):
+        return math.inf
+    score = rate + factor * (reward_radius + weight * cost_radius) / mean_cost
+    # NaN (0·∞, ∞ − ∞) comes only from numbers that overflowed: nothing is known of the rate.
+    return math.inf if math.isnan(score) else score
 
 
 def fieller_limit(mean_cost: float, mean_reward: float, moments: Belief, g: float) -> float:
@@ -88,11 +164,6 @@ def wilson_lower(share: float, g: float) -> float:
 
 def _sum_with_root(share: float, g: float) -> float:
     return share + 0.5 * g + math.sqrt(g * (share * (1.0 - share) + 0.25 * g))
-
-
-PRECISION = 1e-4  # of the limit, in units of the Gaussian radius
-MOST = 200  # steps of a search
-LARGE = 1e100  # product of factors whose logarithm is taken
 
 
 def catoni_limit(pool: Vector, start: int, size: int, level: float, moments: Belief) -> float:
@@ -189,44 +260,6 @@ def _sampled(pool: Vector, start: int, size: int, rate: float) -> tuple[float, f
     return a / size, b / size, c / size
 
 
-STABLE = 0.21875  # (λ − 1)/λ with λ = 1.28
-
-
-def estimated_rate(mean_cost: float, mean_reward: float, min_cost: float) -> float:
-    """r̂ = max(0, R̄)/max(b, X̄), with `min_cost` the paper's b > 0.
-
-    >>> estimated_rate(2.0, 3.0, 1e-12)
-    1.5
-    """
-    return max(0.0, mean_reward) / max(min_cost, mean_cost)
-
-
-def upper_rate(
-    rate: float, mean_cost: float, cost_radius: float, reward_radius: float, weight: float, factor: float
-) -> float:
-    """r̂ + factor·(ε + weight·η)/X̄ where the estimate is stable (η = 0 or η < 0.21875·X̄, X̄ > 0), else ∞.
-
-    >>> upper_rate(rate=0.5, mean_cost=2.0, cost_radius=0.25, reward_radius=0.5, weight=2.0, factor=1.5)
-    1.25
-    >>> upper_rate(rate=0.5, mean_cost=1.0, cost_radius=0.25, reward_radius=0.5, weight=2.0, factor=1.5)
-    inf
-    """
-    if not (mean_cost > 0.0 and (cost_radius == 0.0 or cost_radius < STABLE * mean_cost)):
-        return math.inf
-    score = rate + factor * (reward_radius + weight * cost_radius) / mean_cost
-    # NaN (0·∞, ∞ − ∞) comes only from numbers that overflowed: nothing is known of the rate.
-    return math.inf if math.isnan(score) else score
-
-
-ROUNDING = 1.0 + 1e-9  # how far |cov| may exceed √(var_cost·var_reward), which only rounding can make it do
-
-
-def known(var_cost: Vector, var_reward: Vector, cov: Vector, arm: int) -> Belief:
-    """Return the known second moments of `arm`, its means left 0; arrays of length 1 apply to every arm."""
-    row = arm if len(var_cost) > 1 else 0
-    return Belief(arm, 0, 0.0, 0.0, float(var_cost[row]), float(var_reward[row]), float(cov[row]))
-
-
 class KnownMoments(Parameters):
     """The parameters of a policy that is told the second moments: each a number for every arm, or one per arm."""
 
@@ -244,6 +277,12 @@ class KnownMoments(Parameters):
     def check(self, arms: int) -> None:
         """Refuse a number of arms that the second moments were not given for."""
         check_length(type(self).__name__, "var_cost", self.var_cost, arms)
+
+
+def known(var_cost: Vector, var_reward: Vector, cov: Vector, arm: int) -> Belief:
+    """Return the known second moments of `arm`, its means left 0; arrays of length 1 apply to every arm."""
+    row = arm if len(var_cost) > 1 else 0
+    return Belief(arm, 0, 0.0, 0.0, float(var_cost[row]), float(var_reward[row]), float(cov[row]))
 
 
 def together(owner: str, *, var_cost: Vector, var_reward: Vector, cov: Vector) -> tuple[Vector, Vector, Vector]:
@@ -282,46 +321,14 @@ def _repeated(values: Vector, arms: int) -> Vector:
     return array
 
 
-def observed_rate(belief: Belief) -> float:
-    """R̄/X̄; ∞ before the first pull, and while the mean cost is not positive.
-
-    >>> observed_rate(Belief(0, pulls=2, mean_cost=4.0, mean_reward=1.0, var_cost=0.0, var_reward=0.0, cov=0.0))
-    0.25
-    """
-    if belief.pulls == 0 or belief.mean_cost <= 0.0:
-        return math.inf
-    return belief.mean_reward / belief.mean_cost
-
-
-def best_rate(memory: Moments) -> int:
-    """The arm with the largest observed rate; ties to the fewest pulls, then to the lowest index."""
-    best, top, least = 0, -math.inf, 0
-    for arm in range(len(memory.stats)):
-        belief = memory.belief(arm)
-        rate = observed_rate(belief)
-        if arm == 0 or precedes(rate, belief.pulls, arm, top, least, best):
-            best, top, least = arm, rate, belief.pulls
-    return best
-
-
-def upper_over_lower(reward: float, reward_radius: float, cost: float, cost_radius: float) -> float:
-    """max(0, reward + its radius)/(cost − its radius); ∞ where that cost is not positive.
-
-    >>> upper_over_lower(reward=0.5, reward_radius=0.25, cost=2.0, cost_radius=0.5)
-    0.5
-    """
-    lower = cost - cost_radius
-    return max(0.0, reward + reward_radius) / lower if lower > 0.0 else math.inf
-
-
-class Bounds(Parameters):
+class KnownBounds(Parameters):
     """The parameters of a policy for costs in [0, `cost_bound`] and rewards in [0, `reward_bound`]."""
 
     cost_bound: float = number(above=0)
     reward_bound: float = number(above=0)
 
 
-class UnitBounds(Bounds):
+class UnitBounds(KnownBounds):
     """The same, both bounds being 1 where they are not given."""
 
     cost_bound: float = number(default=1.0, above=0)

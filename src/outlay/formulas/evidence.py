@@ -1,8 +1,14 @@
-"""How strongly an arm's samples speak against a rate: natural units of evidence per pull.
+"""How strongly an arm's samples speak against a rate, and how much of that is enough: natural units of evidence.
 
 An arm has at least the rate r only if Z = R − rX has a mean of at least 0. If that is so and Z ≤ M, then for each λ in
 [0, 1/M] the product of 1 − λZ_i is a non-negative supermartingale, which reaches e^u with a probability of at most
-e^(−u). So the mean of ln(1 − λZ_i) is evidence against r. docs/kl-rate.md has the proofs.
+e^(−u). So the mean of ln(1 − λZ_i) is evidence against r, per pull. docs/kl-rate.md has the proofs.
+
+`Thrifty` weighs such evidence, shrunken towards what is usual, against what is enough (`excess_within`, in which
+`Ration` counts dues for costs), and decides when to open an arm (`excess_of_unopened`); docs/many-arms.md has the why.
+What a comparison with the leader needs is bounded over all leads between two, and exact where the two are one.
+
+These functions run in the interpreter and compiled.
 """
 
 import math
@@ -14,6 +20,11 @@ from outlay.checks import Vector
 STEPS = 4  # of Newton, to the best λ
 HALVINGS = 200  # of the interval that holds the best λ, at most
 NEAR = 1e-9  # natural units of evidence that `exact_evidence` may miss; and how near λ comes to 1/M, as a share of it
+RARE = 10.0  # arms among which one as good as the leader is looked for at first
+COSTLY = 2.0  # mean costs that opening one more arm must leave for each arm and each unit of the logarithm of them
+OPENING = 0.45  # the slope at which arms are opened where the budget is not known
+GROWTH, SHORT = 0.04, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
+NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
 
 
 def closed_evidence(shortfall: float, variance: float, bound: float) -> float:
@@ -57,19 +68,6 @@ def gaussian_evidence(shortfall: float, variance: float) -> float:
 def best_weight(shortfall: float, variance: float, bound: float) -> float:
     """The λ with the largest mean of ln(1 − λZ) under the law of `closed_evidence`."""
     return shortfall / ((shortfall + variance / (bound + shortfall)) * bound)
-
-
-def _at_weight(pairs: Vector, pulls: int, rate: float, bound: float, weight: float) -> tuple[float, float, float]:
-    """The sum of ln(1 − λ·min(Z_i, M)) at one λ, its slope and its curvature."""
-    value, slope, curvature = 0.0, 0.0, 0.0
-    for i in range(pulls):
-        z = min(float(pairs[i, 1]) - rate * float(pairs[i, 0]), bound)
-        rest = 1.0 - weight * z
-        value += math.log(rest)
-        share = z / rest
-        slope -= share
-        curvature -= share * share
-    return value, slope, curvature
 
 
 def sample_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start: float, enough: float) -> float:
@@ -126,97 +124,17 @@ def exact_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start: 
     return best
 
 
-def are_one(low: Lead, high: Lead) -> bool:
-    """Whether two leads are one, so that a comparison is exact."""
-    return (
-        low.spend == high.spend
-        and low.rate == high.rate
-        and low.price == high.price
-        and low.spread == high.spread
-        and low.size == high.size
-        and low.opened == high.opened
-        and low.usual_price == high.usual_price
-        and low.usual_rate == high.usual_rate
-    )
-
-
-def own_spread(belief: Belief | PooledBelief, low: float, high: float) -> float:
-    """The sample variance, 1/T, of the arm's R − rX, r being the leader's rate: the larger at the two rates."""
-    most = 0.0
-    for rate in (low, high):
-        most = max(most, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
-    return most
-
-
-def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead) -> float:
-    """s²: the variance of R − rX over all pulls, in proportion to the size of the arm's rewards.
-
-    The size is the mean square of the arm's rewards and of one more that is like all others.
-    """
-    own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    if not (own > 0.0 and low.size > 0.0):
-        return high.spread / (belief.pulls + 1)
-    return high.spread * (belief.pulls * (own / low.size) + 1.0) / (belief.pulls + 1)
-
-
-def largest_seen(known: float, low: Lead, high: Lead) -> float:
-    """M: no R − rX is larger, by the largest reward and the extreme costs that have been seen; 0 if that is ≤ 0.
-
-    `known` is the largest possible reward, or −∞; a larger one that was seen replaces it. Between two leads, M is 0
-    also where it is ≤ 0 for one of those between.
-    """
-    least, most = seen_between(known, low, high)
-    return most if least > 0.0 else 0.0
-
-
-def seen_between(known: float, low: Lead, high: Lead) -> tuple[float, float]:
-    """The least and the largest that M is for any lead between the two, each with its extremes."""
-    least, most = math.inf, 0.0
-    for lead in (low, high):
-        reward = max(known, lead.reward_max)
-        if low.rate < 0.0 < high.rate:
-            least = min(least, reward)
-        for rate in (low.rate, high.rate):
-            bound = reward + (rate * max(0.0, -lead.cost_min) if rate >= 0.0 else -rate * max(0.0, lead.cost_max))
-            least, most = min(least, bound), max(most, bound)
-    return least, most
-
-
-def unpaid(belief: Belief | PooledBelief, high: Lead) -> float:
-    """1 for an arm that has paid nothing so far, 0 for one whose mean square reward is 1 % of the usual or more."""
-    own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    return max(0.0, 1.0 - 100.0 * (own / high.size)) if own > 0.0 and high.size > 0.0 else 1.0
-
-
-def least_own_spread(belief: Belief | PooledBelief, low: float, high: float) -> float:
-    """The least sample variance of the arm's R − rX for any rate r between the two."""
-    rate = low
-    if belief.var_cost > 0.0:
-        rate = min(max(belief.cov / belief.var_cost, low), high)
-    return max(0.0, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
-
-
-RARE = 10.0  # arms among which one as good as the leader is looked for at first
-COSTLY = 2.0  # mean costs that opening one more arm must leave for each arm and each unit of the logarithm of them
-OPENING = 0.45  # the slope at which arms are opened where the budget is not known
-GROWTH, SHORT = 0.04, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
-NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
-
-
-def fresh_within(budget: float, low: Lead, high: Lead) -> float:
-    """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
-    if budget < math.inf:
-        needed = to_open(COSTLY, low.usual_price, low.opened)
-        return math.inf if budget - low.spent < needed else -math.inf
-    if not differ(low.rate, high.usual_rate):
-        return -math.inf
-    ratio = high.spent / (2.0 * low.usual_price)
-    return rarity(low) - OPENING * math.log(ratio) if ratio > 0.0 else math.inf
-
-
-def to_open(costly: float, price: float, opened: float) -> float:
-    """What must be left for one more arm to be opened, where a pull has this price."""
-    return costly * price * (opened + 1.0) * math.log(opened + 1.0)
+def _at_weight(pairs: Vector, pulls: int, rate: float, bound: float, weight: float) -> tuple[float, float, float]:
+    """The sum of ln(1 − λ·min(Z_i, M)) at one λ, its slope and its curvature."""
+    value, slope, curvature = 0.0, 0.0, 0.0
+    for i in range(pulls):
+        z = min(float(pairs[i, 1]) - rate * float(pairs[i, 0]), bound)
+        rest = 1.0 - weight * z
+        value += math.log(rest)
+        share = z / rest
+        slope -= share
+        curvature -= share * share
+    return value, slope, curvature
 
 
 class Priced(NamedTuple):
@@ -229,7 +147,7 @@ class Priced(NamedTuple):
     most_money: float
 
 
-class Asked(NamedTuple):
+class RequiredEvidence(NamedTuple):
     """What is asked of evidence; where two leads differ, the most of it."""
 
     slope: float  # how much is enough, for each unit of l: the logarithm of how much more the leader has had
@@ -238,22 +156,38 @@ class Asked(NamedTuple):
     most_unknown: float  # E₀, at most
 
 
-def asked(slope: float, steady: float, low: Lead, high: Lead) -> Asked:
+def required_evidence(slope: float, steady: float, low: Lead, high: Lead) -> RequiredEvidence:
     """What is asked with this slope and so much steadiness."""
-    unknown = rarity(low)
-    return Asked(slope, steady, unknown, unknown if high.opened == low.opened else rarity(high))
+    unknown = prior_evidence(low)
+    return RequiredEvidence(slope, steady, unknown, unknown if high.opened == low.opened else prior_evidence(high))
+
+
+def excess_of_unopened(budget: float, low: Lead, high: Lead) -> float:
+    """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
+    if budget < math.inf:
+        needed = to_open(COSTLY, low.usual_price, low.opened)
+        return math.inf if budget - low.spent < needed else -math.inf
+    if not differ(low.rate, high.usual_rate):
+        return -math.inf
+    ratio = high.spent / (2.0 * low.usual_price)
+    return prior_evidence(low) - OPENING * math.log(ratio) if ratio > 0.0 else math.inf
+
+
+def to_open(costly: float, price: float, opened: float) -> float:
+    """What must be left for one more arm to be opened, where a pull has this price."""
+    return costly * price * (opened + 1.0) * math.log(opened + 1.0)
 
 
 def excess_in_money(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
     """`excess_within` where a pull is due what it costs, and `budget` is what may be spent in all, or ∞."""
     price = price_of(belief, low.cost_min, low.cost_max)
     horizon = budget if budget < math.inf else high.spent
-    steep = min(1.0, slope + GROWTH * length(horizon, low))
+    steep = min(1.0, slope + GROWTH * log_horizon(horizon, low))
     due = Priced(belief.mean_cost, price, price, 1.0, 1.0)
-    return excess_within(asked(steep, 0.0, low, high), budget - low.spent, belief, due, low, high)
+    return excess_within(required_evidence(steep, 0.0, low, high), budget - low.spent, belief, due, low, high)
 
 
-def excess_within(of: Asked, rest: float, belief: Belief, due: Priced, low: Lead, high: Lead) -> float:
+def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced, low: Lead, high: Lead) -> float:
     """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between.
 
     So it is for any price of the arm, and of money, from the least to the most that are `due`. `rest` is what is left
@@ -282,7 +216,7 @@ def excess_within(of: Asked, rest: float, belief: Belief, due: Priced, low: Lead
     own = own_spread(belief, price, most_price)
     least_own = own if one else least_own_spread(belief, price, most_price)
     unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
-    variance = own + doubt(belief, low, high, unseen) / pulls
+    variance = own + prior_spread(belief, low, high, unseen) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
     if not (bound > 0.0 and least_own < of.steady * high.spread):
         evidence = max(evidence, gaussian_evidence(shortfall, variance))
@@ -291,8 +225,8 @@ def excess_within(of: Asked, rest: float, belief: Belief, due: Priced, low: Lead
     least = variance
     if not one:
         least_bound, _ = seen_between(-math.inf, low, high)
-        least = least_own + doubt(belief, high, low, least_bound) / pulls
-    return shrunken(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
+        least = least_own + prior_spread(belief, high, low, least_bound) / pulls
+    return shrunken_evidence(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
 
 
 def pays_for_nothing(belief: Belief, due: Priced) -> bool:
@@ -305,7 +239,7 @@ def pays_for_nothing(belief: Belief, due: Priced) -> bool:
     return due.mean == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
 
 
-def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
+def prior_spread(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
     """2s² + u·M²: what two samples more might add; the most of all leads between two, or with those swapped the least.
 
     s² is the usual variance in proportion to the size of the arm's rewards, and u is 1 for an arm that has paid nothing
@@ -314,7 +248,7 @@ def doubt(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
     return 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
 
 
-def length(horizon: float, low: Lead) -> float:
+def log_horizon(horizon: float, low: Lead) -> float:
     """The logarithm of the pulls that are made in all where so much is spent, counted from `SHORT` on; or 0.
 
     Where many arms are open it is less: each has fewer of them.
@@ -325,7 +259,7 @@ def length(horizon: float, low: Lead) -> float:
     return max(0.0, math.log(ratio) - SHORT) if ratio > 1.0 else 0.0
 
 
-def rarity(lead: Lead) -> float:
+def prior_evidence(lead: Lead) -> float:
     """E₀: the evidence against an arm of which nothing is known."""
     return math.log1p(lead.opened / RARE)
 
@@ -335,8 +269,8 @@ def differ(rate: float, usual: float) -> bool:
     return rate - usual > NEGLIGIBLE * max(abs(rate), abs(usual))
 
 
-def shrunken(
-    of: Asked, evidence: float, pulls: float, due: Priced, least: float, most: float, low: Lead, high: Lead
+def shrunken_evidence(
+    of: RequiredEvidence, evidence: float, pulls: float, due: Priced, least: float, most: float, low: Lead, high: Lead
 ) -> float:  # fmt: skip
     """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q = T·price²/v, v from `least` to `most`.
 
@@ -345,19 +279,19 @@ def shrunken(
     if not differ(high.rate, low.usual_rate):
         return evidence
     unknown = of.unknown
-    lightest = weight(unknown, high.rate - low.usual_rate, pulls * due.dear * due.dear, least)
+    lightest = shrinkage_weight(unknown, high.rate - low.usual_rate, pulls * due.dear * due.dear, least)
     heaviest = lightest
     if not are_one(low, high):
         if differ(low.rate, high.usual_rate):
             precision = pulls * due.cheap * due.cheap
-            heaviest = weight(of.most_unknown, low.rate - high.usual_rate, precision, most)
+            heaviest = shrinkage_weight(of.most_unknown, low.rate - high.usual_rate, precision, most)
         else:
             lightest, heaviest = 0.0, 1.0
     root = min(mixed(lightest, unknown, evidence), mixed(heaviest, unknown, evidence))
     return root * root
 
 
-def weight(unknown: float, gap: float, precision: float, variance: float) -> float:
+def shrinkage_weight(unknown: float, gap: float, precision: float, variance: float) -> float:
     """The weight w = p/(p + q) with p = 2E₀/gap² and q = precision/variance."""
     prior = 2.0 * unknown * variance
     if not prior > 0.0:
@@ -368,3 +302,73 @@ def weight(unknown: float, gap: float, precision: float, variance: float) -> flo
 def mixed(weight: float, unknown: float, evidence: float) -> float:
     """√(w·E₀) + √((1 − w)·T·D)."""
     return math.sqrt(weight * unknown) + math.sqrt((1.0 - weight) * evidence)
+
+
+def are_one(low: Lead, high: Lead) -> bool:
+    """Whether two leads are one, so that a comparison is exact."""
+    return (
+        low.spend == high.spend
+        and low.rate == high.rate
+        and low.price == high.price
+        and low.spread == high.spread
+        and low.size == high.size
+        and low.opened == high.opened
+        and low.usual_price == high.usual_price
+        and low.usual_rate == high.usual_rate
+    )
+
+
+def largest_seen(known: float, low: Lead, high: Lead) -> float:
+    """M: no R − rX is larger, by the largest reward and the extreme costs that have been seen; 0 if that is ≤ 0.
+
+    `known` is the largest possible reward, or −∞; a larger one that was seen replaces it. Between two leads, M is 0
+    also where it is ≤ 0 for one of those between.
+    """
+    least, most = seen_between(known, low, high)
+    return most if least > 0.0 else 0.0
+
+
+def seen_between(known: float, low: Lead, high: Lead) -> tuple[float, float]:
+    """The least and the largest that M is for any lead between the two, each with its extremes."""
+    least, most = math.inf, 0.0
+    for lead in (low, high):
+        reward = max(known, lead.reward_max)
+        if low.rate < 0.0 < high.rate:
+            least = min(least, reward)
+        for rate in (low.rate, high.rate):
+            bound = reward + (rate * max(0.0, -lead.cost_min) if rate >= 0.0 else -rate * max(0.0, lead.cost_max))
+            least, most = min(least, bound), max(most, bound)
+    return least, most
+
+
+def own_spread(belief: Belief | PooledBelief, low: float, high: float) -> float:
+    """The sample variance, 1/T, of the arm's R − rX, r being the leader's rate: the larger at the two rates."""
+    most = 0.0
+    for rate in (low, high):
+        most = max(most, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
+    return most
+
+
+def least_own_spread(belief: Belief | PooledBelief, low: float, high: float) -> float:
+    """The least sample variance of the arm's R − rX for any rate r between the two."""
+    rate = low
+    if belief.var_cost > 0.0:
+        rate = min(max(belief.cov / belief.var_cost, low), high)
+    return max(0.0, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
+
+
+def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead) -> float:
+    """s²: the variance of R − rX over all pulls, in proportion to the size of the arm's rewards.
+
+    The size is the mean square of the arm's rewards and of one more that is like all others.
+    """
+    own = belief.mean_reward * belief.mean_reward + belief.var_reward
+    if not (own > 0.0 and low.size > 0.0):
+        return high.spread / (belief.pulls + 1)
+    return high.spread * (belief.pulls * (own / low.size) + 1.0) / (belief.pulls + 1)
+
+
+def unpaid(belief: Belief | PooledBelief, high: Lead) -> float:
+    """1 for an arm that has paid nothing so far, 0 for one whose mean square reward is 1 % of the usual or more."""
+    own = belief.mean_reward * belief.mean_reward + belief.var_reward
+    return max(0.0, 1.0 - 100.0 * (own / high.size)) if own > 0.0 and high.size > 0.0 else 1.0

@@ -3,13 +3,17 @@
 Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
 `excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so an arm whose
 excess is positive between the edges of a box need not be compared while the lead stays in it. There are several boxes,
-from wide to narrow (`choices.boxes`); an arm is asked again only when it was pulled or when the lead leaves its box.
-Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there
-are arms that are really close, whatever the number of arms.
+from wide to narrow, and an arm belongs to the widest in which its excess is surely positive. When the lead leaves a
+box, only its arms are asked anew: those far behind sit in wide boxes and are seldom asked, those close behind in narrow
+ones. Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as
+there are arms that are really close, whatever the number of arms.
 
-Who leads is known from the last pull alone, or found in a tree of winners (`choices.ranking`) where it fell behind.
-`choices.asking` puts arms into boxes and compares those that are due. Everything here runs in the interpreter and
-compiled.
+Bounds carry a margin, since rounding may put an excess a little below where the formula has it. An uncertain arm is
+asked for a box again once its excess is above a doubt, which fades from comparison to comparison: asking costs more
+than comparing. Who leads is known from the last pull alone, or found in a tree of winners where it fell behind: a pull
+changes one leaf, so that the new leader is found in ln K comparisons.
+
+Everything here runs in the interpreter and compiled. docs/decisions/0010-compared-with-the-leader.md has the reasons.
 """
 
 import math
@@ -24,34 +28,49 @@ from outlay.formulas.argmax import AT_ONCE, PATIENCE, Counts, best_by_excess, be
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Numbers = tuple[float, ...]
-
+# `policies.protocol`, which may import this and not the other way round, says what these must be.
+Policy = Any  # with `excess`; for `lazy_best_of_opened` with `excess_of_new_arm` too
+Memory = Any  # with `lead`; for `lazy_best_of_opened` with `opened` and `unopened` too
 # How far each number of the lead may move, as a share of it, and how many times its spend: the widest box first.
 WIDTHS = (0.4, 0.15, 0.06, 0.025, 0.01, 0.004, 0.0015, 0.0006, 0.0002, 0.00007)
 TIMES = (16.0, 2.5, 1.5, 1.2, 1.08, 1.03, 1.012, 1.005, 1.0015, 1.0005)
 BOXES = len(WIDTHS)
 ANY_PRICE = 4.0  # in the widest box, which is to hold many leaders one after another
-DUE = BOXES  # the ring of arms that are certain in no box
-NUMBERS = len(Lead._fields)
 LASTING = 2.0  # a box is drawn if it is this many times as wide as one pull of the leader may move the lead, or more
+UNCERTAIN = BOXES  # the ring of arms that are certain in no box
+MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
+TAKEN = 4.0  # of an excess, by a box, as a multiple of its width, where little is taken
+FADING = 0.9  # of the doubt about an arm that is due, at each comparison
+HOPELESS = 100.0  # the most that doubt can be
+OPENING_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
+NOBODY = -1
+# Entries of LeaderBounds.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
+# pulled, the box in which it is certain that none is to be opened, and the only arm that has cost nothing in all or −1.
+LEADER, LAST, UNPULLED, FRESH_BOX, FREE = range(5)
+# Entries of LeaderBounds.levels: the leader's rate, the largest that another's may be, and the total spend between
+# which no arm need be opened.
+RATE, RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(4)
 
 
-class Boxes(NamedTuple):
-    """The boxes, and rings of arms: scratch space for one run at a time, forgotten whenever a run is left."""
+class LeadBoxes(NamedTuple):
+    """Boxes around the lead, and rings of arms: scratch space for one run at a time, forgotten whenever a run is left.
+
+    The arms of a box are a ring of links, so that one can leave it in no time.
+    """
 
     edges: Floats  # [box, low or high, number of a lead]; after the last, where all boxes that are drawn meet
     drawn: Ints  # [box]: whether it is
-    ahead: Ints  # [arm, then box, then DUE]: the next in the ring
+    ahead: Ints  # [arm, then box, then UNCERTAIN]: the next in the ring
     behind: Ints  # likewise the one before
-    ring: Ints  # [arm]: the box it belongs to, DUE, or −1
+    ring: Ints  # [arm]: the box it belongs to, UNCERTAIN, or −1
     doubt: Floats  # [arm]: the excess at which an arm that is due is worth asking for a box
 
     @staticmethod
-    def start(arms: int, numbers: int = NUMBERS) -> "Boxes":
-        """Room for this many arms, and boxes in so many numbers."""
+    def start(arms: int) -> "LeadBoxes":
+        """Room for this many arms."""
         links = arms + BOXES + 1
-        return Boxes(
-            np.zeros((BOXES + 1, 2, numbers)),
+        return LeadBoxes(
+            np.zeros((BOXES + 1, 2, len(Lead._fields))),
             np.zeros(BOXES, np.int64),
             np.zeros(links, np.int64),
             np.zeros(links, np.int64),
@@ -60,277 +79,49 @@ class Boxes(NamedTuple):
         )
 
 
-def forget_boxes(boxes: Boxes) -> None:
-    """Begin with no box, and no arm in any ring."""
-    for i in range(len(boxes.ahead)):
-        boxes.ahead[i] = boxes.behind[i] = i
-    boxes.ring[:] = -1
-    boxes.doubt[:] = 0.0
-    boxes.drawn[:] = 0
-    meet(boxes)
+class RateTree(NamedTuple):
+    """The rates of the arms that have been pulled, and a tree of winners: scratch space for one run at a time.
 
-
-def leave(boxes: Boxes, arm: int) -> None:
-    """Take an arm out of its ring."""
-    if boxes.ring[arm] >= 0:
-        before, after = boxes.behind[arm], boxes.ahead[arm]
-        boxes.ahead[before], boxes.behind[after] = after, before
-        boxes.ring[arm] = -1
-
-
-def join(boxes: Boxes, arm: int, ring: int) -> None:
-    """Put an arm that is in no ring at the beginning of one."""
-    head = len(boxes.ring) + ring
-    first = boxes.ahead[head]
-    boxes.ahead[head], boxes.behind[arm] = arm, head
-    boxes.ahead[arm], boxes.behind[first] = first, arm
-    boxes.ring[arm] = ring
-
-
-def draw_box(boxes: Boxes, box: int, lead: Lead) -> None:
-    """Draw a box around the lead."""
-    low, high = box_around(lead, WIDTHS[box], TIMES[box], ANY_PRICE if box == 0 else 1.0)
-    put_box(boxes, box, low, high)
-
-
-def put_box(boxes: Boxes, box: int, low: Numbers, high: Numbers) -> None:
-    """Draw a box between two leads, or other tuples of numbers."""
-    edges = boxes.edges
-    for i in range(len(low)):
-        edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
-        edges[BOXES, 0, i] = max(low[i], edges[BOXES, 0, i])
-        edges[BOXES, 1, i] = min(high[i], edges[BOXES, 1, i])
-    boxes.drawn[box] = 1
-
-
-def box_around(lead: Lead, width: float, times: float, dearer: float = 1.0) -> tuple[Lead, Lead]:
-    """Two leads: the extremes are what they are, all else may move by `width`; the leader's spend may fall, or grow.
-
-    Its price may be `dearer` times as high or low on top of that, as another leader's is. The total spend may grow;
-    where that is not positive, a box says nothing about what follows.
+    Node i has the children 2i and 2i + 1, and arm k is leaf K + k; a node holds the arm that `argmax.leader_of` would
+    name of those below.
     """
-    step, less, more = width * abs(lead.rate), 1.0 - width, 1.0 + width
-    seen = lead.reward_max, lead.cost_min, lead.cost_max
-    low = Lead(
-        lead.rate - step, 0.0, less * lead.price / dearer, lead.arms, *seen, less * less * lead.spread,
-        less * lead.size, lead.opened, less * lead.usual_price, lead.usual_rate - step, lead.spent,
-    )  # fmt: skip
-    high = Lead(
-        lead.rate + step, times * lead.spend, more * lead.price * dearer, lead.arms, *seen, more * more * lead.spread,
-        more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step, times * lead.spent,
-    )  # fmt: skip
-    return low, high
 
-
-def meet(boxes: Boxes) -> None:
-    """Find where all boxes that are drawn meet: a lead in there is in each of them."""
-    edges = boxes.edges
-    edges[BOXES, 0, :], edges[BOXES, 1, :] = -np.inf, np.inf
-    for box in range(BOXES):
-        if boxes.drawn[box] > 0:
-            for i in range(edges.shape[2]):
-                edges[BOXES, 0, i] = max(edges[BOXES, 0, i], edges[box, 0, i])
-                edges[BOXES, 1, i] = min(edges[BOXES, 1, i], edges[box, 1, i])
-
-
-def within(boxes: Boxes, box: int, lead: Numbers) -> bool:
-    """Whether the lead is in a box."""
-    edges = boxes.edges
-    for i in range(len(lead)):  # noqa: SIM110 (compiled: no generators)
-        if not edges[box, 0, i] <= lead[i] <= edges[box, 1, i]:
-            return False
-    return True
-
-
-def edge(boxes: Boxes, box: int, side: int) -> Lead:
-    """The low or the high edge of a box."""
-    e = boxes.edges[box, side]
-    return Lead(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7], e[8], e[9], e[10], e[11], e[12])
-
-
-# `policies.protocol`, which may import this and not the other way round, says what these must be.
-Policy = Any  # with `excess`; for `lazy_among` with `excess_of_new_arm` too
-Memory = Any  # with `lead`; for `lazy_among` with `opened` and `unopened` too
-
-MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
-TAKEN = 4.0  # of an excess, by a box, as a multiple of its width, where little is taken
-FADING = 0.9  # of the doubt about an arm that is due, at each comparison
-HOPELESS = 100.0  # the most that doubt can be
-
-
-def ask_ring(policy: Policy, memory: Memory, boxes: Boxes, box: int, lead: Lead, pulls: int) -> None:
-    """Ask all arms of a box that is to be drawn anew."""
-    head = len(boxes.ring) + box
-    arm = boxes.ahead[head]
-    boxes.ahead[boxes.behind[head]] = head
-    boxes.ahead[head] = boxes.behind[head] = head
-    while arm != head:
-        after = boxes.ahead[arm]
-        boxes.ring[arm] = -1
-        ask(policy, memory, boxes, arm, max(0, box - 1), lead, pulls)
-        arm = after
-
-
-def ask(policy: Policy, memory: Memory, boxes: Boxes, arm: int, first: int, lead: Lead, pulls: int) -> None:
-    """Put an arm that is in no ring into the widest box, from the first on, in which it is certain, or among the due.
-
-    `pulls` are the leader's: few, and a narrow box would be left at once.
-    """
-    belief, value = memory.belief(arm), 0.0
-    for box in range(first, BOXES):
-        if box > 0 and WIDTHS[box] * pulls < LASTING:
-            break
-        if boxes.drawn[box] == 0:
-            draw_box(boxes, box, lead)
-        value = policy.excess(belief, edge(boxes, box, 0), edge(boxes, box, 1))
-        if value > MARGIN:
-            join(boxes, arm, box)
-            return
-    join(boxes, arm, DUE)
-    boxes.doubt[arm] = value - 1.0 if value <= 0.0 else -1.0
-
-
-def least_of_due(
-    policy: Policy, memory: Memory, pulls: Counts, boxes: Boxes, leader: int, lead: Lead
-) -> tuple[int, float]:
-    """The arm with the least excess, if that is ≤ 0; otherwise some excess above 0."""
-    arms = len(pulls)
-    best, least, spend = leader, math.inf, math.inf
-    arm = int(boxes.ahead[arms + DUE])
-    while arm < arms:
-        after = int(boxes.ahead[arm])
-        belief = memory.belief(arm)
-        excess = -number(-policy.excess(belief, lead, lead))
-        mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
-        same = excess == least and mine == spend and pulls[arm] == pulls[best]
-        if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]) or (same and arm < best):
-            best, least, spend = arm, excess, mine
-        if excess > 0.0:
-            if boxes.doubt[arm] < 0.0:  # as it was asked: now it is known what the narrowest box takes away
-                boxes.doubt[arm] = min(excess - (boxes.doubt[arm] + 1.0), HOPELESS)
-            elif excess > boxes.doubt[arm]:
-                leave(boxes, arm)
-                ask(policy, memory, boxes, arm, widest_for(excess), lead, pulls[leader])
-            else:
-                boxes.doubt[arm] *= FADING
-        arm = after
-    return best, least
-
-
-def widest_for(excess: float) -> int:
-    """The first box that may hold an arm with this excess: a guess, by what boxes take away as a rule."""
-    box = 0
-    while box < BOXES - 1 and TAKEN * WIDTHS[box] > excess:
-        box += 1
-    return box
-
-
-NOBODY = -1
-
-
-class Ranking(NamedTuple):
-    """The rates of the arms that have been pulled, and the tree: scratch space for one run at a time."""
-
-    rates: NDArray[np.float64]  # [arm]
-    spends: NDArray[np.float64]  # [arm]
-    winners: NDArray[np.int64]  # [node]
+    rates: Floats  # [arm]
+    spends: Floats  # [arm]
+    winners: Ints  # [node]
 
     @staticmethod
-    def start(arms: int) -> "Ranking":
+    def start(arms: int) -> "RateTree":
         """Room for this many arms."""
-        return Ranking(np.zeros(arms), np.zeros(arms), np.zeros(2 * arms, np.int64))
+        return RateTree(np.zeros(arms), np.zeros(arms), np.zeros(2 * arms, np.int64))
 
 
-def rank_all(ranking: Ranking, memory: Any, pulls: Counts) -> bool:
-    """Rank every arm that was pulled; False, and nothing is ranked, if one of them has cost nothing in all."""
-    arms = len(pulls)
-    for arm in range(arms):
-        ranking.winners[arms + arm] = NOBODY
-        if pulls[arm] > 0:
-            belief = memory.belief(arm)
-            if not belief.mean_cost > 0.0:
-                return False
-            ranking.winners[arms + arm] = arm
-            note(ranking, arm, belief)
-    for node in range(arms - 1, 0, -1):
-        decide_node(ranking, pulls, node)
-    return True
-
-
-def note(ranking: Ranking, arm: int, belief: Belief | PooledBelief) -> None:
-    """Write down what an arm's rate and spend are; the tree is as before."""
-    ranking.rates[arm] = belief.mean_reward / belief.mean_cost
-    ranking.spends[arm] = belief.pulls * belief.mean_cost
-
-
-def rank(ranking: Ranking, pulls: Counts, arm: int) -> int:
-    """Set the tree right after an arm was noted; returns the leader."""
-    node = len(pulls) + arm
-    ranking.winners[node] = arm
-    while node > 1:
-        node //= 2
-        decide_node(ranking, pulls, node)
-    return int(ranking.winners[1])
-
-
-def decide_node(ranking: Ranking, pulls: Counts, node: int) -> None:
-    """Let the better of two win."""
-    one, other = ranking.winners[2 * node], ranking.winners[2 * node + 1]
-    ranking.winners[node] = other if one == NOBODY or (other != NOBODY and beats(ranking, pulls, other, one)) else one
-
-
-def beats(ranking: Ranking, pulls: Counts, one: int, other: int) -> bool:
-    """Whether an arm leads rather than another: by rate, least spend, fewest pulls, lowest index."""
-    rates, spends = ranking.rates, ranking.spends
-    if rates[one] == rates[other] and spends[one] == spends[other] and pulls[one] == pulls[other]:
-        return one < other
-    return leads(rates[one], spends[one], pulls[one], rates[other], spends[other], pulls[other])
-
-
-def runner_up(ranking: Ranking, leader: int) -> float:
-    """The largest rate of the others, −∞ if there are none: that of one who lost to the leader directly."""
-    node, most = len(ranking.rates) + leader, -math.inf
-    while node > 1:
-        beaten = ranking.winners[node ^ 1]
-        if beaten != NOBODY:
-            most = max(most, float(ranking.rates[beaten]))
-        node //= 2
-    return most
-
-
-FRESH_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
-
-# Entries of Certificate.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
-# pulled, the box in which it is certain that none is to be opened, and the only arm that has cost nothing in all or −1.
-LEADER, LAST, UNPULLED, FRESH_BOX, FREE = range(5)
-# Entries of Certificate.levels: the leader's rate, the largest that another's may be, and the total spend between which
-# no arm need be opened.
-RATE, RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(4)
-
-
-class Certificate(NamedTuple):
+class LeaderBounds(NamedTuple):
     """What is certain about the leader and the others: scratch space for one run at a time."""
 
     marks: Ints
     levels: Floats
-    ranking: Ranking
-    boxes: Boxes
+    ranking: RateTree
+    boxes: LeadBoxes
 
     @staticmethod
-    def start(arms: int) -> "Certificate":
+    def start(arms: int) -> "LeaderBounds":
         """Room for this many arms."""
-        return Certificate(np.zeros(5, np.int64), np.zeros(4), Ranking.start(arms), Boxes.start(arms))
+        return LeaderBounds(np.zeros(5, np.int64), np.zeros(4), RateTree.start(arms), LeadBoxes.start(arms))
 
 
-def forget_certificate(known: Certificate) -> None:
+def forget_leader_bounds(known: LeaderBounds) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
     known.marks[LEADER] = known.marks[LAST] = known.marks[FREE] = -1
     known.marks[UNPULLED] = 0
 
 
-def lazy_against(policy: Policy, memory: Memory, pulls: Counts, known: Certificate) -> int:
+def lazy_best_by_excess(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     """`argmax.best_by_excess`: the same arm."""
-    arm = first_unpulled(pulls, known)
+    arm = int(known.marks[UNPULLED])
+    while arm < len(pulls) and pulls[arm] > 0:
+        arm += 1
+    known.marks[UNPULLED] = arm
     if arm == len(pulls):
         leader = follow(memory, pulls, known)
         if leader < 0:
@@ -339,14 +130,14 @@ def lazy_against(policy: Policy, memory: Memory, pulls: Counts, known: Certifica
             arm = int(known.marks[FREE])
         else:
             lead = memory.lead(leader)
-            settle(policy, memory, pulls, known, leader, lead)
-            arm, excess = least_of_due(policy, memory, pulls, known.boxes, leader, lead)
+            update(policy, memory, pulls, known, leader, lead)
+            arm, excess = least_of_uncertain(policy, memory, pulls, known.boxes, leader, lead)
             arm = arm if excess <= 0.0 else leader
     known.marks[LAST] = arm
     return arm
 
 
-def lazy_among(policy: Policy, memory: Memory, pulls: Counts, known: Certificate) -> int:
+def lazy_best_of_opened(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     """`argmax.best_of_opened`: the same arm."""
     arm: int = memory.unopened()
     if arm == len(pulls) or memory.opened() >= AT_ONCE:
@@ -361,32 +152,67 @@ def lazy_among(policy: Policy, memory: Memory, pulls: Counts, known: Certificate
     return arm
 
 
-def opened_or_fresh(policy: Policy, memory: Memory, pulls: Counts, known: Certificate, leader: int, fresh: int) -> int:
+def opened_or_fresh(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds, leader: int, fresh: int) -> int:
     """The leader, its challenger, or the arm to be opened next, if there is one."""
     lead, wanted = memory.lead(leader), math.inf
-    settle(policy, memory, pulls, known, leader, lead)
-    if fresh < len(pulls) and not none_to_open(known, lead):
+    update(policy, memory, pulls, known, leader, lead)
+    surely_none = known.levels[OPEN_FROM] <= lead.spent <= known.levels[OPEN_UNTIL]
+    if fresh < len(pulls) and not surely_none:
         wanted = -number(-policy.excess_of_new_arm(lead, lead))
         if wanted == -math.inf:
             return fresh
         if wanted > 0.0:
-            certify_fresh(policy, known, lead)
-    arm, excess = least_of_due(policy, memory, pulls, known.boxes, leader, lead)
+            certify_none_to_open(policy, known, lead)
+    arm, excess = least_of_uncertain(policy, memory, pulls, known.boxes, leader, lead)
     if wanted <= 0.0 and wanted <= excess:
         return fresh
     return arm if excess <= 0.0 else leader
 
 
-def first_unpulled(pulls: Counts, known: Certificate) -> int:
-    """The first arm that was never pulled, or the number of arms."""
-    arm = int(known.marks[UNPULLED])
-    while arm < len(pulls) and pulls[arm] > 0:
-        arm += 1
-    known.marks[UNPULLED] = arm
-    return arm
+def note_changes(memory: Memory, pulls: Counts, known: LeaderBounds, arms: Collection[int]) -> None:
+    """Say whose beliefs have changed since the last choice, in place of the arm that was named then: for campaigns.
+
+    There, pulls are told in any order, corrected and withdrawn, and several are under way. What is certain about an arm
+    rests on its belief, which has not changed unless it is noted here, and on the lead, which is looked at anew for
+    every choice. So the next choice is that of a look at every arm all the same.
+
+    >>> import numpy as np
+    >>> from outlay.beliefs import PooledMoments
+    >>> from outlay.formulas.lazy_leader import lazy_against
+    >>> from outlay.policies import Frugal
+    >>> memory, pulls, known = PooledMoments.empty(2), np.array([1, 1]), LeaderBounds.start(2)
+    >>> memory.observe(0, 1.0, 2.0)
+    >>> memory.observe(1, 1.0, 1.0)
+    >>> forget_certificate(known)
+    >>> lazy_against(Frugal(), memory, pulls, known)
+    0
+    >>> memory.revise(1, 0, (1.0, 1.0), (1.0, 9.0))
+    >>> report(memory, pulls, known, [1])
+    >>> int(known.marks[LEADER])
+    1
+    """
+    marks, levels, ranking, boxes = known.marks, known.levels, known.ranking, known.boxes
+    leader = int(marks[LEADER])
+    for arm in arms:
+        if not (pulls[arm] > 0 and memory.belief(arm).mean_cost > 0.0):
+            forget_leader_bounds(known)  # withdrawn, or without a price: rare, and then nothing is certain
+            return
+    if leader < 0:
+        return
+    for arm in arms:
+        note(ranking, arm, memory.belief(arm))
+        rank(ranking, pulls, arm)
+        if arm != leader:
+            leave(boxes, arm)
+            boxes.doubt[arm] = 0.0
+            join(boxes, arm, UNCERTAIN)
+    first = int(ranking.winners[1])
+    levels[RATE], levels[RUNNER_UP] = ranking.rates[first], runner_up(ranking, first)
+    change_leader(known, first, pulls[first])
+    marks[LAST], marks[FREE] = first, -1
 
 
-def follow(memory: Memory, pulls: Counts, known: Certificate) -> int:
+def follow(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     """Who leads, by what the last pull changed; −1 if every arm must be looked at.
 
     An arm that has cost nothing in all has no rate: while it is the only one it is noted as free.
@@ -417,7 +243,7 @@ def follow(memory: Memory, pulls: Counts, known: Certificate) -> int:
     return first
 
 
-def find_leader(memory: Memory, pulls: Counts, known: Certificate) -> int:
+def find_leader(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     """Who leads, by a look at every arm; −1 while one that was pulled has cost nothing in all."""
     ranking, boxes = known.ranking, known.boxes
     if not rank_all(ranking, memory, pulls):
@@ -425,7 +251,7 @@ def find_leader(memory: Memory, pulls: Counts, known: Certificate) -> int:
     forget_boxes(boxes)
     for arm in range(len(pulls)):
         if pulls[arm] > 0:
-            join(boxes, arm, DUE)
+            join(boxes, arm, UNCERTAIN)
     leader = int(ranking.winners[1])
     known.levels[RATE], known.levels[RUNNER_UP] = ranking.rates[leader], runner_up(ranking, leader)
     known.levels[OPEN_FROM] = math.inf
@@ -435,22 +261,22 @@ def find_leader(memory: Memory, pulls: Counts, known: Certificate) -> int:
     return leader
 
 
-def change_leader(known: Certificate, leader: int, pulls: int) -> None:
+def change_leader(known: LeaderBounds, leader: int, pulls: int) -> None:
     """Compare the former leader, too, and no longer the new one."""
     boxes, former = known.boxes, int(known.marks[LEADER])
     leave(boxes, leader)
     known.marks[LEADER] = leader
     if former >= 0 and former != leader:
-        join(boxes, former, DUE)
+        join(boxes, former, UNCERTAIN)
         boxes.doubt[former] = 0.0
     if former != leader and WIDTHS[1] * pulls >= LASTING:
-        arm = int(boxes.ahead[len(boxes.ring) + DUE])
+        arm = int(boxes.ahead[len(boxes.ring) + UNCERTAIN])
         while arm < len(boxes.ring):  # what boxes took away from an excess they took under the former leader
             boxes.doubt[arm] = 0.0
             arm = int(boxes.ahead[arm])
 
 
-def settle(policy: Policy, memory: Memory, pulls: Counts, known: Certificate, leader: int, lead: Lead) -> None:
+def update(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds, leader: int, lead: Lead) -> None:
     """Ask the arms of the boxes that the lead has left, and the arm that was pulled last."""
     boxes, last = known.boxes, int(known.marks[LAST])
     if not within(boxes, BOXES, lead):
@@ -463,24 +289,19 @@ def settle(policy: Policy, memory: Memory, pulls: Counts, known: Certificate, le
                     known.levels[OPEN_FROM] = math.inf
         meet(boxes)
         for box in range(first_left, BOXES):
-            ask_ring(policy, memory, boxes, box, lead, pulls[leader])
+            recheck_box(policy, memory, boxes, box, lead, pulls[leader])
     if last != leader:
         leave(boxes, last)
-        ask(policy, memory, boxes, last, 0, lead, pulls[leader])
+        find_box(policy, memory, boxes, last, 0, lead, pulls[leader])
 
 
-def none_to_open(known: Certificate, lead: Lead) -> bool:
-    """Whether it is certain that no arm need be opened, the lead being in all boxes that are drawn."""
-    return bool(known.levels[OPEN_FROM] <= lead.spent <= known.levels[OPEN_UNTIL])
-
-
-def certify_fresh(policy: Policy, known: Certificate, lead: Lead) -> None:
+def certify_none_to_open(policy: Policy, known: LeaderBounds, lead: Lead) -> None:
     """Find a box, and how far the total spend may move, such that no arm need be opened while the lead is in it."""
     boxes, levels = known.boxes, known.levels
     levels[OPEN_FROM] = math.inf
     for box in range(BOXES):
         if boxes.drawn[box] > 0:
-            for times in FRESH_TIMES:
+            for times in OPENING_TIMES:
                 limit = times * lead.spent
                 low, high = edge(boxes, box, 0), edge(boxes, box, 1)
                 if limit > lead.spent and policy.excess_of_new_arm(spent(low, lead.spent), spent(high, limit)) > MARGIN:
@@ -497,40 +318,208 @@ def spent(lead: Lead, total: float) -> Lead:
     )  # fmt: skip
 
 
-def report(memory: Memory, pulls: Counts, known: Certificate, arms: Collection[int]) -> None:
-    """Say whose beliefs have changed since the last choice, in place of the arm that was named then.
+def recheck_box(policy: Policy, memory: Memory, boxes: LeadBoxes, box: int, lead: Lead, pulls: int) -> None:
+    """Ask all arms of a box that is to be drawn anew."""
+    head = len(boxes.ring) + box
+    arm = boxes.ahead[head]
+    boxes.ahead[boxes.behind[head]] = head
+    boxes.ahead[head] = boxes.behind[head] = head
+    while arm != head:
+        after = boxes.ahead[arm]
+        boxes.ring[arm] = -1
+        find_box(policy, memory, boxes, arm, max(0, box - 1), lead, pulls)
+        arm = after
 
-    >>> import numpy as np
-    >>> from outlay.beliefs import PooledMoments
-    >>> from outlay.formulas.lazy_leader import lazy_against
-    >>> from outlay.policies import Frugal
-    >>> memory, pulls, known = PooledMoments.empty(2), np.array([1, 1]), Certificate.start(2)
-    >>> memory.observe(0, 1.0, 2.0)
-    >>> memory.observe(1, 1.0, 1.0)
-    >>> forget_certificate(known)
-    >>> lazy_against(Frugal(), memory, pulls, known)
-    0
-    >>> memory.revise(1, 0, (1.0, 1.0), (1.0, 9.0))
-    >>> report(memory, pulls, known, [1])
-    >>> int(known.marks[LEADER])
-    1
+
+def find_box(policy: Policy, memory: Memory, boxes: LeadBoxes, arm: int, first: int, lead: Lead, pulls: int) -> None:
+    """Put an arm that is in no ring into the widest box, from the first on, in which it is certain, or among the due.
+
+    `pulls` are the leader's: few, and a narrow box would be left at once.
     """
-    marks, levels, ranking, boxes = known.marks, known.levels, known.ranking, known.boxes
-    leader = int(marks[LEADER])
-    for arm in arms:
-        if not (pulls[arm] > 0 and memory.belief(arm).mean_cost > 0.0):
-            forget_certificate(known)  # withdrawn, or without a price: rare, and then nothing is certain
+    belief, value = memory.belief(arm), 0.0
+    for box in range(first, BOXES):
+        if box > 0 and WIDTHS[box] * pulls < LASTING:
+            break
+        if boxes.drawn[box] == 0:
+            draw_box(boxes, box, lead)
+        value = policy.excess(belief, edge(boxes, box, 0), edge(boxes, box, 1))
+        if value > MARGIN:
+            join(boxes, arm, box)
             return
-    if leader < 0:
-        return
-    for arm in arms:
-        note(ranking, arm, memory.belief(arm))
-        rank(ranking, pulls, arm)
-        if arm != leader:
-            leave(boxes, arm)
-            boxes.doubt[arm] = 0.0
-            join(boxes, arm, DUE)
-    first = int(ranking.winners[1])
-    levels[RATE], levels[RUNNER_UP] = ranking.rates[first], runner_up(ranking, first)
-    change_leader(known, first, pulls[first])
-    marks[LAST], marks[FREE] = first, -1
+    join(boxes, arm, UNCERTAIN)
+    boxes.doubt[arm] = value - 1.0 if value <= 0.0 else -1.0
+
+
+def least_of_uncertain(
+    policy: Policy, memory: Memory, pulls: Counts, boxes: LeadBoxes, leader: int, lead: Lead
+) -> tuple[int, float]:
+    """The arm with the least excess, if that is ≤ 0; otherwise some excess above 0."""
+    arms = len(pulls)
+    best, least, spend = leader, math.inf, math.inf
+    arm = int(boxes.ahead[arms + UNCERTAIN])
+    while arm < arms:
+        after = int(boxes.ahead[arm])
+        belief = memory.belief(arm)
+        excess = -number(-policy.excess(belief, lead, lead))
+        mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
+        same = excess == least and mine == spend and pulls[arm] == pulls[best]
+        if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]) or (same and arm < best):
+            best, least, spend = arm, excess, mine
+        if excess > 0.0:
+            if boxes.doubt[arm] < 0.0:  # as it was asked: now it is known what the narrowest box takes away
+                boxes.doubt[arm] = min(excess - (boxes.doubt[arm] + 1.0), HOPELESS)
+            elif excess > boxes.doubt[arm]:
+                leave(boxes, arm)
+                find_box(policy, memory, boxes, arm, widest_for(excess), lead, pulls[leader])
+            else:
+                boxes.doubt[arm] *= FADING
+        arm = after
+    return best, least
+
+
+def widest_for(excess: float) -> int:
+    """The first box that may hold an arm with this excess: a guess, by what boxes take away as a rule."""
+    box = 0
+    while box < BOXES - 1 and TAKEN * WIDTHS[box] > excess:
+        box += 1
+    return box
+
+
+def box_around(lead: Lead, width: float, times: float, dearer: float = 1.0) -> tuple[Lead, Lead]:
+    """Two leads: the extremes are what they are, all else may move by `width`; the leader's spend may fall, or grow.
+
+    Its price may be `dearer` times as high or low on top of that, as another leader's is. The total spend may grow;
+    where that is not positive, a box says nothing about what follows.
+    """
+    step, less, more = width * abs(lead.rate), 1.0 - width, 1.0 + width
+    seen = lead.reward_max, lead.cost_min, lead.cost_max
+    low = Lead(
+        lead.rate - step, 0.0, less * lead.price / dearer, lead.arms, *seen, less * less * lead.spread,
+        less * lead.size, lead.opened, less * lead.usual_price, lead.usual_rate - step, lead.spent,
+    )  # fmt: skip
+    high = Lead(
+        lead.rate + step, times * lead.spend, more * lead.price * dearer, lead.arms, *seen, more * more * lead.spread,
+        more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step, times * lead.spent,
+    )  # fmt: skip
+    return low, high
+
+
+def draw_box(boxes: LeadBoxes, box: int, lead: Lead) -> None:
+    """Draw a box around the lead."""
+    edges = boxes.edges
+    low, high = box_around(lead, WIDTHS[box], TIMES[box], ANY_PRICE if box == 0 else 1.0)
+    for i in range(len(low)):
+        edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
+        edges[BOXES, 0, i] = max(low[i], edges[BOXES, 0, i])
+        edges[BOXES, 1, i] = min(high[i], edges[BOXES, 1, i])
+    boxes.drawn[box] = 1
+
+
+def meet(boxes: LeadBoxes) -> None:
+    """Find where all boxes that are drawn meet: a lead in there is in each of them."""
+    edges = boxes.edges
+    edges[BOXES, 0, :], edges[BOXES, 1, :] = -np.inf, np.inf
+    for box in range(BOXES):
+        if boxes.drawn[box] > 0:
+            for i in range(edges.shape[2]):
+                edges[BOXES, 0, i] = max(edges[BOXES, 0, i], edges[box, 0, i])
+                edges[BOXES, 1, i] = min(edges[BOXES, 1, i], edges[box, 1, i])
+
+
+def within(boxes: LeadBoxes, box: int, lead: Lead) -> bool:
+    """Whether the lead is in a box."""
+    edges = boxes.edges
+    for i in range(len(lead)):  # noqa: SIM110 (compiled: no generators)
+        if not edges[box, 0, i] <= lead[i] <= edges[box, 1, i]:
+            return False
+    return True
+
+
+def edge(boxes: LeadBoxes, box: int, side: int) -> Lead:
+    """The low or the high edge of a box."""
+    e = boxes.edges[box, side]
+    return Lead(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7], e[8], e[9], e[10], e[11], e[12])
+
+
+def forget_boxes(boxes: LeadBoxes) -> None:
+    """Begin with no box, and no arm in any ring."""
+    for i in range(len(boxes.ahead)):
+        boxes.ahead[i] = boxes.behind[i] = i
+    boxes.ring[:] = -1
+    boxes.doubt[:] = 0.0
+    boxes.drawn[:] = 0
+    meet(boxes)
+
+
+def leave(boxes: LeadBoxes, arm: int) -> None:
+    """Take an arm out of its ring."""
+    if boxes.ring[arm] >= 0:
+        before, after = boxes.behind[arm], boxes.ahead[arm]
+        boxes.ahead[before], boxes.behind[after] = after, before
+        boxes.ring[arm] = -1
+
+
+def join(boxes: LeadBoxes, arm: int, ring: int) -> None:
+    """Put an arm that is in no ring at the beginning of one."""
+    head = len(boxes.ring) + ring
+    first = boxes.ahead[head]
+    boxes.ahead[head], boxes.behind[arm] = arm, head
+    boxes.ahead[arm], boxes.behind[first] = first, arm
+    boxes.ring[arm] = ring
+
+
+def rank_all(ranking: RateTree, memory: Any, pulls: Counts) -> bool:
+    """Rank every arm that was pulled; False, and nothing is ranked, if one of them has cost nothing in all."""
+    arms = len(pulls)
+    for arm in range(arms):
+        ranking.winners[arms + arm] = NOBODY
+        if pulls[arm] > 0:
+            belief = memory.belief(arm)
+            if not belief.mean_cost > 0.0:
+                return False
+            ranking.winners[arms + arm] = arm
+            note(ranking, arm, belief)
+    for node in range(arms - 1, 0, -1):
+        decide_node(ranking, pulls, node)
+    return True
+
+
+def note(ranking: RateTree, arm: int, belief: Belief | PooledBelief) -> None:
+    """Write down what an arm's rate and spend are; the tree is as before."""
+    ranking.rates[arm] = belief.mean_reward / belief.mean_cost
+    ranking.spends[arm] = belief.pulls * belief.mean_cost
+
+
+def rank(ranking: RateTree, pulls: Counts, arm: int) -> int:
+    """Set the tree right after an arm was noted; returns the leader."""
+    node = len(pulls) + arm
+    ranking.winners[node] = arm
+    while node > 1:
+        node //= 2
+        decide_node(ranking, pulls, node)
+    return int(ranking.winners[1])
+
+
+def decide_node(ranking: RateTree, pulls: Counts, node: int) -> None:
+    """Let the better of two win."""
+    one, other = ranking.winners[2 * node], ranking.winners[2 * node + 1]
+    ranking.winners[node] = other if one == NOBODY or (other != NOBODY and beats(ranking, pulls, other, one)) else one
+
+
+def beats(ranking: RateTree, pulls: Counts, one: int, other: int) -> bool:
+    """Whether an arm leads rather than another: by rate, least spend, fewest pulls, lowest index."""
+    rates, spends = ranking.rates, ranking.spends
+    if rates[one] == rates[other] and spends[one] == spends[other] and pulls[one] == pulls[other]:
+        return one < other
+    return leads(rates[one], spends[one], pulls[one], rates[other], spends[other], pulls[other])
+
+
+def runner_up(ranking: RateTree, leader: int) -> float:
+    """The largest rate of the others, −∞ if there are none: that of one who lost to the leader directly."""
+    node, most = len(ranking.rates) + leader, -math.inf
+    while node > 1:
+        beaten = ranking.winners[node ^ 1]
+        if beaten != NOBODY:
+            most = max(most, float(ranking.rates[beaten]))
+        node //= 2
+    return most

@@ -4,11 +4,11 @@ Between two pulls of an arm its score only rises, with ln n: that is what a poli
 ("my score never falls as log_n grows while the phase is unchanged"). So a score at a *later* ln n is an upper bound
 until then, and a score at an *earlier* ln n is a lower one. From this, two shortcuts that change no choice:
 
-- While the leader's score at the ln n of the last contest exceeds the bounds of all others, and no bound has run out,
+- While the leader's score at the ln n of the last rescoring exceeds the bounds of all others, and no bound has run out,
   the leader is pulled again: one score and no logarithm per pull, whatever the number of arms.
-- Otherwise there is a contest. The others' bounds lie in a tournament tree. The arm with the largest bound, or with a
+- Otherwise arms are scored anew. The others' bounds lie in a tournament tree. The arm with the largest bound, or with a
   bound that has run out, is scored at the current ln n; the loser goes back into the tree with a new bound, as far
-  ahead as it stays below the winner. The contest ends when no bound reaches the best score. An arm that was just pulled
+  ahead as it stays below the winner. That ends when no bound reaches the best score. An arm that was just pulled
   returns after about as many pulls as the others need to catch up, and is scored a few times in between: O(log K) per
   pull.
 
@@ -37,14 +37,14 @@ SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is 
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
 TRIES = 2  # bounds that are tried for an arm whose score is known
 
-# Entries of Race.marks: the leader, the first pull that needs a contest, the first pull of the next phase.
+# Entries of ScoreBounds.marks: the leader, the first pull that needs a rescoring, the first pull of the next phase.
 LEADER, UNTIL, PHASE_END = 0, 1, 2
-# Entries of Race.levels: ln n of the last contest, the largest bound of the others then.
+# Entries of ScoreBounds.levels: ln n of the last rescoring, the largest bound of the others then.
 LOG, RIVAL = 0, 1
 
 
-class Race(NamedTuple):
-    """What the contests remember: scratch space for one run at a time, forgotten whenever a run is left.
+class ScoreBounds(NamedTuple):
+    """What is remembered of scores: scratch space for one run at a time, forgotten whenever a run is left.
 
     Node i of the tree has the children 2i and 2i + 1; arm k is leaf K + k. The leader is not in it.
     """
@@ -57,34 +57,34 @@ class Race(NamedTuple):
     levels: NDArray[np.float64]
 
     @staticmethod
-    def start(arms: int) -> "Race":
+    def start(arms: int) -> "ScoreBounds":
         """Room for this many arms."""
         tops, dues = np.zeros((2, 2 * arms), np.int64)
-        return Race(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2))
+        return ScoreBounds(np.zeros(arms + 1), np.zeros(arms, np.int64), tops, dues, np.zeros(3, np.int64), np.zeros(2))
 
 
-def forget_race(race: Race) -> None:
+def forget_score_bounds(known: ScoreBounds) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
-    race.marks[LEADER] = -1
-    race.marks[UNTIL] = 0
+    known.marks[LEADER] = -1
+    known.marks[UNTIL] = 0
 
 
-def lazy_best(policy: Policy, memory: Memory, pulls: Counts, n: int, race: Race) -> int:
+def lazy_best_by_score(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
     """`argmax.best_by_score` for a policy with `phase`: the same arm, n pulls into the run."""
-    leader = int(race.marks[LEADER])
-    if n < race.marks[UNTIL] and policy.score(memory.belief(leader), float(race.levels[LOG])) > race.levels[RIVAL]:
+    leader = int(known.marks[LEADER])
+    if n < known.marks[UNTIL] and policy.score(memory.belief(leader), float(known.levels[LOG])) > known.levels[RIVAL]:
         return leader
-    return contest(policy, memory, pulls, n, race)
+    return rescore(policy, memory, pulls, n, known)
 
 
-def contest(policy: Policy, memory: Memory, pulls: Counts, n: int, race: Race) -> int:
+def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreBounds) -> int:
     """Score as few arms as it takes to know the best: each turn of the loop scores one arm, now or for a bound.
 
     The policy is asked in one place, so that compiled code holds its formula once: as a function of its own, each turn
-    would be a call with all arrays of the race, and some policies a fifth slower.
+    would be a call with all arrays of the bounds, and some policies a fifth slower.
     """
     nobody, log_n = len(pulls), log_of(n)
-    arm = _first_to_score(policy, pulls, n, race)
+    arm = _first_to_score(policy, pulls, n, known)
     best, top = nobody, -np.inf  # the winner so far and its score
     score, scored, tries = top, False, 0  # the arm's score, or a guess of it, and how many bounds to try
     at = n  # the pull for which it is scored
@@ -92,72 +92,72 @@ def contest(policy: Policy, memory: Memory, pulls: Counts, n: int, race: Race) -
         value = number(float(policy.score(memory.belief(arm), log_n if at == n else log_of(at))))
         if at > n:
             tries -= 1
-            settled = _bounded(race, pulls, n, arm, at, score, _with_margin(value), top)
+            settled = _bounded(known, pulls, n, arm, at, score, _with_margin(value), top)
         elif best == nobody:
             best, top, settled = arm, value, True
         else:
-            arm, score, best, top = _met(race, pulls, n, arm, value, best, top)
+            arm, score, best, top = _met(known, pulls, n, arm, value, best, top)
             scored, tries, settled = True, TRIES, False
         if not settled:  # a bound until half-way to its turn, or its score, or else the score is needed first
-            at = _look_ahead(race, arm, n)
+            at = _look_ahead(known, arm, n)
             if scored and (tries == 0 or at == n or score == np.inf):
-                _settle(race, pulls, arm, score, int(race.marks[PHASE_END]) if score == np.inf else n + 1)
+                _settle(known, pulls, arm, score, int(known.marks[PHASE_END]) if score == np.inf else n + 1)
                 settled = True
             elif tries == 0:
                 at = n
         if settled:
-            arm, at = int(race.tops[1]), n
-            if race.dues[1] <= n:  # somebody's bound has run out: another may do, and no score
-                arm = _first_due(race, nobody, n)
-                at = _look_ahead(race, arm, n)
-                score, scored, tries = float(race.bounds[arm]), False, 1
-            elif arm == nobody or precedes(top, pulls[best], best, race.bounds[arm], pulls[arm], arm):
+            arm, at = int(known.tops[1]), n
+            if known.dues[1] <= n:  # somebody's bound has run out: another may do, and no score
+                arm = _first_due(known, nobody, n)
+                at = _look_ahead(known, arm, n)
+                score, scored, tries = float(known.bounds[arm]), False, 1
+            elif arm == nobody or precedes(top, pulls[best], best, known.bounds[arm], pulls[arm], arm):
                 break
     # Whoever has just taken the lead will lose it by being pulled, often as not: only a leader that kept it is trusted.
-    race.marks[UNTIL] = min(race.dues[1], race.marks[PHASE_END]) if best == race.marks[LEADER] else 0
-    race.marks[LEADER] = best
-    race.levels[LOG] = log_n
-    race.levels[RIVAL] = race.bounds[race.tops[1]]
+    known.marks[UNTIL] = min(known.dues[1], known.marks[PHASE_END]) if best == known.marks[LEADER] else 0
+    known.marks[LEADER] = best
+    known.levels[LOG] = log_n
+    known.levels[RIVAL] = known.bounds[known.tops[1]]
     return best
 
 
-def _first_to_score(policy: Policy, pulls: Counts, n: int, race: Race) -> int:
+def _first_to_score(policy: Policy, pulls: Counts, n: int, known: ScoreBounds) -> int:
     """The leader; where there is none, or a phase has ended, all line up anew and arm 0 leads."""
-    leader = int(race.marks[LEADER])
-    if leader < 0 or n >= race.marks[PHASE_END]:
+    leader = int(known.marks[LEADER])
+    if leader < 0 or n >= known.marks[PHASE_END]:
         leader = 0
-        race.marks[PHASE_END] = phase_end(policy, n)
-        _line_up(race, pulls, n)
-        _take_out(race, pulls, leader)
+        known.marks[PHASE_END] = phase_end(policy, n)
+        _line_up(known, pulls, n)
+        _take_out(known, pulls, leader)
     return leader
 
 
 def _bounded(
-    race: Race, pulls: Counts, n: int, arm: int, at: int, score: float, bound: float, top: float
+    known: ScoreBounds, pulls: Counts, n: int, arm: int, at: int, score: float, bound: float, top: float
 ) -> bool:  # fmt: skip
     """Whether a bound that lasts until the pull `at` is below the winner's score: then the arm is settled with it.
 
     Either way its turn is guessed anew. `score` is its score now, or a guess of it.
     """
-    race.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
+    known.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
     if bound < top:
-        _settle(race, pulls, arm, bound, at + 1)
+        _settle(known, pulls, arm, bound, at + 1)
         return True
     return False
 
 
 def _met(
-    race: Race, pulls: Counts, n: int, arm: int, score: float, best: int, top: float
+    known: ScoreBounds, pulls: Counts, n: int, arm: int, score: float, best: int, top: float
 ) -> tuple[int, float, int, float]:  # fmt: skip
     """Have a rival meet the best so far: the loser, which needs a new bound, and the winner, each with its score."""
-    ahead = race.dues[len(pulls) + arm] - 1 - n  # how far its bound was to last
+    ahead = known.dues[len(pulls) + arm] - 1 - n  # how far its bound was to last
     if precedes(score, pulls[arm], arm, top, pulls[best], best):
-        _take_out(race, pulls, arm)
-        race.turns[best] = n + len(pulls)  # a guess: everyone in turn
+        _take_out(known, pulls, arm)
+        known.turns[best] = n + len(pulls)  # a guess: everyone in turn
         arm, score, best, top = best, top, arm, score
-    elif ahead > 0 and race.bounds[arm] < np.inf:
-        race.turns[arm] = n + _crossing(n, ahead, race.bounds[arm] - score, top - score)
-    race.turns[arm] = max(race.turns[arm], n + SOON)
+    elif ahead > 0 and known.bounds[arm] < np.inf:
+        known.turns[arm] = n + _crossing(n, ahead, known.bounds[arm] - score, top - score)
+    known.turns[arm] = max(known.turns[arm], n + SOON)
     return arm, score, best, top
 
 
@@ -179,24 +179,24 @@ def phase_end(policy: Policy, n: int) -> int:
     return high
 
 
-def _line_up(race: Race, pulls: Counts, n: int) -> None:
+def _line_up(known: ScoreBounds, pulls: Counts, n: int) -> None:
     """Put every arm into the tree with a bound that says nothing."""
     arms = len(pulls)
-    race.bounds[arms] = -np.inf
+    known.bounds[arms] = -np.inf
     for arm in range(arms):
-        race.bounds[arm] = np.inf
-        race.turns[arm] = n + arms
-        race.tops[arms + arm] = arm
-        race.dues[arms + arm] = FAR
+        known.bounds[arm] = np.inf
+        known.turns[arm] = n + arms
+        known.tops[arms + arm] = arm
+        known.dues[arms + arm] = FAR
     for node in range(arms - 1, 0, -1):
-        race.tops[node] = _upper(race, pulls, race.tops[2 * node], race.tops[2 * node + 1])
-        race.dues[node] = FAR
+        known.tops[node] = _upper(known, pulls, known.tops[2 * node], known.tops[2 * node + 1])
+        known.dues[node] = FAR
 
 
-def _look_ahead(race: Race, arm: int, n: int) -> int:
+def _look_ahead(known: ScoreBounds, arm: int, n: int) -> int:
     """The pull until which to bound an arm: some of the way to its turn."""
-    span = max(1, int(AHEAD * (race.turns[arm] - n)))
-    return min(n + span, int(race.marks[PHASE_END])) - 1
+    span = max(1, int(AHEAD * (known.turns[arm] - n)))
+    return min(n + span, int(known.marks[PHASE_END])) - 1
 
 
 def _crossing(n: int, span: int, rise: float, gap: float) -> int:
@@ -215,51 +215,51 @@ def _with_margin(score: float) -> float:
     return score + MARGIN * abs(score) if score > -np.inf else score
 
 
-def _first_due(race: Race, arms: int, n: int) -> int:
+def _first_due(known: ScoreBounds, arms: int, n: int) -> int:
     """An arm whose bound has run out."""
     node = 1
     while node < arms:
         node *= 2
-        if race.dues[node] > n:
+        if known.dues[node] > n:
             node += 1
     return node - arms
 
 
-def _settle(race: Race, pulls: Counts, arm: int, bound: float, due: int) -> None:
+def _settle(known: ScoreBounds, pulls: Counts, arm: int, bound: float, due: int) -> None:
     """Write an arm's bound into its leaf and set the path to the root right."""
     arms = len(pulls)
-    race.bounds[arm] = bound
+    known.bounds[arm] = bound
     node = arms + arm
-    race.tops[node] = arm
-    race.dues[node] = due
-    _climb(race, pulls, node, arm)
+    known.tops[node] = arm
+    known.dues[node] = due
+    _climb(known, pulls, node, arm)
 
 
-def _take_out(race: Race, pulls: Counts, arm: int) -> None:
+def _take_out(known: ScoreBounds, pulls: Counts, arm: int) -> None:
     """Empty an arm's leaf."""
     node = len(pulls) + arm
-    race.tops[node] = len(pulls)
-    race.dues[node] = FAR
-    _climb(race, pulls, node, arm)
+    known.tops[node] = len(pulls)
+    known.dues[node] = FAR
+    _climb(known, pulls, node, arm)
 
 
-def _climb(race: Race, pulls: Counts, node: int, arm: int) -> None:
+def _climb(known: ScoreBounds, pulls: Counts, node: int, arm: int) -> None:
     """Set the nodes above right, up to where nothing changes any more."""
     while node > 1:
         left = node & ~1
         node = node >> 1
-        top = _upper(race, pulls, race.tops[left], race.tops[left + 1])
-        due = min(race.dues[left], race.dues[left + 1])
-        if top == race.tops[node] and top != arm and due == race.dues[node]:
+        top = _upper(known, pulls, known.tops[left], known.tops[left + 1])
+        due = min(known.dues[left], known.dues[left + 1])
+        if top == known.tops[node] and top != arm and due == known.dues[node]:
             break
-        race.tops[node] = top
-        race.dues[node] = due
+        known.tops[node] = top
+        known.dues[node] = due
 
 
-def _upper(race: Race, pulls: Counts, arm: int, other: int) -> int:
+def _upper(known: ScoreBounds, pulls: Counts, arm: int, other: int) -> int:
     """Which of two arms has the bound that comes first; either may be missing."""
     if arm == len(pulls):
         return other
-    if other == len(pulls) or precedes(race.bounds[arm], pulls[arm], arm, race.bounds[other], pulls[other], other):
+    if other == len(pulls) or precedes(known.bounds[arm], pulls[arm], arm, known.bounds[other], pulls[other], other):
         return arm
     return other

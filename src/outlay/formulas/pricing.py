@@ -20,7 +20,7 @@ from typing import NamedTuple
 from outlay.beliefs import Belief, HullMoments, Lead, price_of
 from outlay.checks import Vector
 from outlay.formulas.argmax import Now, leader_of
-from outlay.formulas.evidence import GROWTH, Asked, Priced, asked, excess_within, length
+from outlay.formulas.evidence import GROWTH, Priced, RequiredEvidence, excess_within, log_horizon, required_evidence
 
 TIE = 1e-12  # relative difference of two numbers that only rounding tells apart
 NOTHING = -1  # in place of an arm: the origin, or no arm at all
@@ -255,11 +255,11 @@ def scarcity(cheapest: float, per_request: float, worth: float) -> float:
     return min(1.0, PLENTY * per_request / cheapest) if worth == 0.0 and cheapest < math.inf else 1.0
 
 
-def asked_in_dues(slope: float, at: HullPosition) -> Asked:
+def required_in_dues(slope: float, at: HullPosition) -> RequiredEvidence:
     """What is asked of the evidence against an arm."""
     horizon = at.total if at.total < math.inf else at.lead.spent
-    steep = steepness(slope, at.scarce, length(horizon, at.lead))
-    return asked(steep, STEADY if at.scarce == 1.0 else 0.0, at.lead, at.lead)
+    steep = steepness(slope, at.scarce, log_horizon(horizon, at.lead))
+    return required_evidence(steep, STEADY if at.scarce == 1.0 else 0.0, at.lead, at.lead)
 
 
 def steepness(slope: float, scarce: float, length: float) -> float:
@@ -271,7 +271,7 @@ def steepness(slope: float, scarce: float, length: float) -> float:
     return min(max(1.0, 2.0 * slope * scarce), slope + (GROWTH + scarce * STEEPER * length) * length)
 
 
-def excess_in_dues(of: Asked, belief: Belief, at: HullPosition) -> float:
+def excess_in_dues(of: RequiredEvidence, belief: Belief, at: HullPosition) -> float:
     """How an arm compares with the edge: evidence against it less what is enough, `Thrifty`'s excess, in dues."""
     money = at.currency.money
     mean = money * belief.mean_cost + at.currency.request

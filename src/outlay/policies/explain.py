@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from outlay.formulas.argmax import Counts, Now, leader_of, log_of
-from outlay.formulas.pricing import NOTHING, asked_in_dues, excess_in_dues, hull_position, known_cost
+from outlay.formulas.pricing import NOTHING, excess_in_dues, hull_position, known_cost, required_in_dues
 from outlay.policies.protocol import (
     Compared,
     LeaderMemory,
@@ -103,7 +103,7 @@ def _in_dues(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> Weig
     ends = tuple(arm for arm in (at.edge.low, at.edge.high) if arm != NOTHING)
     spared = {*ends, at.ahead.low, at.ahead.high}
 
-    asked = asked_in_dues(policy.slope, at)
+    asked = required_in_dues(policy.slope, at)
 
     def excess(belief: Any) -> float:
         return excess_in_dues(asked, belief, at)

@@ -1,4 +1,12 @@
-"""Fieller's limit of the rate with everything unknown: Student's bound on R − rX, inverted."""
+"""Upper confidence bounds of the rate by inverting one test, of a mean of R − rX that may yet be 0, for every rate r.
+
+- `Fieller` learns everything: Student's bound; `FiellerKnown` knows the second moments: the Gaussian bound;
+- `BernsteinRate` is for bounded pairs, variances and correlation unknown: the empirical Bernstein bound;
+- `CatoniRate` is for heavy tails, second moments unknown or known: Catoni's bound;
+- `MedianRate` is for heavy tails, second moments unknown: an order statistic of block means.
+
+docs/test-inversion.md has the proofs and compares them with the paper's policies.
+"""
 
 import math
 from typing import Literal
@@ -7,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import Belief, BlockBelief, Blocks, SampleBelief, Samples, block_rate
-from outlay.beliefs.samples import LEVEL, MOST_PULLS, SamplesSIZE, SamplesSTART
+from outlay.beliefs.samples import LEVEL, MOST_PULLS, OF_SIZE, START
 from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.formulas.confidence import KnownMoments, catoni_limit, check_length, fieller_limit, known, together
@@ -16,6 +24,9 @@ from outlay.policies.protocol import RisingScore
 
 FEWEST = 5  # pulls before sample moments stand for the true ones
 LARGEST = 600.0  # exponents above it are as good as infinite, and exp would overflow
+STEPS = 4.0  # levels per unit of ℓ, for `CatoniRate`
+UNKNOWN = np.array([np.inf])  # second moments that nobody has told
+UNKNOWN.setflags(write=False)
 
 
 class Fieller(RisingScore, Parameters):
@@ -145,11 +156,6 @@ class BernsteinRate(RisingScore, Parameters):
         return score
 
 
-STEPS = 4.0  # levels per unit of ℓ
-UNKNOWN = np.array([np.inf])
-UNKNOWN.setflags(write=False)
-
-
 class CatoniRate(Parameters):
     """The largest rate r for which the mean of Z = R − rX could still be 0, by Catoni's influence function.
 
@@ -218,11 +224,11 @@ class CatoniRate(Parameters):
         if 2.0 * steps >= STEPS * size:
             return math.inf
         level = int(steps) + 1
-        if samples.arms[arm, SamplesSIZE] != size or samples.arms[arm, LEVEL] != level:
+        if samples.arms[arm, OF_SIZE] != size or samples.arms[arm, LEVEL] != level:
             moments = known(self.known_var_cost, self.known_var_reward, self.known_cov, arm)
-            start = int(samples.arms[arm, SamplesSTART])
+            start = int(samples.arms[arm, START])
             samples.remembered[arm] = catoni_limit(samples.pool, start, size, level / STEPS, moments)
-            samples.arms[arm, SamplesSIZE] = size
+            samples.arms[arm, OF_SIZE] = size
             samples.arms[arm, LEVEL] = level
         return float(samples.remembered[arm])
 

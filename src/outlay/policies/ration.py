@@ -13,17 +13,17 @@ from outlay.errors import BadParameter
 from outlay.formulas.argmax import AT_ONCE, Counts, Now, leads
 from outlay.formulas.argmax import number as comparable
 from outlay.formulas.confidence import budget_or_infinity, requests_or_infinity
-from outlay.formulas.evidence import COSTLY, fresh_within, to_open
+from outlay.formulas.evidence import COSTLY, excess_of_unopened, to_open
 from outlay.formulas.pricing import (
     RESERVE,
     HullPosition,
-    asked_in_dues,
     edge_in_use,
     excess_in_dues,
     hull_position,
     known_cost,
     on_edge,
     per_request,
+    required_in_dues,
 )
 from outlay.parameters import Parameters, derived, number, parameter
 
@@ -145,7 +145,7 @@ class Ration(Parameters):
 def fresh_excess(memory: HullMoments, fresh: int, at: HullPosition) -> float:
     """The excess of the arm to be opened next; −∞ comes before everything."""
     if at.total == math.inf:
-        return fresh_within(at.total, at.lead, at.lead)
+        return excess_of_unopened(at.total, at.lead, at.lead)
     told = memory.told[fresh]
     price = at.lead.usual_price if math.isnan(told) else at.currency.money * told + at.currency.request
     costly = COSTLY - LESS_COSTLY * at.scarce
@@ -165,7 +165,7 @@ def cannot_pay(memory: HullMoments, fresh: int, bound: float, at: HullPosition) 
 def least_in_dues(slope: float, memory: HullMoments, at: HullPosition) -> tuple[int, float]:
     """The arm with the least excess of those on neither edge, ties to the least dues; no arm has an excess of ∞."""
     best, least, spend = 0, math.inf, math.inf
-    edge, ahead, asked = at.edge, at.ahead, asked_in_dues(slope, at)
+    edge, ahead, asked = at.edge, at.ahead, required_in_dues(slope, at)
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] == 0 or arm in (edge.low, edge.high, ahead.low, ahead.high):
             continue

@@ -4,7 +4,7 @@ from typing import Literal
 
 from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.formulas.confidence import budget_or_infinity
-from outlay.formulas.evidence import excess_in_money, fresh_within
+from outlay.formulas.evidence import excess_in_money, excess_of_unopened
 from outlay.parameters import Parameters, choice, derived, number
 
 
@@ -55,7 +55,7 @@ class Thrifty(Parameters):
 
     def excess_of_new_arm(self, low: Lead, high: Lead) -> float:
         """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
-        return fresh_within(self.known_budget, low, high)
+        return excess_of_unopened(self.known_budget, low, high)
 
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""

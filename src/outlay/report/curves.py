@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.errors import BadParameter, NotCovered
-from outlay.results.endings import axis_of
-from outlay.results.regret import RegretKind, check_kind
-from outlay.results.result import Result
+from outlay.results import RegretKind, Result, axis_of, check_kind
 from outlay.text import shortened
 from outlay.theory import lower_bound, rates, upper_bound
 

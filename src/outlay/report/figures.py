@@ -27,8 +27,7 @@ from outlay.report.style import (
     set_scale,
     sheet_of,
 )
-from outlay.results.regret import RegretKind
-from outlay.results.result import Result, checked
+from outlay.results import RegretKind, Result, checked
 from outlay.theory.arm_rates import RateBox
 
 _DASHES = ((5.0, 3.0), (1.0, 2.0), (8.0, 2.0, 2.0, 2.0))  # of the lower bounds: sharp, printed, worst case

@@ -31,7 +31,7 @@ from outlay.report.figures import draw
 from outlay.report.regret import Format, RegretTable, bound_sentence, checked_title, regret_numbers, written
 from outlay.report.runs import LEAST_SEEN, distribution_figure, pulls_figure, reward_figure, shares
 from outlay.report.style import WIDTHS, Width, inline_svg, save_figures, sheet_of, svg_text
-from outlay.results.result import Result, checked
+from outlay.results import Result, checked
 from outlay.text import amount, capital, counted, listed, percent
 from outlay.usercode import own_classes, reference_of, short
 

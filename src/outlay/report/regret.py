@@ -7,9 +7,7 @@ import numpy as np
 
 from outlay.checks import line, word
 from outlay.report.curves import Floor, floor_for
-from outlay.results.endings import beside, last_of
-from outlay.results.regret import RegretKind, check_kind
-from outlay.results.result import Result, checked
+from outlay.results import RegretKind, Result, beside, check_kind, checked, last_of
 from outlay.tables import Table
 from outlay.text import amount, coefficient, plural
 

@@ -11,7 +11,7 @@ from outlay import __version__
 from outlay.service import routes, streams
 from outlay.service.endpoints import JSON, Route
 from outlay.service.problems import MEDIA
-from outlay.service.schemas import Problem
+from outlay.service.schemas import ProblemDetails
 
 ROUTES = (*routes.table, *streams.table)
 REF = "#/components/schemas/{name}"
@@ -31,7 +31,7 @@ def document() -> dict[str, Any]:
     ('3.1.0', True)
     """
     kinds = {kind for route in ROUTES for kind in (route.body, *_answers(route)) if kind is not None}
-    listed = sorted(kinds | {Problem}, key=str)
+    listed = sorted(kinds | {ProblemDetails}, key=str)
     found, components = msgspec.json.schema_components(listed, ref_template=REF)
     schemas = dict(zip(listed, found, strict=True))
     paths: dict[str, Any] = {}
@@ -71,7 +71,7 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     if 204 not in route.statuses:
         schema = {"schema": answers[0] if len(answers) == 1 else {"anyOf": answers}} if answers else {}
         done["content"] = {route.media: schema}
-    refused = {"description": "Refused.", "content": {MEDIA: {"schema": schemas[Problem]}}}
+    refused = {"description": "Refused.", "content": {MEDIA: {"schema": schemas[ProblemDetails]}}}
     text = inspect.getdoc(route.handler) or ""
     path = [{"name": name, "in": "path", "required": True, "schema": PATH[name]} for name in _named(route.path)]
     found: dict[str, Any] = {
@@ -84,8 +84,17 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
     if route.scope is not None:
         found |= {"security": [{"key": []}], "x-scope": route.scope}
     if route.body is not None:
-        found["requestBody"] = {"required": True, "content": {JSON: {"schema": schemas[route.body]}}}
+        found["requestBody"] = {"required": _needed(route.body), "content": {JSON: {"schema": schemas[route.body]}}}
     return found
+
+
+def _needed(body: Any) -> bool:
+    """Whether a body must be sent: none is taken for an empty object."""
+    try:
+        msgspec.convert({}, body)
+    except msgspec.ValidationError:
+        return True
+    return False
 
 
 def _query(route: Route) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import msgspec
 
 from outlay import errors
 from outlay.service import schemas
-from outlay.service.schemas import Problem
+from outlay.service.schemas import ProblemDetails
 
 MEDIA = "application/problem+json"
 
@@ -57,17 +57,17 @@ class Refused(Exception):
         self.code, self.detail, self.retry_after, self.allow = code, detail, retry_after, allow
 
 
-def problem(code: str, detail: str = "", retry_after: float | None = None) -> Problem:
+def problem(code: str, detail: str = "", retry_after: float | None = None) -> ProblemDetails:
     """The problem of this code.
 
     >>> problem("no_key").status
     401
     """
     kind = KINDS[code]
-    return Problem(f"urn:outlay:{code}", kind.title, kind.status, code, detail, retry_after=retry_after)
+    return ProblemDetails(f"urn:outlay:{code}", kind.title, kind.status, code, detail, retry_after=retry_after)
 
 
-def problem_of(error: BaseException) -> Problem:
+def problem_of(error: BaseException) -> ProblemDetails:
     """The problem that an error is to whoever asked.
 
     >>> problem_of(errors.NotNow("4 pulls are under way", 0.25)).retry_after
@@ -115,7 +115,7 @@ UNSAID: dict[type[BaseException], str] = {
 }
 
 
-def headers_of(error: BaseException, found: Problem) -> dict[str, str]:
+def headers_of(error: BaseException, found: ProblemDetails) -> dict[str, str]:
     """The headers that go with a problem."""
     headers = {"content-type": MEDIA}
     if found.retry_after is not None:

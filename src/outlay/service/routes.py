@@ -21,7 +21,7 @@ PULL = CAMPAIGN + "/pulls/{pull}"
 
 
 @table.route("POST", CAMPAIGN + "/ask", "ask")
-async def ask(request: ApiRequest, body: s.AskBody) -> s.Asked:
+async def ask(request: ApiRequest, body: s.AskBody) -> s.AskAnswer:
     """Name the next pull, or up to `n` of them; none and `ended` where the campaign is over.
 
     With a `key`, asking again gives the same pulls, so that a lost answer does no harm. `not_now`, with `retry_after`,
@@ -33,10 +33,10 @@ async def ask(request: ApiRequest, body: s.AskBody) -> s.Asked:
         if body.wait:
             raise Refused("bad_request", "wait is for a single pull: leave n out")
         pulls = await campaign.aask_many(body.n, body.key, body.ttl, **notes)
-        return s.Asked([s.pull(pull) for pull in pulls], not pulls)
+        return s.AskAnswer([s.pull(pull) for pull in pulls], not pulls)
     asking = campaign.aask(body.key, body.ttl, wait=body.wait > 0, timeout=body.wait or None, **notes)
     pull = await (request.unless_gone(asking) if body.wait else asking)
-    return s.Asked([] if pull is None else [s.pull(pull)], pull is None)
+    return s.AskAnswer([] if pull is None else [s.pull(pull)], pull is None)
 
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
@@ -59,12 +59,12 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Re
 
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
-async def list_pulls(request: ApiRequest, query: s.PullsQuery) -> s.Pulls:
+async def list_pulls(request: ApiRequest, query: s.PullsQuery) -> s.PullsPage:
     """The pulls in the order in which they were asked for: by status, tag and key."""
     campaign = await request.campaign()
     found = await campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
     items = [s.pull_status(pull) for pull in found[: query.limit]]
-    return s.Pulls(items, items[-1].id if len(found) > query.limit else None)
+    return s.PullsPage(items, items[-1].id if len(found) > query.limit else None)
 
 
 @table.route("GET", PULL, "read")
@@ -102,22 +102,22 @@ async def amend(request: ApiRequest, body: s.AmendBody) -> s.ReceiptAnswer:
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
-async def list_tags(request: ApiRequest, query: s.PageQuery) -> s.Tags:
+async def list_tags(request: ApiRequest, query: s.PageQuery) -> s.TagsPage:
     """The tags that pulls were asked for with, by name, and how many have each."""
     watched = await request.campaigns.watched(request.name)
     await watched.catch_up()
-    tags = watched.tags
+    tags = dict(watched.monitor.tagged)
     later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > query.after))
     page = later[: query.limit]
-    return s.Tags([s.Tag(tag, tags[tag]) for tag in page], page[-1] if len(later) > len(page) else None)
+    return s.TagsPage([s.Tag(tag, tags[tag]) for tag in page], page[-1] if len(later) > len(page) else None)
 
 
 @table.route("GET", CAMPAIGN + "/arms", "read")
-async def list_arms(request: ApiRequest, query: s.ArmsQuery) -> s.Arms:
+async def list_arms(request: ApiRequest, query: s.ArmsQuery) -> s.ArmsPage:
     """The arms, in the order in which they were added; `next` counts those before."""
     arms = (await (await request.campaign()).astatus()).arms
     end = query.after + query.limit
-    return s.Arms([s.arm(arm) for arm in arms[query.after : end]], end if end < len(arms) else None)
+    return s.ArmsPage([s.arm(arm) for arm in arms[query.after : end]], end if end < len(arms) else None)
 
 
 @table.route("POST", CAMPAIGN + "/arms", "admin", statuses=(201,))
@@ -144,17 +144,17 @@ async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
 
 
 @table.route("GET", "/v1/campaigns", "read")
-async def list_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> s.Campaigns:
+async def list_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> s.CampaignsPage:
     """The campaigns that the key may see, by name: those that were archived, or the others."""
     return await campaigns_page(request, query)
 
 
-async def campaigns_page(request: ApiRequest, query: s.CampaignsQuery, age: float = 0.0) -> s.Campaigns:
+async def campaigns_page(request: ApiRequest, query: s.CampaignsQuery, age: float = 0.0) -> s.CampaignsPage:
     """A page of the campaigns that the key may see, as they were so many seconds ago at most."""
     found = await request.campaigns.all(query.archived, age)
     seen = [status for status in found if request.key.sees(status.name) and status.name > query.after]
     page = sorted(seen, key=lambda status: status.name)[: query.limit]
-    return s.Campaigns([s.campaign(status) for status in page], page[-1].name if len(seen) > len(page) else None)
+    return s.CampaignsPage([s.campaign(status) for status in page], page[-1].name if len(seen) > len(page) else None)
 
 
 @table.route("POST", "/v1/campaigns", "admin", statuses=(201, 200))

@@ -10,6 +10,7 @@ from msgspec.structs import asdict, astuple
 
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, Summary
 
 Money = Decimal  # from a JSON number or a string
@@ -154,7 +155,7 @@ class PullsQuery(Struct):
 
 
 class EventsQuery(Struct):
-    """Which events: those after a number. A stream goes on where `Last-Entry-ID` says, if a browser sends that."""
+    """Which events: those after a number. A stream goes on where `Last-Event-ID` says, if a browser sends that."""
 
     after: Count = 0
     limit: PageSize = MOST_LISTED
@@ -185,7 +186,7 @@ class PullAnswer(Pull, frozen=True, kw_only=True):
     exact: PullMoney
 
 
-class Asked(Struct):
+class AskAnswer(Struct):
     """The pulls that were named; none of them and `ended` true where the campaign is over."""
 
     pulls: list[PullAnswer]
@@ -204,7 +205,7 @@ class ReceiptAnswer(Receipt, frozen=True, kw_only=True):
     exact: CostMoney
 
 
-class Problem(Struct, omit_defaults=True):
+class ProblemDetails(Struct, omit_defaults=True):
     """Why a request was refused (RFC 9457). `code` stays the same from version to version; `detail` is for people."""
 
     type: str
@@ -222,7 +223,7 @@ class TellResult(Struct, omit_defaults=True):
     """What became of one of many tells: a receipt, or why it was refused."""
 
     receipt: ReceiptAnswer | None = None
-    problem: Problem | None = None
+    problem: ProblemDetails | None = None
 
 
 class TellResults(Struct):
@@ -244,7 +245,7 @@ class PullStatusAnswer(PullStatus, frozen=True, kw_only=True):
     exact: PullStatusMoney
 
 
-class Pulls(Struct):
+class PullsPage(Struct):
     """A page of pulls; `next` is the `after` of the following page, null at the end."""
 
     items: list[PullStatusAnswer]
@@ -264,7 +265,7 @@ class ArmAnswer(ArmStatus, frozen=True, kw_only=True):
     exact: ArmMoney  # type: ignore[assignment]
 
 
-class Arms(Struct):
+class ArmsPage(Struct):
     """A page of arms."""
 
     items: list[ArmAnswer]
@@ -293,7 +294,7 @@ class CampaignAndArms(CampaignAnswer, frozen=True, kw_only=True):
     more_arms: bool
 
 
-class Campaigns(Struct):
+class CampaignsPage(Struct):
     """A page of campaigns, by name."""
 
     items: list[CampaignAnswer]
@@ -313,7 +314,7 @@ class Tag(Struct):
     pulls: int
 
 
-class Tags(Struct):
+class TagsPage(Struct):
     """A page of tags, by name."""
 
     items: list[Tag]
@@ -482,27 +483,6 @@ class RatePast(Struct):
     points: list[RateAt]
 
 
-class Reason(Struct):
-    """What the policy weighs about an arm, and the same in a sentence."""
-
-    name: str
-    leads: bool
-    evidence: float | None
-    enough: float | None
-    score: float | None
-    words: str
-
-
-class NextArm(Struct):
-    """Which arm would be named now, null for none, and why; `arms` are those that matter most for that."""
-
-    arm: str | None
-    means: str
-    words: str
-    untried: int
-    arms: list[Reason]
-
-
 class Learning(Struct):
     """What learning has cost so far, in reward, and about how little any policy that learns could have lost.
 
@@ -528,7 +508,7 @@ class DashboardView(Struct):
     arms: list[ArmView]
     other_arms: int
     past: list[RatePast]
-    next: NextArm | None
+    next: Reasons | None
     learning: Learning | None
     under_way: list[PullStatusAnswer]
     events: list[Entry]
@@ -558,7 +538,7 @@ class ArmShare(Struct):
     share: float
 
 
-class Played(Struct):
+class PolicyOutcome(Struct):
     """How a policy did in the rehearsals."""
 
     policy: str
@@ -569,7 +549,7 @@ class Played(Struct):
     shares: list[ArmShare]  # the largest first
 
 
-class Rehearsal(Struct):
+class WhatIfAnswer(Struct):
     """The campaign from its first pull, with outcomes drawn from those observed: as it is, and as it might be.
 
     Each of `worlds` redraws every arm's outcomes, for what is not known of them, and is played `runs` times. `more` is
@@ -578,8 +558,8 @@ class Rehearsal(Struct):
     fewer than ten, of which little is known.
     """
 
-    own: Played
-    other: Played
+    own: PolicyOutcome
+    other: PolicyOutcome
     more: Spread
     worlds: int
     runs: int
@@ -588,7 +568,7 @@ class Rehearsal(Struct):
     few: list[str]
 
 
-class Policies(Struct):
+class PoliciesAnswer(Struct):
     """The policies that can be rehearsed without being told anything."""
 
     items: list[str]

@@ -25,7 +25,7 @@ from outlay.service import schemas as s
 from outlay.service.endpoints import ApiRequest, RouteTable
 from outlay.service.problems import Refused
 from outlay.service.routes import CAMPAIGN, campaigns_page
-from outlay.service.views import seen
+from outlay.service.views import view_of
 from outlay.service.what_if import parameter_free, rehearsed
 from outlay.text import harmless
 
@@ -103,7 +103,7 @@ async def stream_events(request: ApiRequest, query: s.EventsQuery) -> EventStrea
 @table.route("GET", CAMPAIGN + "/view", "read")
 async def view(request: ApiRequest, query: s.ViewQuery) -> s.DashboardView:
     """What the dashboard draws of a campaign."""
-    return await seen(await request.campaigns.watched(request.name), query)
+    return await view_of(await request.campaigns.watched(request.name), query)
 
 
 @table.route("GET", CAMPAIGN + "/view/stream", "read", media="text/event-stream")
@@ -114,7 +114,7 @@ async def stream_views(request: ApiRequest, query: s.ViewQuery) -> EventStream:
     async def views() -> AsyncIterator[bytes]:
         last = -1, -1, -1
         while True:
-            now = await seen(watched, query)
+            now = await view_of(watched, query)
             if (now.campaign.events, now.read, now.judged) != last:
                 last = now.campaign.events, now.read, now.judged
                 yield b"event: view\ndata: " + s.encode(now) + b"\n\n"
@@ -142,16 +142,16 @@ async def stream_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> Even
 
 
 @table.route("POST", CAMPAIGN + "/what-if", "read")
-async def what_if(request: ApiRequest, body: s.WhatIfBody) -> s.Rehearsal:
+async def what_if(request: ApiRequest, body: s.WhatIfBody) -> s.WhatIfAnswer:
     """Play the campaign anew with another policy, budget or number of requests, on outcomes like those observed."""
     watched = await request.campaigns.watched(request.name)
     return await request.unless_gone(rehearsed(watched, body))
 
 
 @table.route("GET", "/v1/policies", "read")
-async def list_policies(request: ApiRequest) -> s.Policies:  # noqa: ARG001
+async def list_policies(request: ApiRequest) -> s.PoliciesAnswer:  # noqa: ARG001
     """The policies that need not be told anything, by name."""
-    return s.Policies(parameter_free())
+    return s.PoliciesAnswer(parameter_free())
 
 
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")

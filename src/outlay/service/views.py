@@ -5,13 +5,14 @@ import math
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief, Moments
@@ -20,122 +21,96 @@ from outlay.campaign.monitor import CampaignView, Interval, Point, Watch, rate_i
 from outlay.campaign.records import ArmStatus, Entry, Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
-from outlay.service import schemas as records
-from outlay.service import schemas as v
+from outlay.service import schemas as s
 from outlay.service.schemas import Ahead, Forecast, Learning, Limit
 from outlay.theory import divergence
 
+# What is shown
+MOST_POINTS = 240  # of the money left
+MOST_ARMS = 60  # that are listed
+MOST_PAST = 5  # arms whose rates are drawn over time
+MOST_EVENTS, MOST_REASONS = 10, 5
+UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
+ENDINGS = ("expired", "cancelled", "amended")  # kinds of events
+
+# What is read and remembered
+AT_ONCE = 10_000  # events that one look reads: a fraction of a second
+WEIGHED = 1000  # arms whose reasons are told
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
 MOST_LOOKS = 48  # at all arms; beyond, every second one goes
 FIRST_EVERY = 4  # outcomes from one look to the next, at first
 IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes that are kept: of all arms together, and of one
+
+# The forecast
+LATELY, FEWEST_POINTS = 0.5, 16  # share of the points that count as recent, and how many it takes
 PARTS = 24  # that the recent past is cut into
-LATELY = 0.5  # share of the points that count as recent
-FEWEST_POINTS = 16  # points
 REHEARSALS = 256
 AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
 STEPS = 24  # of the fan
 ENDS = (0.025, 0.5, 0.975)
 LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said
+
+# What learning has cost
 FEW = 10  # pulls, below which an arm's rate says little
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count
-UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
-ENDINGS = ("expired", "cancelled", "amended")  # kinds of events
-AT_ONCE = 10_000  # events that one look reads: a fraction of a second
-WEIGHED = 1000  # arms whose reasons are told
-BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
-MOST_POINTS = 240  # of the money left
-MOST_ARMS = 60  # that are listed
-MOST_PAST = 5  # arms whose rates are drawn over time
-MOST_EVENTS = 10
-MOST_REASONS = 5
 
 
-async def seen(watched: "WatchedCampaign", wanted: v.ViewQuery) -> v.DashboardView:
-    """The campaign as it is now."""
-    return _view(watched, *await watched.look(), wanted)
-
-
-def _view(watched: "WatchedCampaign", found: CampaignView, judged: "Judged", wanted: v.ViewQuery) -> v.DashboardView:
-    status, reasons = found.status, judged.reasons
-    all_read = watched.read is None
-    intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True) if all_read}
-    arms = _ranked(status.arms, wanted)
-    about = {} if reasons is None else {each.name: each for each in reasons.arms}
+async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.DashboardView:
+    """The campaign as it is now, in numbers that are small whatever its size."""
+    found, judged = await watched.look()
+    status, reasons, monitor = found.status, judged.reasons, watched.monitor
+    intervals: Mapping[str, Interval] = {}
+    if not monitor.behind:
+        intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True)}
+    text, about = wanted.find.casefold(), {} if reasons is None else {each.name: each for each in reasons.arms}
+    arms = sorted((arm for arm in status.arms if text in arm.name.casefold()), key=_size(wanted.by), reverse=True)
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
-    return v.DashboardView(
-        campaign=records.campaign(status),
-        read=status.events if watched.read is None else min(watched.read, status.events),
-        burn=[v.BurnPoint(_moment(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
+    return s.DashboardView(
+        campaign=s.campaign(status),
+        read=min(monitor.read, status.events) if monitor.behind else status.events,
+        burn=[s.BurnPoint(_millis(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
         judged=judged.events,
         forecast=judged.forecast,
-        arms=[_arm(arm, intervals, about) for arm in arms[:MOST_ARMS]],
+        arms=[_arm(arm, intervals.get(arm.name), about.get(arm.name)) for arm in arms[:MOST_ARMS]],
         other_arms=max(0, len(arms) - MOST_ARMS),
-        past=[v.RatePast(arm.name, list(map(_rate_at, watched.past(arm.name)))) for arm in arms[:MOST_PAST]],
-        next=None if reasons is None else _next(reasons),
+        past=[s.RatePast(arm.name, monitor.past(arm.name)) for arm in arms[:MOST_PAST]],
+        next=None if reasons is None else _shortened(reasons),
         learning=judged.learning,
-        under_way=[records.pull_status(pull) for pull in found.under_way] if all_read else [],
+        under_way=[] if monitor.behind else list(map(s.pull_status, found.under_way)),
         events=list(reversed(found.last[-MOST_EVENTS:])),
-        counts=watched.counts,
+        counts={name: monitor.counted[name] for name in (*UNUSUAL, *ENDINGS)},
     )
 
 
-def _ranked(arms: tuple[ArmStatus, ...], wanted: v.ViewQuery) -> list[ArmStatus]:
-    """The arms that are wanted, the largest first."""
-    text = wanted.find.casefold()
-    found = [arm for arm in arms if text in arm.name.casefold()] if text else list(arms)
-    none = -math.inf  # nothing is known yet
-    return sorted(found, key=lambda arm: none if (value := getattr(arm, wanted.by)) is None else value, reverse=True)
+def _size(field: str) -> Callable[[ArmStatus], float]:
+    """By what arms are ordered; where nothing is known yet, last."""
+    return lambda arm: -math.inf if (value := getattr(arm, field)) is None else value
 
 
-def _arm(arm: ArmStatus, intervals: Mapping[str, Interval], about: Mapping[str, ArmReason]) -> v.ArmView:
-    low, high = map(_finite, intervals.get(arm.name, (None, None)))
-    reason = about.get(arm.name)
+def _arm(arm: ArmStatus, interval: Interval | None, reason: ArmReason | None) -> s.ArmView:
+    low, high = (None, None) if interval is None else interval
     if reason is None:
-        return v.ArmView(records.arm(arm), low, high)
-    return v.ArmView(
-        records.arm(arm), low, high, reason.leads, _finite(reason.evidence), reason.enough, _finite(reason.score)
-    )  # fmt: skip
+        return s.ArmView(s.arm(arm), low, high)
+    return s.ArmView(s.arm(arm), low, high, reason.leads, reason.evidence, reason.enough, reason.score)
 
 
-def _next(reasons: Reasons) -> v.NextArm:
+def _shortened(reasons: Reasons) -> Reasons:
     """The arm that comes next first, then the leaders, then those that are nearest to being looked at again."""
-    ranked = sorted(reasons.arms, key=lambda each: (each.name != reasons.arm, not each.leads, _distance(each)))
-    shown = [
-        v.Reason(each.name, each.leads, _finite(each.evidence), each.enough, _finite(each.score), each.words)
-        for each in ranked[:MOST_REASONS]
-    ]
-    return v.NextArm(
-        reasons.arm, reasons.means, reasons.words, reasons.untried, shown if reasons.arm is not None else []
-    )
+
+    def distance(arm: ArmReason) -> float:  # of the evidence past what is enough, or of the score from the top
+        if arm.score is not None:
+            return -arm.score
+        return math.inf if arm.evidence is None or arm.enough is None else arm.evidence - arm.enough
+
+    ranked = sorted(reasons.arms, key=lambda each: (each.name != reasons.arm, not each.leads, distance(each)))
+    return replace(reasons, arms=tuple(ranked[:MOST_REASONS]) if reasons.arm is not None else ())
 
 
-def _distance(reason: ArmReason) -> float:
-    """How far the evidence is past what is enough; for policies that rank arms, how far the score is down."""
-    if reason.score is not None:
-        return -reason.score
-    if reason.evidence is None or reason.enough is None:
-        return math.inf
-    return reason.evidence - reason.enough
-
-
-def _rate_at(known: "Known") -> v.RateAt:
-    return v.RateAt(_moment(known.at), *map(_drawn, (known.rate, *known.interval)))
-
-
-def _moment(at: datetime) -> int:
+def _millis(at: datetime) -> int:
     return round(1000 * at.timestamp())
 
 
-def _drawn(value: float | None) -> float | None:
-    """A number as exact as a drawing needs it."""
-    return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-class Judged(NamedTuple):
+class Analysis(NamedTuple):
     """What follows from so many events: why an arm comes next, when it ends, what learning has cost.
 
     None where the policy is not at hand, where nothing can be said, or while the past is being read.
@@ -153,20 +128,20 @@ class WatchedCampaign:
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self._watch = _Counting(campaign)
+        self.monitor = _DashboardMonitor(campaign)
         self._lock = asyncio.Lock()
         self._seen: CampaignView | None = None
-        self._judged = Judged(-1, -1, None, None, None)
+        self._judged = Analysis(-1, -1, None, None, None)
         self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
 
-    async def look(self) -> tuple[CampaignView, Judged]:
+    async def look(self) -> tuple[CampaignView, Analysis]:
         """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
 
         Of a long past, a part more is read with each look. All who look at the same time see the same.
         """
         async with self._lock:
             if self._seen is None or time.monotonic() - self._when["seen"] >= BRIEFLY:
-                self._seen = await asyncio.to_thread(self._watch.look, AT_ONCE)
+                self._seen = await asyncio.to_thread(self.monitor.look, AT_ONCE)
                 self._when["seen"] = time.monotonic()
             new = (self._seen.status.events, self.read) != (self._judged.events, self._judged.read)
             if new and time.monotonic() - self._when["judged"] >= PATIENCE:
@@ -178,62 +153,44 @@ class WatchedCampaign:
         """The campaign with all events that it has by now, however long that takes to read."""
         while True:
             async with self._lock:
-                self._seen = await asyncio.to_thread(self._watch.look, AT_ONCE)
+                self._seen = await asyncio.to_thread(self.monitor.look, AT_ONCE)
                 self._when["seen"] = time.monotonic()
-            if not self._watch.behind:
+            if not self.monitor.behind:
                 return self._seen
 
-    def _judge(self, found: CampaignView) -> Judged:
+    def _judge(self, found: CampaignView) -> Analysis:
         status = found.status
         reasons: Reasons | None = None
         with suppress(OutlayError):  # a policy of a user's own, which the service does not have
             reasons = self.campaign.reasons(WEIGHED)
-        if self._watch.behind:
-            return Judged(status.events, self.read, reasons, None, None)
-        beliefs = [belief for arm in status.arms if (belief := self._watch.belief(arm.name)) is not None]
+        if self.monitor.behind:
+            return Analysis(status.events, self.read, reasons, None, None)
+        beliefs = [belief for arm in status.arms if (belief := self.monitor.belief(arm.name)) is not None]
         ahead = forecast(status, found.burn, datetime.now(UTC))
-        return Judged(status.events, self.read, reasons, ahead, learning(status, beliefs))
+        return Analysis(status.events, self.read, reasons, ahead, learning(status, beliefs))
 
     @property
     def read(self) -> int | None:
         """The last event that was read, where there is a long past to be read yet."""
-        return self._watch.read if self._watch.behind else None
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many pulls were late, over what was set aside, expired, void and so on, at the last look."""
-        return {name: self._watch.counted[name] for name in (*UNUSUAL, *ENDINGS)}
-
-    @property
-    def tags(self) -> dict[str, int]:
-        """How many pulls have each tag, at the last look."""
-        return dict(self._watch.tagged)
-
-    @property
-    def outcomes(self) -> dict[str, list[tuple[int, float, float]]]:
-        """Of each arm some outcomes, drawn evenly from all: the pull, its cost, its reward."""
-        return {arm: each.kept for arm, each in self._watch.outcomes.items()}
-
-    def past(self, arm: str) -> list["Known"]:
-        """How the rate of an arm was known over time."""
-        return self._watch.past(arm)
+        return self.monitor.read if self.monitor.behind else None
 
 
-class _Counting(Watch):
-    """A watch that counts, and remembers more."""
+class _DashboardMonitor(Watch):
+    """One that counts, and remembers more."""
 
     def __init__(self, campaign: Campaign) -> None:
         super().__init__(campaign, pulls=50, events=50)
         self.counted: Counter[str] = Counter()
-        self.tagged: Counter[str] = Counter()
+        self.tagged: Counter[str] = Counter()  # how many pulls have each tag
         self.outcomes: defaultdict[str, Outcomes] = defaultdict(Outcomes)
-        self._looks = RateHistory()
+        self._rates = RateHistory()
 
     def belief(self, arm: str) -> Belief | None:
         return self._memory.belief(self._arms[arm]) if arm in self._arms else None
 
-    def past(self, arm: str) -> list["Known"]:
-        return self._looks.of(self._arms[arm]) if arm in self._arms else []
+    def past(self, arm: str) -> list[s.RateAt]:
+        """How the rate of an arm was known over time."""
+        return self._rates.of(self._arms[arm]) if arm in self._arms else []
 
     def _take_in(self, entry: Entry) -> None:
         super()._take_in(entry)
@@ -252,16 +209,8 @@ class _Counting(Watch):
             self.outcomes[name].add(*sample, arms=len(self._arms))
         else:
             self.outcomes[name].correct(*sample)
-        self._looks.note(entry.at, self._memory)
+        self._rates.note(entry.at, self._memory)
         return more
-
-
-class Known(NamedTuple):
-    """An arm's rate as it was known at some moment; None before the first outcome."""
-
-    at: datetime
-    rate: float | None
-    interval: Interval
 
 
 class RateHistory:
@@ -282,15 +231,19 @@ class RateHistory:
             del self._taken[::2]
             self._every *= 2
 
-    def of(self, arm: int) -> list[Known]:
-        """How the rate of the arm of this number was known, over time."""
-        return [_known(at, memory, arm) for at, memory in self._taken if arm < len(memory.stats)]
+    def of(self, arm: int) -> list[s.RateAt]:
+        """How the rate of the arm of this number was known, over time, as exact as a drawing needs it."""
+        found = []
+        for at, memory in self._taken:
+            if arm < len(memory.stats):
+                belief = memory.belief(arm)
+                rate = belief.mean_reward / belief.mean_cost if belief.pulls and belief.mean_cost > 0.0 else None
+                found.append(s.RateAt(_millis(at), *map(_drawn, (rate, *rate_interval(belief)))))
+        return found
 
 
-def _known(at: datetime, memory: Moments, arm: int) -> Known:
-    belief = memory.belief(arm)
-    rate = belief.mean_reward / belief.mean_cost if belief.pulls and belief.mean_cost > 0.0 else None
-    return Known(at, rate, rate_interval(belief))
+def _drawn(value: float | None) -> float | None:
+    return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
 
 
 class Outcomes:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 import outlay
 from outlay import arms, policies
 from outlay.beliefs import Belief, Moments
+from outlay.engine import hard_budget as hard
+from outlay.engine import loop
 from outlay.engine.gpu.backend import imported
 from outlay.engine.gpu.philox import Philox
 from outlay.engine.jit.numba_types import Laws
-from outlay.engine.run import hard, loop
-from outlay.engine.run.loop import Passages
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.policies.protocol import with_limits
 
@@ -188,9 +189,9 @@ BUILT_IN = {
 
 def task_of(problem: outlay.Problem, policy: Any, budgets: Any = (50.0, 200.0), runs: int = 300, **rest: Any) -> Task:
     limits = np.array(budgets, float)
-    passages = Passages.blank(runs, len(limits), len(problem))
+    crossings = Crossings.blank(runs, len(limits), len(problem))
     rest = {"seed": 0, "max_pulls": 10**9, **rest}
-    return Task(problem, type(policy).__name__, policy, limits, passages=passages, **rest)
+    return Task(problem, type(policy).__name__, policy, limits, crossings=crossings, **rest)
 
 
 def hard_task(policy: Any, budget: float, requests: int | None, runs: int = 3) -> Task:
@@ -198,21 +199,21 @@ def hard_task(policy: Any, budget: float, requests: int | None, runs: int = 3) -
     return task_of(COINS, with_limits(policy, budget, requests), [budget], runs, requests=numbers, hard=True)
 
 
-def played_on_cpu(task: Task) -> Passages:
+def played_on_cpu(task: Task) -> Crossings:
     """The same runs, each by the CPU's loop in the interpreter, from the device's random numbers."""
     world, limits = Laws(tuple(task.problem.arms)), task.limits
     for run in range(task.runs):
-        standing, memory = loop.Standing.start(len(task.problem)), task.memory()()
-        out: Any = task.passages.part(run)
-        standing.room.dearest[:] = task.dearest if task.hard else 0.0
+        run_state, memory = loop.RunState.start(len(task.problem)), task.memory()()
+        out: Any = task.crossings.part(run)
+        run_state.affordable.dearest[:] = task.dearest if task.hard else 0.0
         rng: Any = Philox.of(task.seed, run)
-        state = standing.pulls, standing.totals, standing.marks, standing.scratch
-        ends: Any = (standing.room, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
+        state = run_state.pulls, run_state.totals, run_state.marks, run_state.cache
+        ends: Any = (run_state.affordable, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
         advance: Any = hard.advance_hard if task.hard else loop.advance
-        while standing.marks[loop.PASSED] < len(task.budgets):
+        while run_state.marks[loop.PASSED] < len(task.budgets):
             memory = memory.enlarged() if memory.full() else memory  # type: ignore[attr-defined]
             advance(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
-    return task.passages
+    return task.crossings
 
 
 class OnHost(np.ndarray):

@@ -9,9 +9,9 @@ from scipy import stats
 
 import outlay
 from outlay import policies
-from outlay.engine.backends import Backend, threads
+from outlay.engine import threads
 from outlay.engine.gpu import backend
-from outlay.engine.task import Task
+from outlay.engine.task import Backend, Task
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from tests.engine.gpu.examples import (
     BUILT_IN,
@@ -55,7 +55,7 @@ class TestOnTheDevice:
     def test_makes_the_choices_of_the_cpu(self, policy):
         """From the same random numbers: all of them, but for values that differ in their last digit."""
         device, host = (task_of(gaussians(5), BUILT_IN[policy], budgets=[300.0], runs=20) for _ in range(2))
-        same = (played(device).passages.pulls == played_on_cpu(host).pulls).all(axis=(1, 2))
+        same = (played(device).crossings.pulls == played_on_cpu(host).pulls).all(axis=(1, 2))
         assert same.mean() >= 0.9
 
     def test_runs_do_not_depend_on_chunks_slices_or_their_number(self, monkeypatch):
@@ -63,8 +63,8 @@ class TestOnTheDevice:
         monkeypatch.setattr(backend, "chunks", lambda runs, *_: [(0, 128), (128, runs)])
         monkeypatch.setattr(backend, "_FIRST_SLICE", 7)
         part = played(task_of(gaussians(3), BUILT_IN["UCBB1"], runs=200))
-        assert (whole.passages.pulls[:200] == part.passages.pulls).all()
-        assert (whole.passages.cost[:200] == part.passages.cost).all()
+        assert (whole.crossings.pulls[:200] == part.crossings.pulls).all()
+        assert (whole.crossings.cost[:200] == part.crossings.cost).all()
 
     @pytest.mark.parametrize("policy", [*BUILT_IN.values(), Greedy(0.1), Thompson(0.5)], ids=lambda p: type(p).__name__)
     def test_agrees_with_the_cpu(self, policy):
@@ -73,14 +73,14 @@ class TestOnTheDevice:
         host = task_of(problem, policy, runs=20_000, seed=2)
         threads.run([host], 4, lambda done: None)
         alarm = 1e-4 / 5  # a false alarm in one run of ten thousand
-        for mine, theirs in zip(device.passages, host.passages, strict=True):
+        for mine, theirs in zip(device.crossings, host.crossings, strict=True):
             pairs: Any = zip(*(array[:, -1].reshape(20_000, -1).T for array in (mine, theirs)), strict=True)
             assert all(stats.ks_2samp(*pair).pvalue > alarm for pair in pairs)
 
     def test_every_law_has_its_moments(self):
         for law in MIXED.arms:
             task = played(task_of(outlay.Problem([law]), policies.Fixed(0), budgets=[200.0], runs=20_000))
-            rate = task.passages.reward.sum() / task.passages.cost.sum()
+            rate = task.crossings.reward.sum() / task.crossings.cost.sum()
             expected = law.moments()[1] / law.moments()[0]
             assert rate == pytest.approx(expected, rel=0.02), law
 

@@ -10,10 +10,10 @@ import pytest
 
 import outlay
 from outlay import arms
+from outlay.engine import hard_budget as hard
 from outlay.engine.gpu import backend
 from outlay.engine.jit.numba_types import Laws
-from outlay.engine.run import hard
-from outlay.engine.run.loop import Passages
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import (
@@ -92,7 +92,7 @@ class Warp:
         for one in threads:
             one.join()
 
-    def play(self, task: Task, limit: int) -> Passages:
+    def play(self, task: Task, limit: int) -> Crossings:
         """Play a task of fewer runs than lanes, at first in slices of `limit` pulls."""
         with self.monkeypatch.context() as patch:
             patch.setattr(hard, "decide", self.kernel.decide)
@@ -104,10 +104,10 @@ class Warp:
             chunk.plan.world = Laws(tuple(task.problem.arms))
             chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
             chunk.play(lambda share: None)
-        return task.passages
+        return task.crossings
 
 
-def same(one: Passages, other: Passages) -> bool:
+def same(one: Crossings, other: Crossings) -> bool:
     return all((mine == theirs).all() for mine, theirs in zip(one, other, strict=True))
 
 
@@ -135,7 +135,7 @@ class TestWarp:
         budgets = [1.0, 1.5, budget]
         mine, theirs = (task_of(gaussians(arms), BUILT_IN[policy], budgets, runs=3) for _ in range(2))
         assert same(Warp(monkeypatch).play(mine, limit), played_on_cpu(theirs))
-        assert (mine.passages.cost > budgets).all()
+        assert (mine.crossings.cost > budgets).all()
 
     @pytest.mark.parametrize("policy", ["Frugal", "Thrifty, told"])
     def test_a_leader_that_refunds_and_one_that_is_free(self, monkeypatch, policy):
@@ -155,22 +155,22 @@ class TestWarp:
         """The first pair by its requests, the second by its budget, the third by requests without a budget."""
         budgets, requests = [50.0, 60.0, np.inf], np.array([9, 1000, 1000])
         mine, theirs = (task_of(gaussians(3), BUILT_IN[policy], budgets, runs=3, requests=requests) for _ in range(2))
-        passages = Warp(monkeypatch).play(mine, 13)
-        assert same(passages, played_on_cpu(theirs))
-        made = passages.pulls.sum(axis=2)
+        crossings = Warp(monkeypatch).play(mine, 13)
+        assert same(crossings, played_on_cpu(theirs))
+        made = crossings.pulls.sum(axis=2)
         assert (made[:, 0] == 9).all()
         assert (made[:, 2] == 1000).all()
-        assert (passages.cost[:, 1] > 60.0).all()
+        assert (crossings.cost[:, 1] > 60.0).all()
         assert (made[:, 1] < 1000).all()
 
     @pytest.mark.parametrize("requests", [None, 30])
     @pytest.mark.parametrize("policy", HARD)
     def test_hard_mode(self, monkeypatch, policy, requests):
         mine, theirs = (hard_task(HARD[policy], 12.0, requests) for _ in range(2))
-        passages = Warp(monkeypatch).play(mine, 7)
-        assert same(passages, played_on_cpu(theirs))
-        assert (passages.cost <= 12.0).all()
-        assert (passages.pulls.sum(axis=2) <= (requests or math.inf)).all()
+        crossings = Warp(monkeypatch).play(mine, 7)
+        assert same(crossings, played_on_cpu(theirs))
+        assert (crossings.cost <= 12.0).all()
+        assert (crossings.pulls.sum(axis=2) <= (requests or math.inf)).all()
 
     def test_a_run_that_no_arm_fits_ends_without_a_pull(self, monkeypatch):
         assert not Warp(monkeypatch).play(hard_task(HARD["Frugal"], 0.2, None), 7).pulls.any()

@@ -15,7 +15,7 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.engine.run.streams import Opened
+from outlay.engine.run_pool import SharedGenerator
 from tests.engine.traps.cells import PROBLEM, favourite
 
 
@@ -71,15 +71,15 @@ def test_laws_that_hold_arrays_keep_them_while_a_policy_allocates(fresh_python: 
 def test_references_are_not_leaked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the generators, which compiled code gets once a slice."""
     seen: list[Any] = []
-    make = Opened.make
+    make = SharedGenerator.make
 
     def watched() -> Any:
         opened = make()
         seen.append(opened.rng)
         return opened
 
-    monkeypatch.setattr(Opened, "make", watched)
-    monkeypatch.setattr("outlay.engine.backends.threads._SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(SharedGenerator, "make", watched)
+    monkeypatch.setattr("outlay.engine.threads._SLICE_SECONDS", 0.0)
     outlay.simulate(PROBLEM, policies.UCBB1([0.25] * 3, [0.25] * 3, [0.1] * 3), budgets=[500.0], runs=20, workers=2)
     gc.collect()
     assert 1 <= len(seen) <= 2

@@ -11,7 +11,7 @@ from outlay import policies
 from outlay.arms import catalogue
 from outlay.engine.jit import compile as together
 from outlay.engine.jit.compile import Missing, compile_all, missing_of
-from outlay.engine.run.loop import Passages
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from tests.engine.traps.cells import PROBLEM
 
@@ -81,7 +81,7 @@ def test_each_shape_is_missing_once() -> None:
             return self.weight
 
     def task(policy: Any, label: str) -> Task:
-        return Task(PROBLEM, label, policy, np.ones(1), 0, 9, Passages.blank(1, 1, 3))
+        return Task(PROBLEM, label, policy, np.ones(1), 0, 9, Crossings.blank(1, 1, 3))
 
     found = missing_of([task(Own(), "own"), task(Own(2.0), "again"), task(7, "no policy")])
     assert [(each.label, each.here) for each in found] == [("own", True)]

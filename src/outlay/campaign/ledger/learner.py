@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from outlay.beliefs import Lead, Sample
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.argmax import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
-from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among, report
+from outlay.formulas.lazy_leader import (
+    LeaderBounds,
+    forget_leader_bounds,
+    lazy_best_by_excess,
+    lazy_best_of_opened,
+    note_changes,
+)
 from outlay.parameters import is_record
 from outlay.policies.protocol import (
     Belief,
@@ -116,8 +122,10 @@ class LazyChooser:
     """What is certain from one choice to the next; `opening` policies open arms one by one."""
 
     def __init__(self, opening: bool) -> None:
-        self._choose, self._compare = (lazy_among, best_of_opened) if opening else (lazy_against, best_by_excess)
-        self._known: Certificate | None = None
+        self._choose, self._compare = (
+            (lazy_best_of_opened, best_of_opened) if opening else (lazy_best_by_excess, best_by_excess)
+        )
+        self._known: LeaderBounds | None = None
         self._arms: Sequence[int] = ()  # among which the last choice was made
         self._under_way: UnderWay = {}  # at the last choice
         self._noted: set[int] = set()  # arms that something was learned of since
@@ -146,10 +154,10 @@ class LazyChooser:
                 changed.add(arm)
         self._known = None  # for good, if something raises
         if known is None or arms != self._arms:
-            known = Certificate.start(len(arms))
-            forget_certificate(known)
+            known = LeaderBounds.start(len(arms))
+            forget_leader_bounds(known)
         else:
-            report(view, pulls, known, _places(arms, changed))
+            note_changes(view, pulls, known, _places(arms, changed))
         choice = self._choose(policy, view, pulls, known)
         self._known, self._arms, self._under_way, self._noted = known, arms, dict(under_way), set()
         return choice

@@ -23,11 +23,11 @@ from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
-from outlay.engine.progress import Report
-from outlay.engine.run.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Passages, Room
+from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Affordable, Crossings
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import MemoryTuple, has
+from outlay.progress import Report
 
 THREADS = 128  # in a block; runs are padded to a multiple
 MARGIN = 0.85  # of the free memory is used
@@ -78,7 +78,7 @@ class Chunk:
     def __init__(self, plan: "Plan", task: Task) -> None:
         self.plan, self.task = plan, task
         self.lanes = math.ceil(task.runs / THREADS) * THREADS
-        _, budgets, arms = task.passages.pulls.shape
+        _, budgets, arms = task.crossings.pulls.shape
         zeros, lanes = plan.zeros, self.lanes
         marks = np.zeros((3, lanes), np.int64)
         marks[PASSED, task.runs :] = len(task.budgets)  # the padding is done
@@ -92,16 +92,16 @@ class Chunk:
             zeros(2, lanes),
             zeros(arms, lanes),
             zeros(arms, lanes, dtype=np.int64),
-            Room(plan.cuda.to_device(task.dearest if task.hard else np.zeros(1)), zeros(arms, 2, room), *counts),
+            Affordable(plan.cuda.to_device(task.dearest if task.hard else np.zeros(1)), zeros(arms, 2, room), *counts),
         )
-        self.passages: Any = Passages(
+        self.crossings: Any = Crossings(
             zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)
         )
         self.memories = self._spread([plan.first])
         self._kernel: Any = None
 
     def play(self, report: Report) -> None:
-        """Play all runs to their end and write what came of them into the task's passages."""
+        """Play all runs to their end and write what came of them into the task's crossings."""
         limit, task, plan = _FIRST_SLICE, self.task, self.plan
         while True:
             start = time.perf_counter()
@@ -113,10 +113,10 @@ class Chunk:
                 self._help()
             report(max(0.0, share / plan.kernel.MILLION - (self.lanes - task.runs)))
             limit = max(1, int(limit * min(4.0, max(0.25, _SLICE_SECONDS / seconds))))
-        passages = Passages(*(array.copy_to_host() for array in self.passages))
-        if not (np.isfinite(passages.cost).all() and np.isfinite(passages.reward).all()):
-            check_finite(task.label, task.first, passages.cost, passages.reward)
-        task.passages.fill(passages)
+        crossings = Crossings(*(array.copy_to_host() for array in self.crossings))
+        if not (np.isfinite(crossings.cost).all() and np.isfinite(crossings.reward).all()):
+            check_finite(task.label, task.first, crossings.cost, crossings.reward)
+        task.crossings.fill(crossings)
 
     def advance(self, limit: int) -> tuple[int, int, int]:
         """Make at most `limit` pulls in each run; returns the tally: runs going, troubled, millionths of runs done."""
@@ -136,7 +136,7 @@ class Chunk:
     def arguments(self, tally: Any, limit: int) -> Arguments:
         """What the compiled loop takes."""
         plan, task = self.plan, self.task
-        shared = plan.world, plan.policy, self.memories, self.states, self.passages, plan.limits
+        shared = plan.world, plan.policy, self.memories, self.states, self.crossings, plan.limits
         return *shared, tally, plan.key, task.first, limit, task.max_pulls
 
     def _compiled(self, arguments: Arguments) -> Any:
@@ -153,7 +153,7 @@ class Chunk:
         marks, totals = self.states.marks.copy_to_host(), self.states.totals.copy_to_host()
         going = np.flatnonzero(marks[PASSED] < len(task.budgets))
         for i in going[marks[STRAY, going] != 0]:
-            last = task.passages.pulls.shape[2] - 1
+            last = task.crossings.pulls.shape[2] - 1
             raise BadParameter(task.label, "the arm that choose returns", f"0 to {last}", int(marks[STRAY, i]))
         for i in going[~np.isfinite(totals[[SPENT, EARNED]][:, going]).all(axis=0)]:
             check_finite(task.label, task.first + int(i), totals[[SPENT, EARNED], i][None])
@@ -218,7 +218,7 @@ class Plan:
     @property
     def bytes_per_run(self) -> int:
         """What a run takes of the device's memory."""
-        _, budgets, arms = self.task.passages.pulls.shape
+        _, budgets, arms = self.task.crossings.pulls.shape
         held = sum(array.nbytes for array in arrays_in(self.first))
         room = 4 * arms if self.task.hard else 0
         return int(held + 8 * (3 * arms + 4 + 3 + 5 + room + budgets * (arms + 2)))

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, price_of
 from outlay.engine.gpu.philox import BLOCK, KEEPS_NORMAL, KEY, NORMAL, RUN, Philox
+from outlay.engine.hard_budget import advance_hard
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run.hard import advance_hard
-from outlay.engine.run.loop import (
+from outlay.engine.loop import (  # fmt: skip
     DECIDE,
     EARNED,
     EARNED_LOW,
@@ -30,13 +30,22 @@ from outlay.engine.run.loop import (
     SPENT,
     SPENT_LOW,
     STRAY,
+    Affordable,
     Arms,
+    Crossings,
     Drawing,
     Floats,
-    Passages,
-    Room,
-)  # fmt: skip
-from outlay.formulas.argmax import AT_ONCE, best_by_score, leader_of, leads, log_of, number, precedes, without_price
+)
+from outlay.formulas.argmax import (
+    AT_ONCE,
+    best_by_score,
+    leader_of,
+    leads,
+    log_of,
+    number,
+    precedes,
+    without_price,
+)
 from outlay.formulas.lazy_leader import MARGIN as EXCESS_MARGIN
 from outlay.formulas.lazy_leader import spent as after_spending
 from outlay.formulas.lazy_score import MARGIN as SCORE_MARGIN
@@ -83,7 +92,7 @@ class RunStates(NamedTuple):
     normals: NDArray[np.float64]  # [2, run]
     bounds: NDArray[np.float64]  # [arm, run], as in `Proof`
     ends: NDArray[np.int64]  # [arm, run], likewise
-    room: Room  # for hard mode: of each run, but for what pulls can cost
+    affordable: Affordable  # for hard mode: of each run, but for what pulls can cost
 
 
 class Proof(NamedTuple):
@@ -96,7 +105,7 @@ class Proof(NamedTuple):
 
 
 def play(
-    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, passages: Passages, limits: Limits,
+    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """Advance every run by `limit` pulls."""
@@ -131,9 +140,9 @@ def play(
                 if spent > budget or n >= request:
                     while passed <= last and (spent > budgets[passed] or n >= requests[passed]):
                         for k in range(len(pulls)):
-                            passages.pulls[run, passed, k] = pulls[k]
-                        passages.cost[run, passed] = spent
-                        passages.reward[run, passed] = earned
+                            crossings.pulls[run, passed, k] = pulls[k]
+                        crossings.cost[run, passed] = spent
+                        crossings.reward[run, passed] = earned
                         passed += 1
                     budget, request = budgets[min(passed, last)], requests[min(passed, last)]
                 going = passed <= last and n < stop and not memory.full()
@@ -148,7 +157,7 @@ def play(
 
 
 def play_hard(
-    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, passages: Passages, limits: Limits,
+    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """The same where no run may pass the budget, of which there is one: by the CPU's own loop."""
@@ -157,12 +166,13 @@ def play_hard(
     levels, box = cuda.local.array(5, float64), cuda.local.array((2, SIDES), float64)
     proof: Any = Proof(levels, box, states.bounds[:, run], states.ends[:, run])
     open_run(rng, proof, states, run, key, first)
-    memory, totals, marks, room = of_run(memories, run), states.totals[:, run], states.marks[:, run], states.room
+    memory, totals, marks = of_run(memories, run), states.totals[:, run], states.marks[:, run]
+    all_runs = states.affordable
+    affordable = Affordable(all_runs.dearest, all_runs.totals[:, :, run], all_runs.arms[:, run], all_runs.pulls[:, run])
     if marks[PASSED] == 0:
         advance_hard(
-            rng, world, policy, memory, states.pulls[:, run], totals, marks, proof,
-            Room(room.dearest, room.totals[:, :, run], room.arms[:, run], room.pulls[:, run]), budget, requests,
-            passages.pulls[run], passages.cost[run], passages.reward[run], min(marks[PULLS] + limit, cap),
+            rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, budget, requests,
+            crossings.pulls[run], crossings.cost[run], crossings.reward[run], min(marks[PULLS] + limit, cap),
         )  # fmt: skip
     close_run(rng, states, run, limits, tally, memory.full() or marks[PULLS] >= cap)
 

@@ -44,6 +44,8 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from outlay.arms.law import AnyLaw
+from outlay.engine import loop
+from outlay.engine.hard_budget import play_hard
 from outlay.engine.jit.numba_types import (
     OPTIONS,
     OWN,
@@ -60,11 +62,8 @@ from outlay.engine.jit.numba_types import (
     shape,
 )
 from outlay.engine.limits import Limits
-from outlay.engine.run import loop
-from outlay.engine.run.hard import play_hard
-from outlay.engine.run.loop import Arms, play
-from outlay.engine.run.memories import can_be_packed
-from outlay.engine.run.streams import can_open
+from outlay.engine.loop import Arms, play
+from outlay.engine.run_pool import can_be_packed, can_open
 from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
 from outlay.parameters import is_record
@@ -279,8 +278,8 @@ def _entry(things: Things, hard: bool, copy_of: Callable[[type], type], reach: R
     policy, memory, world = things
     words = np.zeros(1, np.uint64)
     arguments = (
-        world, policy, memory, loop.Starts(words[None], words, words, words, words), loop.Standing.start(1),
-        loop.Passages.blank(1, 1, 1), Limits.of(np.ones(1), None),
+        world, policy, memory, loop.SeedStates(words[None], words, words, words, words), loop.RunState.start(1),
+        loop.Crossings.blank(1, 1, 1), Limits.of(np.ones(1), None),
     )  # fmt: skip
     generator = numba.typeof(np.random.default_rng(0))
     signature = (generator, *(type_of(value, copy_of) for value in arguments), types.int64, types.int64, types.int64)

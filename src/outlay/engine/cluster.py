@@ -19,13 +19,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from outlay import __version__
-from outlay.engine.backends import threads
+from outlay.engine import threads
 from outlay.engine.jit.compile import program_of
 from outlay.engine.limits import Counts
-from outlay.engine.progress import Report
-from outlay.engine.run.loop import Floats, Passages
+from outlay.engine.loop import Crossings, Floats
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
+from outlay.progress import Report
 
 _CHUNKS = 4  # of a task, for each slot: enough to balance, and to lose little with a worker
 _FEWEST_PULLS, _MOST_PULLS = 2e5, 5e7  # of a chunk, unless one run makes more: hundredths of a second to some seconds
@@ -110,7 +110,7 @@ def parts_of(tasks: Sequence[Task], slots: int) -> list[tuple[int, Task]]:
 
 
 def play_chunk(index: int, work: bytes, first: int, runs: int) -> tuple[int, tuple[Floats | Counts, ...]]:
-    """In a worker: play these runs and return their passages, with the index of the chunk."""
+    """In a worker: play these runs and return their crossings, with the index of the chunk."""
     sent, packed = pickle.loads(work)  # noqa: S301 (from the caller, who runs code here anyway)
     for name, here in versions().items():
         if sent[name] != here:
@@ -121,11 +121,11 @@ def play_chunk(index: int, work: bytes, first: int, runs: int) -> tuple[int, tup
     except (ImportError, AttributeError) as error:
         where = "install that module on the workers, or define its classes in your script"
         raise OutlayError(f"a worker cannot load a class of yours ({error}): {where}") from None
-    passages = Passages.blank(runs, len(budgets), len(problem))
+    crossings = Crossings.blank(runs, len(budgets), len(problem))
     # The caller has been warned of what is interpreted; here it would be once per chunk.
-    task = Task(problem, label, policy, budgets, seed, max_pulls, passages, first, False, requests, hard)
+    task = Task(problem, label, policy, budgets, seed, max_pulls, crossings, first, False, requests, hard)
     threads.run([task], 1, lambda _: None)
-    return index, tuple(passages)
+    return index, tuple(crossings)
 
 
 def versions() -> dict[str, str]:
@@ -148,8 +148,8 @@ def _play(tasks: Sequence[Task], cluster: Cluster, report: Report) -> None:
     with joblib.parallel_config(cluster.backend):
         parallel = joblib.Parallel(cluster.slots, return_as="generator_unordered", pre_dispatch=cluster.ahead)
         with closing(parallel(calls)) as played:
-            for index, passages in played:
-                chunks[index].passages.fill(Passages(*passages))
+            for index, crossings in played:
+                chunks[index].crossings.fill(Crossings(*crossings))
                 done += chunks[index].runs
                 report(done)
 

@@ -12,18 +12,16 @@ from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.problem_file import absent_laws
 from outlay.checks import Vector, whole, word
-from outlay.engine.backends import BACKENDS, Backend, backend_of
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
+from outlay.engine.loop import Crossings
 from outlay.engine.oracle import Oracle
-from outlay.engine.progress import Report
-from outlay.engine.progress import progress as progress_bar
-from outlay.engine.room import room_for
-from outlay.engine.run.loop import Passages
-from outlay.engine.task import Task
+from outlay.engine.task import BACKENDS, Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record
 from outlay.policies.protocol import Policy, check_policy, wants_budget, wants_requests, with_limits
-from outlay.results.result import Result
+from outlay.progress import Report
+from outlay.progress import progress as progress_bar
+from outlay.results import Result
 from outlay.text import listed
 
 Policies = Policy | Sequence[Policy] | Mapping[str, Policy]
@@ -98,10 +96,10 @@ def simulate(
         raise BadParameter("simulate", "partial", "True or False", partial)
 
     require("simulate", "numba")
-    passages = room_for("simulate", len(labelled), runs, len(money), len(problem))
+    crossings = room_for("simulate", len(labelled), runs, len(money), len(problem))
     tasks = [
         Task(
-            problem, label, player, money[part], seed, max_pulls, passages.part(i).part((slice(None), part)),
+            problem, label, player, money[part], seed, max_pulls, crossings.part(i).part((slice(None), part)),
             requests=None if counts is None else counts[part], hard=hard,
         )
         for i, (label, policy) in enumerate(labelled.items())
@@ -115,10 +113,10 @@ def simulate(
             play(tasks, workers, report)
     except KeyboardInterrupt as asked:
         again = isinstance(asked.__context__, KeyboardInterrupt)  # while threads were still ending: they may be writing
-        done = _finished(passages)
+        done = _finished(crossings)
         if not partial or again or done == 0:
             raise
-        runs, passages = done, passages.part((slice(None), slice(done)))
+        runs, crossings = done, crossings.part((slice(None), slice(done)))
     shown = None if progress is None else progress is True  # a function has been told of all it was promised
     numbers = None if counts is None else tuple(counts.tolist())
     oracle = Oracle(problem, tuple(money.tolist()), seed, runs, max_pulls, backend, workers, shown, numbers, hard)
@@ -127,9 +125,9 @@ def simulate(
         policies=labelled,
         budgets=money,
         seed=seed,
-        pulls=passages.pulls,
-        cost=passages.cost,
-        reward=passages.reward,
+        pulls=crossings.pulls,
+        cost=crossings.cost,
+        reward=crossings.reward,
         oracle_reward=cast("Vector", oracle),  # or what makes it: `results.result.OnFirstUse`
         version=__version__,
         requests=counts,
@@ -173,10 +171,10 @@ def _by_limits(policy: Policy, limits: Limits, hard: bool) -> list[tuple[slice, 
     ]
 
 
-def _finished(passages: Passages) -> int:
+def _finished(crossings: Crossings) -> int:
     """How many runs, from the first on, every policy has finished: a run's rewards are written last."""
-    open_runs = np.flatnonzero(~np.isfinite(passages.reward).all(axis=(0, 2)))
-    return int(open_runs[0]) if open_runs.size else passages.reward.shape[1]
+    open_runs = np.flatnonzero(~np.isfinite(crossings.reward).all(axis=(0, 2)))
+    return int(open_runs[0]) if open_runs.size else crossings.reward.shape[1]
 
 
 def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:

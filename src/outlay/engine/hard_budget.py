@@ -1,9 +1,14 @@
-"""Which arm to pull where only some may be: those whose dearest pull fits into what is left of the budget.
+"""Never past the budget: the loop for hard mode, where only arms may be pulled whose dearest pull fits what is left.
 
-A policy is asked about these arms alone, as a campaign in hard mode asks it: the same choices. (One with `choose` and
-no `choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
-pulled.) Every arm that may be pulled is looked at, since there are few such pulls, near the end of a run. This runs in
-the interpreter and compiled.
+While every arm fits, the policy is asked as in `loop`. Once one does not, it is asked about those that do, as a
+campaign in hard mode asks it: the same choices; a refund may let all fit again. (One with `choose` and no
+`choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
+pulled.) Every arm that fits is looked at, since there are few such pulls, near the end of a run. The run ends when none
+fits, or when every request is served. Since its last pulls depend on the budget, a run serves one budget alone. What is
+spent never exceeds the budget, to the last bit: rounding keeps the order of sums, so a pull that costs no more than the
+dearest cannot either.
+
+All of this runs in the interpreter and compiled.
 """
 
 import math
@@ -12,8 +17,30 @@ from typing import Any, Literal, NamedTuple
 
 from outlay.beliefs import Lead, SequentialMoments
 from outlay.beliefs.pooled import lead_of
-from outlay.engine.limits import Counts
-from outlay.engine.run.loop import Drawing, Floats
+from outlay.engine.limits import Counts, Limits
+from outlay.engine.loop import (
+    EARNED,
+    EARNED_LOW,
+    MADE,
+    PASSED,
+    PULLS,
+    RUN,
+    SPENT,
+    SPENT_LOW,
+    STRAY,
+    Affordable,
+    Arms,
+    ChoiceCache,
+    Crossings,
+    Drawing,
+    Floats,
+    Rng,
+    RunState,
+    SeedStates,
+    begin,
+    decide,
+    forget,
+)
 from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
 from outlay.policies.protocol import (
     Belief,
@@ -30,6 +57,115 @@ from outlay.policies.protocol import (
     has,
     policy_kind,
 )
+
+NONE_FITS = -(2**62)  # in place of an arm
+
+
+def play_hard(
+    rng: Rng, world: Arms, policy: Policy, memory: Memory, seed_states: SeedStates, state: RunState,
+    crossings: Crossings, limits: Limits, limit: int, cap: int, end: int,
+) -> None:  # fmt: skip
+    """`loop.play` in hard mode, for one budget."""
+    marks = state.marks
+    while marks[RUN] < end and limit > 0:
+        before, row = marks[PULLS], marks[RUN]
+        if before == 0:
+            begin(seed_states, state)
+            for arm in range(len(state.pulls)):
+                state.affordable.totals[arm, 0] = state.affordable.totals[arm, 1] = 0.0
+        advance_hard(
+            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, state.affordable,
+            limits.budgets[0], limits.requests[0], crossings.pulls[row], crossings.cost[row], crossings.reward[row],
+            min(before + limit, cap),
+        )  # fmt: skip
+        made = marks[PULLS] - before
+        marks[MADE] += made
+        limit -= made
+        if marks[PASSED] == 0:
+            break
+        marks[RUN] += 1
+        marks[PULLS] = 0
+
+
+def advance_hard(
+    rng: Drawing, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    cache: ChoiceCache, affordable: Affordable, budget: float, requests: int, out_pulls: Counts, out_cost: Floats,
+    out_reward: Floats, stop: int,
+) -> None:  # fmt: skip
+    """Pull one run's arms until none fits or all requests are served, `stop` pulls are made, or its memory is full."""
+    n = marks[PULLS]
+    spent, spent_low = totals[SPENT], totals[SPENT_LOW]
+    earned, earned_low = totals[EARNED], totals[EARNED_LOW]
+    dearest = dearest_of_all(affordable)
+    forget(cache)
+    while n < stop and not memory.full():
+        arm = decide_within(policy, memory, pulls, spent, spent_low, n, cache, affordable, dearest, budget, rng)
+        if arm == NONE_FITS:
+            marks[PASSED] = 1
+            break
+        if arm < 0 or arm >= len(pulls):
+            marks[STRAY] = arm  # never 0, which is always an arm
+            break
+        cost, reward = world.pull(arm, rng)
+        memory.observe(arm, cost, reward)
+        pulls[arm] += 1
+        affordable.totals[arm, 0] += cost
+        affordable.totals[arm, 1] += reward
+        n += 1
+        term = cost - spent_low
+        total = spent + term
+        spent_low = (total - spent) - term
+        spent = total
+        term = reward - earned_low
+        total = earned + term
+        earned_low = (total - earned) - term
+        earned = total
+        if n >= requests:
+            marks[PASSED] = 1
+            break
+    if marks[PASSED] == 1:
+        for k in range(len(pulls)):
+            out_pulls[0, k] = pulls[k]
+        out_cost[0] = spent
+        out_reward[0] = earned
+    marks[PULLS] = n
+    totals[SPENT], totals[SPENT_LOW] = spent, spent_low
+    totals[EARNED], totals[EARNED_LOW] = earned, earned_low
+
+
+def decide_within(
+    policy: Policy, memory: Memory, pulls: Counts, spent: float, spent_low: float, n: int, cache: ChoiceCache,
+    affordable: Affordable, dearest: float, budget: float, rng: Rng,
+) -> int:  # fmt: skip
+    """The arm to pull next, of those that fit, or NONE_FITS; `dearest` is the most that any pull can cost."""
+    if spent + (dearest - spent_low) <= budget:
+        return decide(policy, memory, pulls, spent, n, cache, rng)
+    count = fit_in(affordable, pulls, spent, spent_low, budget)
+    if count == 0:
+        return NONE_FITS
+    forget(cache)  # which will know nothing of this pull
+    return decide_among(
+        policy, memory, affordable.arms[:count], affordable.pulls[:count], affordable.totals, spent, n, rng
+    )
+
+
+def dearest_of_all(affordable: Affordable) -> float:
+    """The most that a pull of any arm can cost."""
+    dearest = affordable.dearest[0]
+    for arm in range(len(affordable.dearest)):
+        dearest = max(dearest, affordable.dearest[arm])
+    return float(dearest)
+
+
+def fit_in(affordable: Affordable, pulls: Counts, spent: float, spent_low: float, budget: float) -> int:
+    """Line up the arms whose dearest pull fits, with their pulls; how many there are."""
+    count = 0
+    for arm in range(len(pulls)):
+        if spent + (affordable.dearest[arm] - spent_low) <= budget:
+            affordable.arms[count] = arm
+            affordable.pulls[count] = pulls[arm]
+            count += 1
+    return count
 
 
 class Fitting(NamedTuple):

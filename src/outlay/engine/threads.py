@@ -1,28 +1,85 @@
-"""Some runs of one policy, played one after another, a slice of pulls at a time.
+"""Batches of runs on threads: compiled loops release the interpreter's lock, so every core works.
 
-A short run takes less time than making a generator and a memory in the interpreter, which would moreover keep all other
-threads waiting for its lock. So one of each serves all runs: the compiled loop sets them back (`loop.begin`).
+A compiled loop cannot be interrupted, so each thread asks for slices of about 30 ms and looks up in between. Ctrl-C
+stops every thread at its next look, waits for them, and only then goes on to the caller.
+
+A batch is some runs of one policy, played one after another. A short run takes less time than making a generator and a
+memory in the interpreter, which would moreover keep all other threads waiting for its lock. So one of each serves all
+runs of a batch: the compiled loop sets them back (`loop.begin`).
 """
 
 import math
+import os
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 
 from outlay.engine.jit.compile import Program, program_of
-from outlay.engine.run.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Passages, Standing, Starts
-from outlay.engine.run.memories import packed
-from outlay.engine.run.streams import Opened, seeded
+from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Crossings, RunState, SeedStates
+from outlay.engine.run_pool import SharedGenerator, packed, seeded
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadCode, BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import CampaignMemory, Memory, has
+from outlay.progress import Report
 from outlay.usercode import what_failed
 
 _BATCH_PULLS = 500_000  # a batch holds at most as many runs as make about this many pulls
 _FEWEST_PULLS = 20_000  # and at least as many as make about this many
 _SHARES = 8  # batches for each worker, so that none waits long for the last
-_BATCH_NUMBERS = 2**20  # that the passages of a batch hold at most
+_BATCH_NUMBERS = 2**20  # that the crossings of a batch hold at most
+_SLICE_SECONDS = 0.03
+_FIRST_SLICE = 1_000  # pulls; interpreted policies make about this many in a slice
+
+
+def run(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
+    """Do every task on threads, by default one per core; `report` is told, now and then, how many runs are done."""
+    workers = workers or os.cpu_count() or 1
+    batches: list[Batch] = []
+    for task in tasks:
+        batches += batches_of(task, workers)
+    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for i in sorted(range(len(batches)), key=lambda i: batches[i].task.first):
+        todo.put(i)  # all policies' first runs come first: whoever interrupts has some runs of each
+    done = [0.0] * len(batches)
+    stop = threading.Event()
+    pace: dict[str, int] = {}  # pulls in a slice, by policy
+
+    def runs_done() -> float:
+        return sum(share * batch.task.runs for share, batch in zip(done, batches, strict=True))
+
+    def work() -> None:
+        while not stop.is_set():
+            try:
+                i = todo.get_nowait()
+            except queue.Empty:
+                return
+            label = batches[i].task.label  # one policy may be a thousand times slower than another: a pace for each
+            pulls = pace.get(label, _FIRST_SLICE)
+            while done[i] < 1.0 and not stop.is_set():
+                start = time.perf_counter()
+                done[i], made = batches[i].advance(pulls)
+                wanted = _SLICE_SECONDS / max(time.perf_counter() - start, 1e-6)
+                pulls = 1 + _FIRST_SLICE // 10 + int(made * min(8.0, wanted))
+            pace[label] = pulls
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="outlay") as pool:
+        threads = [pool.submit(work) for _ in range(min(workers, len(batches)))]
+        try:
+            while wait(threads, timeout=0.05, return_when=FIRST_EXCEPTION).not_done:
+                report(runs_done())
+                if any(thread.done() and thread.exception() for thread in threads):
+                    break
+        finally:
+            stop.set()  # on Ctrl-C and on an error in one thread: the others stop at their next look
+    for thread in threads:
+        thread.result()
+    report(runs_done())
 
 
 def batches_of(task: Task, workers: int) -> "list[Batch]":
@@ -35,16 +92,16 @@ def batches_of(task: Task, workers: int) -> "list[Batch]":
 
 def _batch_size(task: Task, workers: int) -> int:
     share = max(math.ceil(task.runs / (_SHARES * workers)), _FEWEST_PULLS // task.pulls)
-    numbers = task.passages.pulls.shape[1] * (task.passages.pulls.shape[2] + 2)
+    numbers = task.crossings.pulls.shape[1] * (task.crossings.pulls.shape[2] + 2)
     return int(max(1, min(share, _BATCH_PULLS // task.pulls, _BATCH_NUMBERS // numbers)))
 
 
-def _share(task: Task, standing: Standing) -> float:
+def _share(task: Task, state: RunState) -> float:
     """How far a run is: how much it has used of the budget, or of the requests if that is more; from 0 to 1."""
-    pulls, limits = int(standing.marks[PULLS]), task.limits
+    pulls, limits = int(state.marks[PULLS]), task.limits
     if pulls == 0:
         return 0.0
-    used = max(standing.totals[SPENT] / limits.budgets[-1], pulls / limits.requests[-1])
+    used = max(state.totals[SPENT] / limits.budgets[-1], pulls / limits.requests[-1])
     return float(min(max(used, 0.0), 1.0))
 
 
@@ -61,7 +118,7 @@ class Batch:
         """Make at most this many more pulls; returns how much of the batch is done, 1.0 at the end, and pulls made."""
         task = self.task
         self._open = running = self._open or self._start()
-        player, marks = running.player, running.player.standing.marks
+        player, marks = running.player, running.player.state.marks
         player.grew = False
         before, first = int(marks[MADE]), int(marks[RUN])
         end = self._prepare(running)
@@ -76,7 +133,7 @@ class Batch:
             self._check(player, task.first + row)
         if made == 0 and row == first and not player.grew:  # a run may end without a pull, where no arm fits
             raise OutlayError(f"{task.label} makes no progress")
-        return 0.999 * (row + _share(task, player.standing)) / task.runs, made
+        return 0.999 * (row + _share(task, player.state)) / task.runs, made
 
     def _start(self) -> "_Running":
         task = self.task
@@ -84,14 +141,14 @@ class Batch:
             player = self._idle.pop()
         except IndexError:
             player = _Player.make(self.program, len(task.problem))
-            player.standing.room.dearest[:] = task.dearest if task.hard else 0.0
-        player.standing.marks[:] = 0
+            player.state.affordable.dearest[:] = task.dearest if task.hard else 0.0
+        player.state.marks[:] = 0
         seeds = np.zeros((task.runs, 4), np.uint64) if self.program.alone else seeded(task.seed, task.first, task.runs)
-        return _Running(player, player.starts._replace(seeds=seeds), Passages.blank(*task.passages.pulls.shape))
+        return _Running(player, player.seed_states._replace(seeds=seeds), Crossings.blank(*task.crossings.pulls.shape))
 
     def _prepare(self, running: "_Running") -> int:
         """Give the next run what it needs; returns the row of the run before which to stop."""
-        player, row = running.player, int(running.player.standing.marks[RUN])
+        player, row = running.player, int(running.player.state.marks[RUN])
         if self.program.alone and running.prepared != row:
             player.rng, player.memory = self.task.stream(self.task.first + row), self.program.memory()
             running.prepared = row
@@ -101,8 +158,8 @@ class Batch:
         program, task, player = self.program, self.task, running.player
         try:
             program.play(
-                player.rng, program.world, program.policy, player.memory, running.starts, player.standing,
-                running.passages, task.limits, pulls, task.max_pulls, end,
+                player.rng, program.world, program.policy, player.memory, running.seed_states, player.state,
+                running.crossings, task.limits, pulls, task.max_pulls, end,
             )  # fmt: skip
         except Exception as error:  # a mistake in a policy or law of the user's
             owners = type(task.policy), *{type(law) for law in task.problem.arms}
@@ -112,15 +169,15 @@ class Batch:
         """Write the runs that have ended since the last time where they belong."""
         if row > running.written:
             part = slice(running.written, row)
-            ended = running.passages.part(part)
+            ended = running.crossings.part(part)
             check_finite(self.task.label, self.task.first + running.written, ended.cost, ended.reward)
-            self.task.passages.part(part).fill(ended)
+            self.task.crossings.part(part).fill(ended)
             running.written = row
             running.player.memory = running.player.packed  # the next run starts as small as this one did
 
     def _check(self, player: "_Player", run: int) -> None:
         """Raise what is wrong with an open run; give it more memory where that is what it needs."""
-        label, (pulls, totals, marks, *_) = self.task.label, player.standing
+        label, (pulls, totals, marks, *_) = self.task.label, player.state
         if stray := int(marks[STRAY]):
             raise BadParameter(label, "the arm that choose returns", f"0 to {len(pulls) - 1}", stray)
         check_finite(label, run, totals[None, [SPENT, EARNED]])
@@ -136,21 +193,21 @@ class _Player:
     rng: np.random.Generator
     memory: Memory
     packed: Memory  # the memory that runs start with, unless each has its own
-    starts: Starts  # but for the seeds
-    standing: Standing
+    seed_states: SeedStates  # but for the seeds
+    state: RunState
     grew: bool = False
 
     @classmethod
     def make(cls, program: Program, arms: int) -> "_Player":
         """For programs whose runs are not alone, a generator and a memory that the loop can set back."""
-        memory, standing, nothing = program.memory(), Standing.start(arms), np.zeros((1, 4), np.uint64)
+        memory, state, nothing = program.memory(), RunState.start(arms), np.zeros((1, 4), np.uint64)
         if program.alone:
-            starts = Starts(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0])
-            return cls(np.random.default_rng(0), memory, memory, starts, standing)
-        opened = Opened.make()
+            seed_states = SeedStates(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0])
+            return cls(np.random.default_rng(0), memory, memory, seed_states, state)
+        opened = SharedGenerator.make()
         memory, words = packed(memory)
-        starts = Starts(nothing, opened.state, opened.spare, words.copy(), words)
-        return cls(opened.rng, memory, memory, starts, standing)
+        seed_states = SeedStates(nothing, opened.state, opened.spare, words.copy(), words)
+        return cls(opened.rng, memory, memory, seed_states, state)
 
     def grow(self) -> None:
         """Enlarge the memory if it is full."""
@@ -166,7 +223,7 @@ class _Running:
     """A batch while it is played."""
 
     player: _Player
-    starts: Starts
-    passages: Passages
-    written: int = 0  # runs whose passages have been written
+    seed_states: SeedStates
+    crossings: Crossings
+    written: int = 0  # runs whose crossings have been written
     prepared: int = -1  # the row of the run that generator and memory were made for

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run.streams import Words
+from outlay.engine.run_pool import Words
 from outlay.formulas.argmax import Now, best_by_sample, best_by_score, log_of
-from outlay.formulas.lazy_leader import Certificate, forget_certificate, lazy_against, lazy_among
-from outlay.formulas.lazy_score import Race, forget_race, lazy_best
+from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
+from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
 from outlay.policies.protocol import (
     Chooser,
     Compared,
@@ -55,19 +55,19 @@ class Arms(Protocol):
         """Draw an arm's cost and reward."""
 
 
-class Scratch(NamedTuple):
+class ChoiceCache(NamedTuple):
     """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
 
-    race: Race  # for policies with a score and a phase
-    known: Certificate  # for policies that compare every arm with the leader
+    scores: ScoreBounds  # for policies with a score and a phase
+    known: LeaderBounds  # for policies that compare every arm with the leader
 
     @staticmethod
-    def start(arms: int) -> "Scratch":
+    def start(arms: int) -> "ChoiceCache":
         """Room for this many arms."""
-        return Scratch(Race.start(arms), Certificate.start(arms))
+        return ChoiceCache(ScoreBounds.start(arms), LeaderBounds.start(arms))
 
 
-class Room(NamedTuple):
+class Affordable(NamedTuple):
     """What hard mode needs: which arms fit into what is left of the budget. Nobody else reads it."""
 
     dearest: Floats  # [arm]: the most that a pull can cost
@@ -76,38 +76,38 @@ class Room(NamedTuple):
     pulls: Counts  # [place]: theirs
 
     @staticmethod
-    def start(arms: int) -> "Room":
+    def start(arms: int) -> "Affordable":
         """Room for this many arms."""
-        return Room(np.zeros(arms), np.zeros((arms, 2)), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
+        return Affordable(np.zeros(arms), np.zeros((arms, 2)), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
 
 
-class Starts(NamedTuple):
+class SeedStates(NamedTuple):
     """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
 
-    seeds: Words  # [run, 4]: states of the generator, as `streams.seeded` has them
+    seeds: Words  # [run, 4]: states of the generator, as `run_pool.seeded` has them
     state: Words  # [4]: the generator's state
     spare: Words  # [1]: what it keeps of a draw
     blank: Words  # a memory before the first pull
     memory: Words  # the memory
 
 
-class Standing(NamedTuple):
+class RunState(NamedTuple):
     """Where the run stands that is being played; the runs of a batch are played one after another."""
 
     pulls: Counts  # [arm]
     totals: Floats  # [4]: spent and earned so far
     marks: Counts  # [5]
-    scratch: Scratch
-    room: Room
+    cache: ChoiceCache
+    affordable: Affordable
 
     @staticmethod
-    def start(arms: int) -> "Standing":
+    def start(arms: int) -> "RunState":
         """Before the first run."""
         pulls, totals, marks = np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64)
-        return Standing(pulls, totals, marks, Scratch.start(arms), Room.start(arms))
+        return RunState(pulls, totals, marks, ChoiceCache.start(arms), Affordable.start(arms))
 
 
-class Passages(NamedTuple):
+class Crossings(NamedTuple):
     """What each run had done when it passed each budget, or pair of a budget and requests."""
 
     pulls: Counts  # [run, budget, arm]
@@ -115,69 +115,69 @@ class Passages(NamedTuple):
     reward: Floats  # [run, budget]
 
     @staticmethod
-    def blank(runs: int, budgets: int, arms: int) -> "Passages":
-        """Room for so many runs, all zeros.
+    def blank(runs: int, budgets: int, arms: int) -> "Crossings":
+        """Affordable for so many runs, all zeros.
 
-        >>> Passages.blank(runs=5, budgets=2, arms=3).pulls.shape
+        >>> Crossings.blank(runs=5, budgets=2, arms=3).pulls.shape
         (5, 2, 3)
         """
         shape = (runs, budgets)
-        return Passages(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.zeros(shape))
+        return Crossings(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.zeros(shape))
 
-    def part(self, index: Index) -> "Passages":
+    def part(self, index: Index) -> "Crossings":
         """The same part of each array."""
-        return Passages(self.pulls[index], self.cost[index], self.reward[index])
+        return Crossings(self.pulls[index], self.cost[index], self.reward[index])
 
-    def fill(self, played: "Passages") -> None:
+    def fill(self, played: "Crossings") -> None:
         """Write what was played here."""
         for mine, theirs in zip(self, played, strict=True):
             mine[...] = theirs
 
 
-def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng) -> int:
+def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng) -> int:
     """The arm to pull next, by whichever of score, sample, excess and choose the policy has."""
-    return way_to_decide(type(policy))(policy, memory, pulls, spent, n, scratch, rng)
+    return way_to_decide(type(policy))(policy, memory, pulls, spent, n, cache, rng)
 
 
 def decide_lazily(
-    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `score` and `phase`."""
-    return lazy_best(policy, memory, pulls, n, scratch.race)
+    return lazy_best_by_score(policy, memory, pulls, n, cache.scores)
 
 
 def decide_by_score(
-    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `score` alone."""
     return best_by_score(policy, memory, pulls, log_of(n))
 
 
 def decide_by_sample(
-    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `sample`."""
     return best_by_sample(policy, memory, pulls, log_of(n), rng)
 
 
 def decide_by_excess(
-    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `excess`."""
-    return lazy_against(policy, memory, pulls, scratch.known)
+    return lazy_best_by_excess(policy, memory, pulls, cache.known)
 
 
 def decide_by_opening(
-    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy that opens arms: their order is drawn before the first pull."""
     if n == 0:
         memory.shuffle(rng)
-    return lazy_among(policy, memory, pulls, scratch.known)
+    return lazy_best_of_opened(policy, memory, pulls, cache.known)
 
 
 def decide_by_choose(
-    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, scratch: Scratch, rng: Rng  # noqa: ARG001
+    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy with `choose`."""
     return policy.choose(memory, Now(n, log_of(n), spent), rng)
@@ -201,16 +201,16 @@ def way_to_decide(policy: type) -> Callable[..., int]:
 
 def advance(
     rng: Rng, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    scratch: Scratch, budgets: Floats, requests: Counts, out_pulls: Counts, out_cost: Floats, out_reward: Floats,
+    cache: ChoiceCache, budgets: Floats, requests: Counts, out_pulls: Counts, out_cost: Floats, out_reward: Floats,
     stop: int,
 ) -> None:  # fmt: skip
     """Pull one run's arms until every limit is passed, it has made `stop` pulls, or its memory is full."""
     n, passed = marks[PULLS], marks[PASSED]
     spent, spent_low = totals[SPENT], totals[SPENT_LOW]
     earned, earned_low = totals[EARNED], totals[EARNED_LOW]
-    forget(scratch)
+    forget(cache)
     while passed < len(budgets) and n < stop and not memory.full():
-        arm = decide(policy, memory, pulls, spent, n, scratch, rng)
+        arm = decide(policy, memory, pulls, spent, n, cache, rng)
         if arm < 0 or arm >= len(pulls):
             marks[STRAY] = arm  # never 0, which is always an arm
             break
@@ -238,43 +238,43 @@ def advance(
     totals[EARNED], totals[EARNED_LOW] = earned, earned_low
 
 
-def forget(scratch: Scratch) -> None:
+def forget(cache: ChoiceCache) -> None:
     """Begin anew: another run, or the same one with its memory changed."""
-    forget_race(scratch.race)
-    forget_certificate(scratch.known)
+    forget_score_bounds(cache.scores)
+    forget_leader_bounds(cache.known)
 
 
-def begin(starts: Starts, standing: Standing) -> None:
+def begin(seed_states: SeedStates, state: RunState) -> None:
     """Make everything as it is before the first pull of the run whose turn it is."""
-    run = standing.marks[RUN]
+    run = state.marks[RUN]
     for i in range(4):
-        starts.state[i] = starts.seeds[run, i]
-    starts.spare[0] = 0
-    for i in range(len(starts.blank)):
-        starts.memory[i] = starts.blank[i]
-    for arm in range(len(standing.pulls)):
-        standing.pulls[arm] = 0
+        seed_states.state[i] = seed_states.seeds[run, i]
+    seed_states.spare[0] = 0
+    for i in range(len(seed_states.blank)):
+        seed_states.memory[i] = seed_states.blank[i]
+    for arm in range(len(state.pulls)):
+        state.pulls[arm] = 0
     for i in range(4):
-        standing.totals[i] = 0.0
-    standing.marks[PASSED] = 0
+        state.totals[i] = 0.0
+    state.marks[PASSED] = 0
 
 
 def play(
-    rng: Rng, world: Arms, policy: Policy, memory: Memory, starts: Starts, standing: Standing, passages: Passages,
-    limits: Limits, limit: int, cap: int, end: int,
+    rng: Rng, world: Arms, policy: Policy, memory: Memory, seed_states: SeedStates, state: RunState,
+    crossings: Crossings, limits: Limits, limit: int, cap: int, end: int,
 ) -> None:  # fmt: skip
     """Go on with the runs before the row `end`, one after another: `limit` pulls in all, none past its `cap`-th.
 
     It returns early where a run cannot go on: its memory is full, it has made `cap` pulls, or chosen no arm there is.
     """
-    marks = standing.marks
+    marks = state.marks
     while marks[RUN] < end and limit > 0:
         before, row = marks[PULLS], marks[RUN]
         if before == 0:
-            begin(starts, standing)
+            begin(seed_states, state)
         advance(
-            rng, world, policy, memory, standing.pulls, standing.totals, marks, standing.scratch, limits.budgets,
-            limits.requests, passages.pulls[row], passages.cost[row], passages.reward[row], min(before + limit, cap),
+            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, limits.budgets,
+            limits.requests, crossings.pulls[row], crossings.cost[row], crossings.reward[row], min(before + limit, cap),
         )  # fmt: skip
         made = marks[PULLS] - before
         marks[MADE] += made

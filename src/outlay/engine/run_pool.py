@@ -2,7 +2,7 @@
 
 Run i draws from default_rng(SeedSequence(seed, spawn_key=(i,))). To make one such generator takes the interpreter tens
 of microseconds, in which a short run could be played. So the states that numpy would start from are computed for all
-runs at once (`seeded`), and the compiled loop writes them, run by run, into one generator (`Opened`).
+runs at once (`seeded`), and the compiled loop writes them, run by run, into one generator (`SharedGenerator`).
 
 References: M. E. O'Neill, "Developing a seed_seq alternative", 2015 (the hash that numpy's SeedSequence is made of);
 M. E. O'Neill, "PCG: a family of simple fast space-efficient statistically good algorithms for random number
@@ -11,10 +11,13 @@ generation", 2014 (PCG64).
 
 import ctypes
 from functools import cache, lru_cache
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
+
+from outlay.policies.protocol import MemoryTuple
 
 Words = NDArray[np.uint64]
 Halves = NDArray[np.uint32]  # of words
@@ -104,7 +107,7 @@ def _product(high: Words, low: Words) -> tuple[Words, Words]:
     return upper + high * PCG_LOW + low * PCG_HIGH, low * PCG_LOW
 
 
-class Opened(NamedTuple):
+class SharedGenerator(NamedTuple):
     """A generator, and the memory where it keeps its state: who holds the arrays must hold the generator."""
 
     rng: np.random.Generator
@@ -112,12 +115,12 @@ class Opened(NamedTuple):
     spare: Words  # [1]: the half of a draw that is kept for the next draw of 32 bits, if any
 
     @staticmethod
-    def make() -> "Opened":
+    def make() -> "SharedGenerator":
         """A generator of its own, which numpy has seeded with 0."""
         bits = np.random.PCG64(0)
         address = bits.ctypes.state_address
         where = ctypes.c_uint64.from_address(address).value
-        return Opened(np.random.Generator(bits), _memory(where, 4), _memory(address + 8, 1))
+        return SharedGenerator(np.random.Generator(bits), _memory(where, 4), _memory(address + 8, 1))
 
 
 def _memory(address: int, words: int) -> Words:
@@ -126,13 +129,93 @@ def _memory(address: int, words: int) -> Words:
 
 @cache
 def can_open() -> bool:
-    """Whether numpy keeps a generator's state where `Opened` looks for it, and as it expects."""
+    """Whether numpy keeps a generator's state where `SharedGenerator` looks for it, and as it expects."""
     bits = np.random.PCG64(0)
     where = ctypes.c_uint64.from_address(bits.ctypes.state_address).value
     if not id(bits) <= where < id(bits) + type(bits).__basicsize__:  # the state is a part of the object
         return False
-    opened, expected = Opened.make(), np.random.default_rng(np.random.SeedSequence(3, spawn_key=(5,)))
+    opened, expected = SharedGenerator.make(), np.random.default_rng(np.random.SeedSequence(3, spawn_key=(5,)))
     opened.rng.integers(0, 9, dtype=np.uint32)  # keeps half of a draw
     kept = opened.spare[0]
     opened.state[:], opened.spare[0] = seeded(3, 5, 1)[0], 0
     return bool(kept) and opened.rng.bit_generator.state == expected.bit_generator.state
+
+
+_LINE = 8  # words of a cache line: an array starts with one
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+Array = NDArray[np.generic]
+
+
+def packed(memory: MemoryTuple) -> tuple[MemoryTuple, Words]:
+    """The same memory with its arrays in one piece, and that piece.
+
+    >>> from outlay.beliefs import Moments
+    >>> memory, words = packed(Moments.empty(3))
+    >>> memory.observe(0, cost=2.0, reward=1.0)
+    >>> words[:] = 0
+    >>> memory.belief(0).pulls
+    0
+    """
+    sizes = [-(-array.nbytes // (8 * _LINE)) * _LINE for array in _changing(memory)]
+    room = np.zeros(sum(sizes) + _LINE, np.uint64)
+    start = -room.ctypes.data // 8 % _LINE
+    words = room[start : start + sum(sizes)]
+    places = iter(np.cumsum([0, *sizes]).tolist())
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple.__new__(type(value), map(moved, value))
+        if not _changes(value):
+            return value
+        order: Literal["C", "F"] = "C" if value.flags.c_contiguous else "F"
+        there: Array = np.ndarray(value.shape, value.dtype, words, 8 * next(places), order=order)
+        there[...] = value
+        return there
+
+    return moved(memory), words
+
+
+def can_be_packed(one: MemoryTuple, other: MemoryTuple) -> bool:
+    """Whether a packed memory serves all runs, judged by two that a policy made: equal, with no array in common.
+
+    Beside numbers and read-only arrays, it must hold nothing but arrays of numbers, each in one piece.
+    """
+    values, others = _values(one), _values(other)
+    if not all(map(_plain, values)) or len(values) != len(others) or not all(map(_same, values, others)):
+        return False
+    mine, theirs = (list(filter(_is_array, part)) for part in (values, others))
+    pairs = [*combinations(mine, 2), *((array, each) for array in mine for each in theirs)]
+    return not any(_changes(array) and np.may_share_memory(array, each) for array, each in pairs)
+
+
+def _values(value: object) -> list[object]:
+    """What a memory holds, nested tuples in their place."""
+    return [part for item in value for part in _values(item)] if isinstance(value, tuple) else [value]
+
+
+def _changing(memory: MemoryTuple) -> list[Array]:
+    return list(filter(_changes, _values(memory)))
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
+
+
+def _changes(value: object) -> TypeGuard[Array]:
+    return _is_array(value) and value.flags.writeable
+
+
+def _plain(value: object) -> bool:
+    if type(value) is not np.ndarray:
+        return isinstance(value, _NUMBERS)
+    flags = value.flags
+    in_one_piece = flags.aligned and (flags.c_contiguous or flags.f_contiguous)
+    return not value.dtype.hasobject and (in_one_piece or not flags.writeable)
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether they are the same bit for bit: an array that is not filled, or filled by chance, is not."""
+    if _is_array(one) and _is_array(other):
+        return (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())
+    return type(one) is type(other) and (one == other or one != one)

@@ -1,0 +1,621 @@
+"""Programs that call the service: `Client` and `AsyncClient`, with the verbs of `Campaign`.
+
+A verb is written once, as the requests that it sends and the pauses between them: a thread takes these steps, or
+asyncio does. No verb changes anything the second time, so a request that was lost on the way is sent again.
+"""
+
+import asyncio
+import fcntl
+import json
+import logging
+import os
+import random
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from decimal import Decimal
+from itertools import takewhile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+from msgspec import convert
+
+from outlay import errors
+from outlay.campaign.ledger.events import Amount
+from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.ledger.validation import label
+from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, number_of, settled
+from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
+from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
+from outlay.sansio import Steps, as_async, sync
+
+Json = dict[str, Any]
+H = TypeVar("H", bound=PullInHand)  # the pull that a client gives
+
+LOOK = 25.0  # seconds that one request waits for a pull; then another does
+PAGE = 1000
+SAMPLES = 5000  # of a warm start in one request
+FIRST, LONGEST = 0.1, 10.0  # seconds of a pause before a request is sent again, before its random part is taken
+BUSY = (502, 503, 504)
+OUTAGE = 5.0  # seconds for which a service that could not be reached is not tried again for a tell that may wait
+AT_ONCE = 500  # tells of a spool that are delivered in one request
+
+_log = logging.getLogger("outlay.client")
+
+
+class _Base(Generic[H]):
+    """What both clients share: where the service is, who calls, and for how long to try."""
+
+    _hand: type[H]
+    _transport: Any
+
+    def __init__(
+        self,
+        address: str,
+        campaign: str = "default",
+        *,
+        key: str | None = None,
+        retry_for: float = 60.0,
+        timeout: float = 30.0,
+        spool: str | Path | None = None,
+    ) -> None:
+        if not str(address).startswith(("http://", "https://")):
+            raise BadParameter("Client", "address", "http://HOST:PORT or https://HOST", address)
+        self.campaign = label("Client", "campaign", campaign)
+        self._address, self._retry_for, self._timeout = address.rstrip("/"), retry_for, timeout
+        self._spool = None if spool is None else Spool(spool)
+        self._down_until = 0.0
+        key = key or os.environ.get("OUTLAY_KEY")
+        settings = {
+            "base_url": self._address,
+            "verify": self._address.startswith("https"),  # without TLS there is nothing to load certificates for
+            "headers": {"authorization": f"Bearer {key}"} if key else {},
+        }
+        self._http = self._transport(**settings)  # no connection is made before the first request
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of campaign {self.campaign!r} at {self._address}>"
+
+    def _path(self, *parts: object) -> str:
+        return path_of(self.campaign, *parts)
+
+    def _held(self, said: Json) -> H:
+        return self._hand.of(convert(said, Pull), self, self.campaign)
+
+    def _tell(self, pull: AnyPull, tell: Json) -> Steps[Receipt]:
+        receipt = convert((yield from self._send("POST", self._path("tell"), tell)), Receipt)
+        settled(pull)
+        return receipt
+
+    def _send(
+        self, method: str, path: str, body: Any = None, query: Json | None = None, seconds: float = 0.0
+    ) -> Steps[Any]:
+        """Send a request until there is an answer, which the service was asked to wait with for so many seconds.
+
+        A step is what to send, as httpx takes it, or the seconds to pause: at random, so that a thousand clients do not
+        come back at once, and as long as the service says. What the service refuses is raised.
+        """
+        request: Json = {"method": method, "url": path, "params": query, "timeout": self._timeout + seconds}
+        if body is not None:
+            content = msgspec.json.encode(body, enc_hook=_plain)  # money keeps every digit
+            request |= {"content": content, "headers": {"content-type": "application/json"}}
+        patience = min(self._retry_for, OUTAGE) if self._spool is not None else self._retry_for
+        end, pause, error = time.monotonic() + patience, FIRST, Exception()
+        while True:
+            at_least = 0.0
+            try:
+                answer: httpx2.Response = yield request
+            except httpx2.TransportError as cause:
+                error = Unreachable(self._address, str(cause) or type(cause).__name__)
+                error.__cause__ = cause
+            else:
+                if answer.status_code < 400:
+                    is_json = answer.headers.get("content-type", "") == "application/json"
+                    return msgspec.json.decode(answer.content) if is_json else answer.content
+                problem = _problem(answer)
+                error = _error(problem, self.campaign, body.get("key") if isinstance(body, dict) else None)
+                if answer.status_code not in BUSY:
+                    raise error
+                if problem["code"] not in ("store_busy", "store_error"):
+                    error = Unreachable(self._address, problem.get("detail") or problem["code"])
+                after = answer.headers.get("retry-after", "")
+                at_least = float(after) if after.isdigit() else 0.0
+            wait = at_least + random.uniform(0, pause)  # noqa: S311 (no secret)
+            if time.monotonic() + wait >= end:
+                raise error
+            pause = min(LONGEST, 2 * pause)
+            yield wait
+
+    def _deliver(self) -> Steps[int]:
+        done, most = 0, AT_ONCE
+        while self._spool is not None and (some := self._spool.some(most)):
+            campaign = some[0]["campaign"]
+            tells = [*takewhile(lambda each, name=campaign: each["campaign"] == name, some)]  # type: ignore[misc]
+            body = [{name: each[name] for name in ("pull", "cost", "reward")} for each in tells]
+            try:
+                results = (yield from self._send("POST", path_of(campaign, "tell"), body))["results"]
+            except NoCampaign:
+                results = [{"problem": {"code": "no_campaign"}}] * len(tells)
+            except ServiceError as error:
+                if error.code != "bad_request":
+                    raise
+                if len(tells) > 1:  # one of them is bad, and all were refused for it
+                    most = 1
+                    continue
+                results = [{"problem": {"code": error.code, "detail": error.detail}}]
+            self._spool.delivered(tells, results)
+            done += len(tells)
+        return done
+
+
+class Client(_Base[ClientPull]):
+    """A campaign of a service, with the verbs of `Campaign`. May be used from many threads.
+
+    Every ask has a key before it is first sent, so whatever is lost on the way can be sent again, and is: for up to
+    `retry_for` seconds, after pauses of random length, or as long as the service says.
+
+    Args:
+        address: of the service, as http://localhost:8700.
+        campaign: its name.
+        key: the key to use; OUTLAY_KEY in the environment if not given.
+        retry_for: seconds for which a request is tried again where the service cannot be reached.
+        timeout: seconds to wait for one answer.
+        spool: a file for tells while the service cannot be reached: they are delivered with the next tell that gets
+            through, or by `deliver`. The receipt of such a tell has an empty `head`.
+    """
+
+    _hand, _transport = ClientPull, httpx2.Client
+
+    def _perform(self, step: Json | float) -> Any:
+        return time.sleep(step) if isinstance(step, float) else self._http.request(**step)
+
+    @sync
+    def create(self, /, arms: Any, budget: Amount, policy: Any = None, **terms: Any) -> Steps[Status]:
+        """Open the campaign on these terms, or find that it is there on the same; as `Campaign(…)`."""
+        given = {name: _money(most) for name, most in arms.items()} if isinstance(arms, Mapping) else list(arms)
+        body = {"name": self.campaign, "arms": given, "budget": _money(budget), "policy": policy, **terms}
+        return convert((yield from self._send("POST", "/v1/campaigns", body)), Status)
+
+    @sync
+    def ask(
+        self,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[ClientPull | None]:
+        """The next pull, or None when the campaign has ended; as `Campaign.ask`.
+
+        The ask has a key before it is sent, so that an answer that is lost costs nothing: sent again, it gets the same
+        pull. Give a key of your own where the work may be taken up by another process.
+        """
+        body = _asked(key, ttl, tags, metadata)
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = LOOK if end is None else min(LOOK, max(0.0, end - time.monotonic()))
+            seconds = left if wait else 0.0
+            try:
+                said = yield from self._send("POST", self._path("ask"), body | {"wait": seconds}, seconds=seconds)
+            except NotNow:
+                if not wait or (end is not None and time.monotonic() >= end):
+                    raise
+                continue
+            return None if said["ended"] else self._held(said["pulls"][0])
+
+    @sync
+    def ask_many(
+        self,
+        n: int,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Steps[list[ClientPull]]:
+        """Up to `n` pulls at once; as `Campaign.ask_many`."""
+        said = yield from self._send("POST", self._path("ask"), {"n": n, **_asked(key, ttl, tags, metadata)})
+        return [self._held(each) for each in said["pulls"]]
+
+    @sync
+    def tell(self, pull: AnyPull, cost: Amount, reward: float) -> Steps[Receipt]:
+        """Record what a pull cost and earned; as `Campaign.tell`.
+
+        Where there is a spool and the service cannot be reached, the tell is kept there, to be delivered later.
+        """
+        tell = _outcome("tell", pull, cost, reward)
+        if self._spool is None:
+            return (yield from self._tell(pull, tell))
+        if time.monotonic() >= self._down_until:
+            try:
+                yield from self._deliver()
+                return (yield from self._tell(pull, tell))
+            except NoCampaign:
+                raise
+            except (Unreachable, StoreError):
+                self._down_until = time.monotonic() + OUTAGE
+        self._spool.add({"campaign": self.campaign, **tell})
+        settled(pull)
+        arm = pull.arm if isinstance(pull, Pull) else ""
+        return Receipt(tell["pull"], arm, float(cost), tell["reward"], duplicate=False, late=False, overrun=False)
+
+    @sync
+    def tell_many(self, outcomes: Iterable[tuple[AnyPull, Amount, float]]) -> Steps[list[Receipt]]:
+        """Record many outcomes, each (pull, cost, reward); as `Campaign.tell_many`."""
+        outcomes = list(outcomes)
+        tells = [_outcome("tell_many", *each) for each in outcomes]
+        results = (yield from self._send("POST", self._path("tell"), tells))["results"] if tells else []
+        for each in results:
+            if "problem" in each:
+                raise _error(each["problem"], self.campaign)
+        for pull, _, _ in outcomes:
+            settled(pull)
+        return convert([each["receipt"] for each in results], list[Receipt])
+
+    @sync
+    def deliver(self) -> Steps[int]:
+        """Deliver what waits in the spool; return how many tells that were.
+
+        What the service will never take goes to the file of those that were refused: it must not keep others waiting.
+        """
+        return (yield from self._deliver())
+
+    @sync
+    def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
+        """Say that a pull was never made; as `Campaign.cancel`."""
+        yield from self._send("POST", self._path("pulls", number_of("cancel", pull), "cancel"), {"reason": reason})
+        settled(pull)
+
+    @sync
+    def charge(self, pull: AnyPull) -> Steps[None]:
+        """Give a pull up, and charge what was set aside for it; as `Campaign.charge`."""
+        yield from self._send("POST", self._path("pulls", number_of("charge", pull), "charge"))
+        settled(pull)
+
+    @sync
+    def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
+        """Let a pull under way expire `ttl` seconds from now; as `Campaign.extend`."""
+        yield from self._send("POST", self._path("pulls", number_of("extend", pull), "extend"), {"ttl": ttl})
+
+    @sync
+    def amend(
+        self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
+    ) -> Steps[Receipt]:
+        """Correct what was told, on the record; as `Campaign.amend`."""
+        body = {"cost": _money(cost), "reward": None if reward is None else float(reward), "reason": reason}
+        said = yield from self._send("POST", self._path("pulls", number_of("amend", pull), "amend"), body)
+        return convert(said, Receipt)
+
+    @sync
+    def status(self) -> Steps[Status]:
+        """How the campaign stands; as `Campaign.status`."""
+        said = yield from self._send("GET", self._path())
+        arms = said["arms"]
+        while said["more_arms"] and len(arms) % PAGE == 0:
+            page = yield from self._send("GET", self._path("arms"), query={"after": len(arms), "limit": PAGE})
+            arms += page["items"]
+            if page["next"] is None:
+                break
+        return convert(said, Status)
+
+    @sync
+    def pulls(
+        self,
+        status: PullPhase | None = None,
+        tag: str | None = None,
+        key: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Steps[list[PullStatus]]:
+        """The pulls that fit, in the order in which they were asked for; as `Campaign.pulls`, in a list."""
+        wanted = {name: value for name, value in (("status", status), ("tag", tag), ("key", key)) if value is not None}
+        found: list[PullStatus] = []
+        while limit is None or len(found) < limit:
+            some = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = yield from self._send("GET", self._path("pulls"), query={**wanted, "after": after, "limit": some})
+            found += convert(page["items"], list[PullStatus])
+            if page["next"] is None:
+                break
+            after = page["next"]
+        return found
+
+    @sync
+    def history(self, after: int = 0, limit: int = PAGE) -> Steps[list[Entry]]:
+        """Up to `limit` events after event number `after`, in a list."""
+        found: list[Entry] = []
+        while len(found) < limit:
+            query = {"after": found[-1].seq if found else after, "limit": min(PAGE, limit - len(found))}
+            lines = (yield from self._send("GET", self._path("events"), query=query)).splitlines()
+            found += [msgspec.json.decode(line, type=Entry) for line in lines]
+            if len(lines) < query["limit"]:
+                break
+        return found
+
+    @sync
+    def set_budget(self, budget: Amount) -> Steps[None]:
+        """Change the budget; as `Campaign.set_budget`."""
+        yield from self._send("POST", self._path("budget"), {"budget": _money(budget)})
+
+    @sync
+    def set_requests(self, requests: int) -> Steps[None]:
+        """Change how many pulls may be made in all; as `Campaign.set_requests`."""
+        yield from self._send("POST", self._path("requests"), {"requests": requests})
+
+    @sync
+    def expect_requests(self, requests: int) -> Steps[None]:
+        """Say how many requests are still to come; as `Campaign.expect_requests`."""
+        yield from self._send("POST", self._path("expect"), {"requests": requests})
+
+    @sync
+    def warm_start(self, samples: Iterable[tuple[str, Amount, float]], key: str | None = None) -> Steps[int]:
+        """Let the policy learn from samples made elsewhere; as `Campaign.warm_start`. Return how many were learned."""
+        rows = [(arm, _money(cost), float(reward)) for arm, cost, reward in samples]
+        key = key or uuid.uuid4().hex
+        learned = 0
+        for start in range(0, len(rows), SAMPLES):
+            name = key if start == 0 else f"{key}/{start}"  # a part of a log is learned once, too
+            body = {"samples": rows[start : start + SAMPLES], "key": name}
+            learned += (yield from self._send("POST", self._path("warm"), body))["samples"]
+        return learned
+
+    @sync
+    def add_arm(self, name: str, max_cost: Amount | None = None, cost: float | None = None) -> Steps[None]:
+        """Add another arm; as `Campaign.add_arm`."""
+        yield from self._send("POST", self._path("arms"), {"name": name, "max_cost": _money(max_cost), "cost": cost})
+
+    @sync
+    def disable_arm(self, name: str) -> Steps[None]:
+        """Stop pulling an arm; as `Campaign.disable_arm`."""
+        yield from self._send("POST", self._path("arms", name, "disable"))
+
+    @sync
+    def enable_arm(self, name: str) -> Steps[None]:
+        """Pull a disabled arm again; as `Campaign.enable_arm`."""
+        yield from self._send("POST", self._path("arms", name, "enable"))
+
+    @sync
+    def pause(self) -> Steps[None]:
+        """Name no arm until `resume`; as `Campaign.pause`."""
+        yield from self._send("POST", self._path("pause"))
+
+    @sync
+    def resume(self) -> Steps[None]:
+        """Name arms again; as `Campaign.resume`."""
+        yield from self._send("POST", self._path("resume"))
+
+    @sync
+    def close(self) -> Steps[None]:
+        """End the campaign for good; as `Campaign.close`."""
+        yield from self._send("POST", self._path("close"))
+
+    @sync
+    def archive(self) -> Steps[None]:
+        """Put the campaign away; as `Campaign.archive`."""
+        yield from self._send("POST", self._path("archive"))
+
+    @sync
+    def restore(self) -> Steps[None]:
+        """Bring back a campaign that was archived; as `Campaign.restore`."""
+        yield from self._send("POST", self._path("restore"))
+
+    def disconnect(self) -> None:
+        """Let the connections go; the campaign stays as it is."""
+        self._http.close()
+        if self._spool is not None:
+            self._spool.close()
+
+    def __iter__(self) -> Iterator[ClientPull]:
+        """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
+        while (pull := self.ask(wait=True)) is not None:
+            yield pull
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.disconnect()
+
+
+class AsyncClient(_Base[AsyncClientPull]):
+    """`Client` for asyncio: the same verbs, awaited, and `async for pull in client`."""
+
+    _hand, _transport = AsyncClientPull, httpx2.AsyncClient
+
+    async def _aperform(self, step: Json | float) -> Any:
+        return await (asyncio.sleep(step) if isinstance(step, float) else self._http.request(**step))
+
+    ask = cast("Callable[..., Coroutine[Any, Any, AsyncClientPull | None]]", as_async(Client.ask, ""))
+    ask_many = cast("Callable[..., Coroutine[Any, Any, list[AsyncClientPull]]]", as_async(Client.ask_many, ""))
+    create, tell, tell_many = as_async(Client.create, ""), as_async(Client.tell, ""), as_async(Client.tell_many, "")
+    deliver, cancel, charge = as_async(Client.deliver, ""), as_async(Client.cancel, ""), as_async(Client.charge, "")
+    extend, amend, status = as_async(Client.extend, ""), as_async(Client.amend, ""), as_async(Client.status, "")
+    pulls, history, warm_start = (
+        as_async(Client.pulls, ""),
+        as_async(Client.history, ""),
+        as_async(Client.warm_start, ""),
+    )
+    set_budget, set_requests = as_async(Client.set_budget, ""), as_async(Client.set_requests, "")
+    expect_requests, add_arm = as_async(Client.expect_requests, ""), as_async(Client.add_arm, "")
+    disable_arm, enable_arm = as_async(Client.disable_arm, ""), as_async(Client.enable_arm, "")
+    pause, resume, close = as_async(Client.pause, ""), as_async(Client.resume, ""), as_async(Client.close, "")
+    archive, restore = as_async(Client.archive, ""), as_async(Client.restore, "")
+
+    async def disconnect(self) -> None:
+        """Let the connections go; the campaign stays as it is."""
+        await self._http.aclose()
+        if self._spool is not None:
+            self._spool.close()
+
+    async def __aiter__(self) -> AsyncIterator[AsyncClientPull]:
+        """Pull after pull, waiting where none can be named at the moment, until the campaign ends."""
+        while (pull := await self.ask(wait=True)) is not None:
+            yield pull
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+
+class Spool:
+    """Tells that could not be delivered, in a file until they can: an outage of the service does not stop the work.
+
+    There is one tell per line, and the file is for one process at a time. What the service refuses goes to a file
+    beside it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self._lock = Path(path), threading.Lock()
+        try:
+            self._file = self._path.open("a+b")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise BadFile(f"{path} is the spool of another process: give each its own") from None
+        except OSError as error:
+            raise BadFile(f"{path} cannot be a spool: {error.strerror}") from error
+        self._waiting = self._read()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, tell: Json) -> None:
+        """Keep a tell; it is on disk when this returns."""
+        with self._lock:
+            self._file.write(json.dumps(tell).encode() + b"\n")
+            self._flush()
+            self._waiting.append(tell)
+
+    def some(self, most: int) -> list[Json]:
+        """The first tells that wait."""
+        return self._waiting[:most]
+
+    def delivered(self, tells: list[Json], results: list[Json]) -> None:
+        """These were told, or refused for good; what was refused is kept for people to look at."""
+        refused = [
+            {**tell, "problem": result["problem"]}
+            for tell, result in zip(tells, results, strict=True)
+            if "problem" in result
+        ]
+        if refused:
+            name = self._path.with_name(f"{self._path.name}.refused")
+            _log.error("%d tells from the spool were refused: see %s", len(refused), name)
+            with name.open("ab") as file:
+                file.writelines(json.dumps(each).encode() + b"\n" for each in refused)
+                file.flush()
+                os.fsync(file.fileno())
+        told = {id(tell) for tell in tells}
+        with self._lock:
+            self._waiting = [tell for tell in self._waiting if id(tell) not in told]
+            if not self._waiting:  # to be told again is harmless, so the file need not shrink line by line
+                self._file.truncate(0)
+                self._flush()
+
+    def close(self) -> None:
+        """Let the file go; what waits is delivered by the next who opens it."""
+        self._file.close()
+
+    def _read(self) -> list[Json]:
+        """What the file holds; a last line that was cut off by a crash was not promised to anybody."""
+        self._file.seek(0)
+        lines = self._file.read().split(b"\n")
+        if lines[-1]:
+            self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
+        try:
+            return [json.loads(line) for line in lines[:-1] if line]
+        except ValueError:
+            raise BadFile(f"{self._path} is no spool") from None
+
+    def _flush(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def path_of(campaign: str, *parts: object) -> str:
+    """The path of something in a campaign, whatever is in its names.
+
+    >>> path_of("spring/1", "arms", "a b", "disable")
+    '/v1/campaigns/spring%2F1/arms/a%20b/disable'
+    """
+    return "/".join(["/v1/campaigns", *(quote(str(part), safe="") for part in (campaign, *parts))])
+
+
+def _asked(key: str | None, ttl: float | None, tags: Iterable[str], metadata: Mapping[str, Any] | None) -> Json:
+    body: Json = {"key": key or uuid.uuid4().hex, "tags": list(tags)}
+    body |= {} if ttl is None else {"ttl": ttl}
+    return body if metadata is None else body | {"metadata": dict(metadata)}
+
+
+def _outcome(owner: str, pull: AnyPull, cost: Amount, reward: float) -> Json:
+    """A tell as it is sent; True and False count as 1 and 0."""
+    return {"pull": number_of(owner, pull), "cost": _money(cost), "reward": float(reward)}
+
+
+def _money(value: object) -> object:
+    """An amount as it is sent: a Decimal in digits, a float as the decimal number that it prints as.
+
+    >>> _money(Decimal("0.10")), _money(0.1), _money(3)
+    ('0.10', '0.1', 3)
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return repr(float(value))
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _plain(value: object) -> int | float:
+    if hasattr(value, "__index__"):
+        return int(value)
+    if hasattr(value, "__float__"):
+        return float(value)
+    raise TypeError(f"{value!r} cannot be sent")
+
+
+def _problem(answer: httpx2.Response) -> Json:
+    """What is wrong, as the service says it; a proxy in between may say something else."""
+    try:
+        said = msgspec.json.decode(answer.content)
+    except msgspec.DecodeError:
+        said = None
+    if isinstance(said, dict) and isinstance(said.get("code"), str):
+        return said
+    return {"code": f"http_{answer.status_code}", "detail": answer.reason_phrase}
+
+
+def _error(problem: Json, campaign: str, key: str | None = None) -> errors.OutlayError:
+    """The error that a problem is.
+
+    >>> print(_error({"code": "not_now", "detail": "the campaign is paused", "retry_after": 1.0}, "spring"))
+    the campaign is paused: ask again in 1 s
+    """
+    code, detail = problem["code"], problem.get("detail") or problem.get("title", "")
+    if code == "not_now":
+        return errors.NotNow(detail, problem["retry_after"])
+    if code == "pull_over" and problem.get("pull") is not None:
+        over = convert(problem["pull"], Pull)
+        return errors.PullOver(key or "", over.id, over.status, over)
+    if code == "nothing_told":
+        return errors.NothingTold(problem.get("arms") or [])
+    if code in _BY_CODE:
+        return _BY_CODE[code](detail)
+    if code == "no_campaign":
+        return errors.NoCampaign(f"the service has no campaign {campaign!r}, or the key may not see it")
+    return errors.ServiceError(code, detail)
+
+
+_BY_CODE: dict[str, type[errors.OutlayError]] = {
+    "conflict": errors.CampaignConflict,
+    "store_busy": errors.StoreBusy,
+    "store_error": errors.StoreError,
+}
