@@ -7,7 +7,7 @@ import pytest
 
 from outlay.beliefs import PooledMoments
 from outlay.formulas.argmax import leader_of
-from outlay.formulas.lazy_leader import Ranking, note, rank, rank_all, runner_up
+from outlay.formulas.lazy_leader import RateTree, note, rank, rank_all, runner_up
 
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 5, 8, 13])
@@ -15,7 +15,7 @@ def test_the_leader_and_the_runner_up_are_those_of_a_look_at_every_arm(arms: int
     """Few different outcomes, so that rates, spends and pulls are often equal; arms are pulled in any order."""
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        memory, pulls, ranking = PooledMoments.empty(arms), np.zeros(arms, np.int64), Ranking.start(arms)
+        memory, pulls, ranking = PooledMoments.empty(arms), np.zeros(arms, np.int64), RateTree.start(arms)
         ranking.winners[:] = seed % arms  # what an earlier run may have left
         ranked = False
         for _ in range(40):
@@ -36,7 +36,7 @@ def test_the_leader_and_the_runner_up_are_those_of_a_look_at_every_arm(arms: int
 
 
 def test_alone_an_arm_has_no_runner_up() -> None:
-    memory, pulls, ranking = PooledMoments.empty(3), np.array([0, 1, 0]), Ranking.start(3)
+    memory, pulls, ranking = PooledMoments.empty(3), np.array([0, 1, 0]), RateTree.start(3)
     memory.observe(1, 1.0, 1.0)
     assert rank_all(ranking, memory, pulls)
     assert (ranking.winners[1], runner_up(ranking, 1)) == (1, -math.inf)
@@ -44,7 +44,7 @@ def test_alone_an_arm_has_no_runner_up() -> None:
 
 @pytest.mark.parametrize("cost", [0.0, -1.0])
 def test_nobody_is_ranked_beside_an_arm_that_has_cost_nothing(cost: float) -> None:
-    memory, pulls, ranking = PooledMoments.empty(2), np.ones(2, np.int64), Ranking.start(2)
+    memory, pulls, ranking = PooledMoments.empty(2), np.ones(2, np.int64), RateTree.start(2)
     memory.observe(0, 1.0, 1.0)
     memory.observe(1, cost, 1.0)
     assert not rank_all(ranking, memory, pulls)

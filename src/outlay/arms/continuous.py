@@ -1,4 +1,8 @@
-"""The Gaussian law: cost and reward jointly normal."""
+"""Laws without bounds: Gaussian pairs, a reward that follows the cost, positive laws, heavy tails.
+
+`Gaussian` and `Linear` can be jointly normal; `Exponential` and `Gamma` have light tails, `Lognormal` has all moments
+but no exponential ones, `Pareto` and `StudentT` have few moments.
+"""
 
 import math
 

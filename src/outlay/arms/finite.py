@@ -1,4 +1,8 @@
-"""The Bernoulli law: a pull costs 0 or 1 and pays 0 or 1."""
+"""Laws with finitely many outcomes.
+
+A coin for cost and one for reward; a table of pairs with probabilities; a single certain pair; and pairs from a log,
+drawn with replacement.
+"""
 
 import math
 
@@ -146,20 +150,6 @@ class Constant(Law):
         return Support(self.cost, self.cost, self.reward, self.reward)
 
 
-def column_moments(costs: Vector, rewards: Vector, weights: Vector) -> LawMoments:
-    """Moments of a table of pairs with weights that sum to 1."""
-    mean_cost, mean_reward = float(weights @ costs), float(weights @ rewards)
-    x, r = costs - mean_cost, rewards - mean_reward
-    return LawMoments(
-        mean_cost, mean_reward, float(weights @ (x * x)), float(weights @ (r * r)), float(weights @ (x * r))
-    )
-
-
-def column_support(costs: Vector, rewards: Vector) -> Support:
-    """The box around a table of pairs."""
-    return Support(float(costs.min()), float(costs.max()), float(rewards.min()), float(rewards.max()))
-
-
 class Empirical(Law):
     """Logged pairs (cost, reward), all equally likely; drawing whole pairs keeps their dependence.
 
@@ -191,3 +181,17 @@ class Empirical(Law):
     def support(self) -> Support:
         """The box around the log."""
         return column_support(self.costs, self.rewards)
+
+
+def column_moments(costs: Vector, rewards: Vector, weights: Vector) -> LawMoments:
+    """Moments of a table of pairs with weights that sum to 1."""
+    mean_cost, mean_reward = float(weights @ costs), float(weights @ rewards)
+    x, r = costs - mean_cost, rewards - mean_reward
+    return LawMoments(
+        mean_cost, mean_reward, float(weights @ (x * x)), float(weights @ (r * r)), float(weights @ (x * r))
+    )
+
+
+def column_support(costs: Vector, rewards: Vector) -> Support:
+    """The box around a table of pairs."""
+    return Support(float(costs.min()), float(costs.max()), float(rewards.min()), float(rewards.max()))

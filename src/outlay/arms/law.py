@@ -1,4 +1,4 @@
-"""What a law is: the joint distribution of one arm's cost and reward.
+"""What a law is: the joint distribution of one arm's cost and reward; and what laws with a correlation have in common.
 
 A law is a tuple of parameters (`Parameters`, or any NamedTuple) with two methods: `draw(rng)` returns one pair (cost,
 reward), and `moments()` its exact first and second moments. `draw` is plain Python; the simulator compiles the same
@@ -14,6 +14,8 @@ from outlay.checks import real
 from outlay.errors import BadParameter
 from outlay.parameters import Draft, Parameters, is_record, number, parameter
 from outlay.usercode import instead_of_class
+
+FARTHEST = 1e100  # between the mean and the sd of a positive law; beyond it their ratio's square overflows
 
 
 class LawMoments(NamedTuple):
@@ -121,9 +123,6 @@ def _proved(variance: float, low: float, high: float) -> float:
     if math.isfinite(low) and math.isfinite(high):
         return math.inf
     return 2.0 if math.isfinite(variance) else 1.0
-
-
-FARTHEST = 1e100  # between the mean and the sd of a positive law; beyond it their ratio's square overflows
 
 
 class MeansAndSds(Law):

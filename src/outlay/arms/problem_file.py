@@ -14,6 +14,10 @@
 Each arm is the name of a law and its constructor's arguments; an argument that is itself a law is a sub-table with a
 `law` of its own. Floats survive the round trip bit for bit. A law of the user's is `law = "module:Name"`; as it is
 written, a sub-table `known` has its moments, support and tails, for whoever reads the file without the code.
+
+Saved files are data: reading one imports nothing and runs nothing. A law whose code is not here is `Remembered`: it
+knows its moments, its support and its tails, so that regret, tables and bounds are what they were; only `draw` needs
+the code, which whoever loads the file can hand over.
 """
 
 import tomllib
@@ -32,88 +36,9 @@ from outlay.parameters import Parameters, is_record, signature_of
 from outlay.text import meant
 from outlay.usercode import YOURS, is_reference, reference_of, short, what_failed
 
-
-class Remembered(NamedTuple):
-    """A law by its name and arguments, with what was known of it when it was saved."""
-
-    reference: str  # module:Name
-    given: tuple[tuple[str, object], ...]  # the arguments, as the file has them
-    known_moments: LawMoments
-    known_support: Support
-    known_tails: Tails
-
-    def moments(self) -> LawMoments:
-        """As they were."""
-        return self.known_moments
-
-    def support(self) -> Support:
-        """As it was."""
-        return self.known_support
-
-    def tails(self) -> Tails:
-        """As they were."""
-        return self.known_tails
-
-    def draw(self, rng: object) -> NoReturn:  # noqa: ARG002 (whoever calls it gives one)
-        """Refuse: the code is elsewhere."""
-        raise NotCovered(self.absent())
-
-    def absent(self) -> str:
-        """What to do to get the law itself."""
-        name = short(self.reference)
-        return f"the law {name} is known by name only: hand its class over as it is loaded, load(path, laws=[{name}])"
-
-    def __repr__(self) -> str:
-        return f"{short(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
-
-
-def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, Any]) -> Remembered:
-    """The law that a file describes; TypeError or KeyError where it is damaged."""
-    moments, support, tails = (map(float, known[name]) for name in ("moments", "support", "tails"))
-    frozen = tuple((name, _frozen(value)) for name, value in given.items())
-    return Remembered(reference, frozen, LawMoments(*moments), Support(*support), Tails(*tails))
-
-
-def absent_laws(*laws: object) -> list[Remembered]:
-    """Those among some laws, and among laws inside them, whose code is not here."""
-    found: list[Remembered] = []
-    for law in laws:
-        if isinstance(law, Remembered):
-            found.append(law)
-        elif is_record(law):
-            found += absent_laws(*cast(tuple[object, ...], law))
-    return found
-
-
-def arguments(law: Remembered) -> dict[str, object]:
-    """The law's arguments again, as TOML has them."""
-    return {name: _thawed(value) for name, value in law.given}
-
-
-def _frozen(value: object) -> object:
-    """Equal by value and never changed: lists and tables as tuples, the latter marked by being of pairs."""
-    if isinstance(value, dict):
-        return _Table((name, _frozen(part)) for name, part in value.items())
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _thawed(value: object) -> object:
-    if isinstance(value, _Table):
-        return {name: _thawed(part) for name, part in value}
-    return list(map(_thawed, value)) if isinstance(value, tuple) else value
-
-
-class _Table(tuple[tuple[str, object], ...]):
-    """A law within the law."""
-
-    __slots__ = ()
-
-
-Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
-
 FORMAT = 1
 _KNOWN = "known"
-
+Resolve = Callable[[str], type | None]  # from what a file calls a law of the user's to its class, if it is there
 LAWS: dict[str, type[Law]] = {
     law.__name__: law
     for law in (
@@ -231,6 +156,82 @@ def _made(cls: type, name: str, table: dict[str, Any], where: str, resolve: Reso
         raise BadFile(f"{where}: {error}") from None
     except Exception as error:
         raise BadCode(f"{where}: {what_failed(error)}") from error
+
+
+class Remembered(NamedTuple):
+    """A law by its name and arguments, with what was known of it when it was saved."""
+
+    reference: str  # module:Name
+    given: tuple[tuple[str, object], ...]  # the arguments, as the file has them
+    known_moments: LawMoments
+    known_support: Support
+    known_tails: Tails
+
+    def moments(self) -> LawMoments:
+        """As they were."""
+        return self.known_moments
+
+    def support(self) -> Support:
+        """As it was."""
+        return self.known_support
+
+    def tails(self) -> Tails:
+        """As they were."""
+        return self.known_tails
+
+    def draw(self, rng: object) -> NoReturn:  # noqa: ARG002 (whoever calls it gives one)
+        """Refuse: the code is elsewhere."""
+        raise NotCovered(self.absent())
+
+    def absent(self) -> str:
+        """What to do to get the law itself."""
+        name = short(self.reference)
+        return f"the law {name} is known by name only: hand its class over as it is loaded, load(path, laws=[{name}])"
+
+    def __repr__(self) -> str:
+        return f"{short(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
+
+
+def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, Any]) -> Remembered:
+    """The law that a file describes; TypeError or KeyError where it is damaged."""
+    moments, support, tails = (map(float, known[name]) for name in ("moments", "support", "tails"))
+    frozen = tuple((name, _frozen(value)) for name, value in given.items())
+    return Remembered(reference, frozen, LawMoments(*moments), Support(*support), Tails(*tails))
+
+
+def absent_laws(*laws: object) -> list[Remembered]:
+    """Those among some laws, and among laws inside them, whose code is not here."""
+    found: list[Remembered] = []
+    for law in laws:
+        if isinstance(law, Remembered):
+            found.append(law)
+        elif is_record(law):
+            found += absent_laws(*cast(tuple[object, ...], law))
+    return found
+
+
+def arguments(law: Remembered) -> dict[str, object]:
+    """The law's arguments again, as TOML has them."""
+    return {name: _thawed(value) for name, value in law.given}
+
+
+def _frozen(value: object) -> object:
+    """Equal by value and never changed: lists and tables as tuples, the latter marked by being of pairs."""
+    if isinstance(value, dict):
+        return _Table((name, _frozen(part)) for name, part in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _thawed(value: object) -> object:
+    if isinstance(value, _Table):
+        return {name: _thawed(part) for name, part in value}
+    return list(map(_thawed, value)) if isinstance(value, tuple) else value
+
+
+class _Table(tuple[tuple[str, object], ...]):
+    """A law within the law."""
+
+    __slots__ = ()
 
 
 def _sentence(error: Exception) -> str:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, cast, get_args
 
+from outlay.campaign import settings
 from outlay.campaign.ledger import events as c
 from outlay.campaign.ledger.apply import stored_policy
 from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry, Mode, Settings, Window
@@ -27,28 +28,6 @@ from outlay.campaign.records import (
     entries,
     pull_status,
 )
-from outlay.campaign.settings import (
-    Arms,
-    Costs,
-    Limits,
-    PolicyGiven,
-    agreed,
-    arm_term,
-    check_same,
-    check_same_policy,
-    checked_reward,
-    checked_samples,
-    chosen,
-    in_parts,
-    metadata_of,
-    micros,
-    positive,
-    requests_of,
-    samples_of,
-    tag_of,
-    tags_of,
-    triples,
-)
 from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.waiting import (
@@ -63,13 +42,12 @@ from outlay.campaign.waiting import (
     once,
     perform,
 )
-from outlay.checks import real, whole, word
+from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
 from outlay.sansio import Steps, as_async, sync
 
 FORGOTTEN = 5.0  # seconds that a loop waits for a pull before it asks itself why
-LONGEST_WAIT = 1e6  # seconds
 MOST_NUMBER = 2**63 - 1
 
 Outcomes = Iterable[tuple[AnyPull, Amount, float]]
@@ -121,14 +99,14 @@ class Campaign:
 
     def __init__(
         self,
-        arms: Arms,
+        arms: settings.Arms,
         budget: Amount,
-        policy: PolicyGiven = None,
+        policy: settings.PolicyGiven = None,
         store: str | None = None,
         *,
         name: str = "default",
         requests: int | None = None,
-        costs: Costs | None = None,
+        costs: settings.Costs | None = None,
         mode: Mode = DEFAULT.mode,
         unit: str | Amount = DEFAULT.unit,
         seed: int = DEFAULT.seed,
@@ -144,34 +122,20 @@ class Campaign:
         timezone: str = DEFAULT.timezone,
         fallback: str | None = DEFAULT.fallback,
     ) -> None:
-        settings = Settings(
+        terms = Settings(
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls, window, timezone, fallback),
         )
-        given, limits = None if policy is None else chosen(policy), Limits(budget, requests, costs)
-        opening = agreed(arms, limits, chosen(given, limits), name, settings)
-        self._connect(store, opening.name, opening, given)
-        try:
-            self._begin(given)
-            check_same(self._state, opening, any_policy=given is None)
-            self._say_rounded("Campaign", budget, opening.budget)
-        except BaseException:
-            self._ledger.close()
-            raise
+        given, limits = None if policy is None else settings.chosen(policy), settings.Limits(budget, requests, costs)
+        opening = settings.agreed(arms, limits, settings.chosen(given, limits), name, terms)
+        self._start(store, opening.name, opening, given)
+        self._log_rounded("Campaign", budget, opening.budget)
 
     @classmethod
-    def open(cls, store: str, name: str = "default", policy: PolicyGiven = None) -> Self:
+    def open(cls, store: str, name: str = "default", policy: settings.PolicyGiven = None) -> Self:
         """Open an existing campaign; a policy that is not built in must be passed again."""
         self = cls.__new__(cls)
-        given = None if policy is None else chosen(policy)
-        self._connect(store, label("Campaign", "name", name), None, given)
-        try:
-            self._begin(given)
-            if given is not None:
-                check_same_policy(self._state.opened, given)
-        except BaseException:
-            self._ledger.close()
-            raise
+        self._start(store, label("Campaign", "name", name), None, None if policy is None else settings.chosen(policy))
         return self
 
     @sync
@@ -200,8 +164,8 @@ class Campaign:
         not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is cancelled, unless it has a key, by
         which it can be asked for again.
         """
-        command = _ask(key, ttl, tags_of("ask", tags), metadata_of("ask", metadata))
-        seconds = _seconds("ask", timeout)
+        command = settings.asked("ask", key, ttl, tags, metadata)
+        seconds = settings.seconds_of("ask", timeout)
         if not isinstance(wait, bool):
             raise BadParameter("ask", "wait", "True or False", wait)
         pull: Pull | None = yield from self._wait(command, seconds) if wait else once(command, seconds)
@@ -225,7 +189,7 @@ class Campaign:
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
             key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
-        one = _ask(None, ttl, tags_of("ask_many", tags), metadata_of("ask_many", metadata))
+        one = settings.asked("ask_many", None, ttl, tags, metadata)
         keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
         pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]
@@ -264,7 +228,7 @@ class Campaign:
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
         A pull that has expired can still be told.
         """
-        receipt: Receipt = yield from once(self._tell(pull, cost, reward), _seconds("tell", timeout))
+        receipt: Receipt = yield from once(self._tell(pull, cost, reward), settings.seconds_of("tell", timeout))
         settled(pull)
         return receipt
 
@@ -287,7 +251,7 @@ class Campaign:
     @sync
     def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made: nothing is charged and nothing learned."""
-        yield c.Void(self._number("cancel", pull), _note("cancel", reason))
+        yield c.Void(self._number("cancel", pull), settings.note_of("cancel", reason))
         settled(pull)
 
     @sync
@@ -302,7 +266,7 @@ class Campaign:
     @sync
     def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now."""
-        yield c.Extend(self._number("extend", pull), micros("extend", ttl))
+        yield c.Extend(self._number("extend", pull), settings.micros("extend", ttl))
 
     @sync
     def amend(
@@ -312,8 +276,9 @@ class Campaign:
         if cost is None and reward is None:
             raise BadParameter("amend", "cost", "given, or the reward, or both", None)
         units, rounded = (None, False) if cost is None else self._state.unit.measured("amend", "cost", cost)
-        given = None if reward is None else checked_reward("amend", reward)
-        receipt: Receipt = yield c.Amend(self._number("amend", pull), units, given, _note("amend", reason), rounded)
+        given = None if reward is None else settings.checked_reward("amend", reward)
+        note = settings.note_of("amend", reason)
+        receipt: Receipt = yield c.Amend(self._number("amend", pull), units, given, note, rounded)
         return receipt
 
     aask, aask_many = as_async(ask), as_async(ask_many)
@@ -323,7 +288,7 @@ class Campaign:
     @sync
     def add_arm(self, name: str, max_cost: Amount | None = None, cost: float | None = None) -> Steps[None]:
         """Add another arm; `max_cost` is the most that a pull costs, `cost` what it costs on average, if known."""
-        yield c.AddArm(arm_term(self._state.unit, "add_arm", name, max_cost, cost))
+        yield c.AddArm(settings.arm_term(self._state.unit, "add_arm", name, max_cost, cost))
 
     @sync
     def disable_arm(self, name: str) -> Steps[None]:
@@ -362,20 +327,20 @@ class Campaign:
 
     def set_budget(self, budget: Amount) -> None:
         """Change the budget; a larger one reopens a campaign that was exhausted."""
-        units = positive(self._state.unit, "set_budget", "budget", budget)
+        units = settings.positive(self._state.unit, "set_budget", "budget", budget)
         self._limit(c.SetBudget(units))
-        self._say_rounded("set_budget", budget, units)
+        self._log_rounded("set_budget", budget, units)
 
     def set_requests(self, requests: int) -> None:
         """Change how many pulls may be made in all; a larger number reopens a campaign that was exhausted."""
-        self._limit(c.SetRequests(requests_of("set_requests", requests)))
+        self._limit(c.SetRequests(settings.requests_of("set_requests", requests)))
 
     def expect_requests(self, requests: int) -> None:
         """Say how many requests are still to come, as far as anybody knows: it may be said again at any time.
 
         The policy paces its spending by it. Nothing is refused for it: what is a limit is set by `set_requests`.
         """
-        number = requests_of("expect_requests", requests, least=0)
+        number = settings.requests_of("expect_requests", requests, least=0)
         if self._policy is not None and not wants_requests(self._policy):
             name = type(self._policy).__name__
             raise CampaignConflict(
@@ -397,11 +362,11 @@ class Campaign:
         if isinstance(samples, Campaign):
             if samples is self:
                 raise BadParameter("warm_start", "samples", "those of another campaign: its own it knows", samples)
-            source, rows = f"campaign {samples.name}", iter(samples_of(samples.history()))
+            source, rows = f"campaign {samples.name}", iter(settings.samples_of(samples.history()))
         else:
-            source, rows = "log", triples("warm_start", "samples", samples)
-        checked = list(checked_samples(self._ledger.state(), rows))  # all of them before the first is learned
-        parts: list[c.Command] = [*in_parts(checked, key, source)]
+            source, rows = "log", settings.triples("warm_start", "samples", samples)
+        checked = list(settings.checked_samples(self._ledger.state(), rows))  # all of them before the first is learned
+        parts: list[c.Command] = [*settings.in_parts(checked, key, source)]
         return sum(answers(self._perform(parts))) if parts else 0
 
     def disconnect(self) -> None:
@@ -456,7 +421,7 @@ class Campaign:
         """
         wanted = PullFilter(
             None if status is None else cast("PullPhase", word("pulls", "status", status, get_args(PullPhase))),
-            None if tag is None else tag_of("pulls", tag),
+            None if tag is None else settings.tag_of("pulls", tag),
             None if key is None else label("pulls", "key", key),
             whole("pulls", "after", after, at_least=0, at_most=MOST_NUMBER),
             None if limit is None else whole("pulls", "limit", limit, at_least=0, at_most=MOST_NUMBER),
@@ -587,7 +552,7 @@ class Campaign:
         return [pull for pull in mine if pull.id in under_way]
 
     def _tell_each(self, owner: str, outcomes: Outcomes) -> Steps[list[Receipt | Exception]]:
-        rows = list(triples(owner, "outcomes", outcomes))
+        rows = list(settings.triples(owner, "outcomes", outcomes))
         tells = [self._tell(*row) for row in rows]
         whole(owner, "outcomes", len(tells), at_most=MOST_AT_ONCE)
         replies: list[Receipt | Exception] = (yield [*tells]) if tells else []
@@ -609,7 +574,7 @@ class Campaign:
     def _tell(self, pull: AnyPull, cost: Amount, reward: float) -> c.Tell:
         units, rounded = self._state.unit.measured("tell", "cost", cost)
         arm = pull.arm if isinstance(pull, Pull | PullStatus) else None
-        return c.Tell(self._number("tell", pull), units, checked_reward("tell", reward), arm, rounded)
+        return c.Tell(self._number("tell", pull), units, settings.checked_reward("tell", reward), arm, rounded)
 
     def _limit(self, command: c.Command) -> None:
         """Change a limit, and log where that reopens the campaign."""
@@ -621,45 +586,38 @@ class Campaign:
             budget = state.unit.amount(state.budget)
             log(logging.INFO, self.name, "reopened, with a budget of %g%s", budget, served)
 
-    def _connect(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
+    def _start(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
+        """Open the ledger, and see that it is the one that was meant."""
         self._queue, self._notifier = WaitQueue(), notifier_of(store, name)
         self._ledger = _store(store, name, opening, given)
         self._ledger.listen(self._notifier.hear)
         self._hooks = Hooks(self._ledger, name, self._notifier)
+        try:
+            state = self._state = self._ledger.state()
+            self._policy = stored_policy(state.terms) if given is None else given
+            if opening is not None:
+                settings.check_same(state, opening, any_policy=given is None)
+            elif given is not None:
+                settings.check_same_policy(state.opened, given)
+        except BaseException:
+            self._ledger.close()
+            raise
+        spent, budget = state.unit.amount(state.spent), state.unit.amount(state.budget)
+        said = "opened, with %g of %g spent, run by %s"
+        log(logging.INFO, state.name, said, spent, budget, state.terms.policy["name"])
 
-    def _say_rounded(self, owner: str, given: Amount, units: int) -> None:
+    def _log_rounded(self, owner: str, given: Amount, units: int) -> None:
         """A budget that is no whole number of units became less; whoever reads the log hears of it."""
         unit = self._state.unit
         if unit.measured(owner, "budget", given, up=False)[1]:
             said = "has a budget of %.15g: %s is no whole number of units of %s"
             log(logging.WARNING, self._state.name, said, unit.amount(units), given, unit.size)
 
-    def _begin(self, given: Policy | None) -> None:
-        state = self._state = self._ledger.state()
-        self._policy = stored_policy(state.terms) if given is None else given
-        spent, budget = state.unit.amount(state.spent), state.unit.amount(state.budget)
-        said = "opened, with %g of %g spent, run by %s"
-        log(logging.INFO, state.name, said, spent, budget, state.terms.policy["name"])
-
     def _perform(self, step: Step) -> Any:
         return perform(self._ledger, self._state.name, step)
 
     async def _aperform(self, step: Step) -> Any:
         return await aperform(self._ledger, self._state.name, step)
-
-
-def _ask(key: str | None, ttl: float | None, tags: tuple[str, ...], metadata: dict[str, Any] | None) -> c.Ask:
-    named = None if key is None else label("ask", "key", key)
-    return c.Ask(named, None if ttl is None else micros("ask", ttl), tags, metadata)
-
-
-def _seconds(owner: str, timeout: object) -> float | None:
-    """A timeout, checked."""
-    return None if timeout is None else real(owner, "timeout", timeout, at_least=0, at_most=LONGEST_WAIT)
-
-
-def _note(owner: str, reason: object) -> str:
-    return label(owner, "reason", reason) if reason != "" else ""
 
 
 def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:

@@ -14,6 +14,7 @@ from outlay.campaign.ledger.events import (
     DEFAULT,
     Amount,
     ArmTerms,
+    Ask,
     Expiry,
     Mode,
     Open,
@@ -44,6 +45,7 @@ from outlay.text import listed, one_of
 from outlay.usercode import instead_of_class
 
 MICROS = 1_000_000
+LONGEST_WAIT = 1e6  # seconds
 
 Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
 Costs = Mapping[str, float]  # from names to mean costs
@@ -166,6 +168,16 @@ def micros(owner: str, seconds: object) -> int:
     return max(1, round(real(owner, "ttl", seconds, above=0, at_most=1e9) * MICROS))
 
 
+def seconds_of(owner: str, timeout: object) -> float | None:
+    """A timeout."""
+    return None if timeout is None else real(owner, "timeout", timeout, at_least=0, at_most=LONGEST_WAIT)
+
+
+def note_of(owner: str, reason: object) -> str:
+    """The reason for a correction or a cancellation, if one was given."""
+    return label(owner, "reason", reason) if reason != "" else ""
+
+
 def positive(unit: Unit, owner: str, name: str, value: object) -> int:
     """An amount above zero that can be spent: what is no whole unit of it cannot."""
     units = unit.units(owner, name, value, up=False)
@@ -255,6 +267,13 @@ def _refuse(owner: str, name: str, allowed: str, got: object) -> NoReturn:
 MOST_TAGS, LONGEST_TAG = 8, 64
 MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
 _METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
+
+
+def asked(owner: str, key: object, ttl: object, tags: object, metadata: object) -> Ask:
+    """The command of an ask."""
+    named = None if key is None else label("ask", "key", key)
+    span = None if ttl is None else micros("ask", ttl)
+    return Ask(named, span, tags_of(owner, tags), metadata_of(owner, metadata))
 
 
 def tags_of(owner: str, tags: object) -> tuple[str, ...]:

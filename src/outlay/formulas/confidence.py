@@ -321,14 +321,14 @@ def _repeated(values: Vector, arms: int) -> Vector:
     return array
 
 
-class Bounds(Parameters):
+class KnownBounds(Parameters):
     """The parameters of a policy for costs in [0, `cost_bound`] and rewards in [0, `reward_bound`]."""
 
     cost_bound: float = number(above=0)
     reward_bound: float = number(above=0)
 
 
-class UnitBounds(Bounds):
+class UnitBounds(KnownBounds):
     """The same, both bounds being 1 where they are not given."""
 
     cost_bound: float = number(default=1.0, above=0)

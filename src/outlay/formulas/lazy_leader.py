@@ -79,7 +79,7 @@ class LeadBoxes(NamedTuple):
         )
 
 
-class Ranking(NamedTuple):
+class RateTree(NamedTuple):
     """The rates of the arms that have been pulled, and a tree of winners: scratch space for one run at a time.
 
     Node i has the children 2i and 2i + 1, and arm k is leaf K + k; a node holds the arm that `argmax.leader_of` would
@@ -91,9 +91,9 @@ class Ranking(NamedTuple):
     winners: Ints  # [node]
 
     @staticmethod
-    def start(arms: int) -> "Ranking":
+    def start(arms: int) -> "RateTree":
         """Room for this many arms."""
-        return Ranking(np.zeros(arms), np.zeros(arms), np.zeros(2 * arms, np.int64))
+        return RateTree(np.zeros(arms), np.zeros(arms), np.zeros(2 * arms, np.int64))
 
 
 class LeaderBounds(NamedTuple):
@@ -101,13 +101,13 @@ class LeaderBounds(NamedTuple):
 
     marks: Ints
     levels: Floats
-    ranking: Ranking
+    ranking: RateTree
     boxes: LeadBoxes
 
     @staticmethod
     def start(arms: int) -> "LeaderBounds":
         """Room for this many arms."""
-        return LeaderBounds(np.zeros(5, np.int64), np.zeros(4), Ranking.start(arms), LeadBoxes.start(arms))
+        return LeaderBounds(np.zeros(5, np.int64), np.zeros(4), RateTree.start(arms), LeadBoxes.start(arms))
 
 
 def forget_leader_bounds(known: LeaderBounds) -> None:
@@ -468,7 +468,7 @@ def join(boxes: LeadBoxes, arm: int, ring: int) -> None:
     boxes.ring[arm] = ring
 
 
-def rank_all(ranking: Ranking, memory: Any, pulls: Counts) -> bool:
+def rank_all(ranking: RateTree, memory: Any, pulls: Counts) -> bool:
     """Rank every arm that was pulled; False, and nothing is ranked, if one of them has cost nothing in all."""
     arms = len(pulls)
     for arm in range(arms):
@@ -484,13 +484,13 @@ def rank_all(ranking: Ranking, memory: Any, pulls: Counts) -> bool:
     return True
 
 
-def note(ranking: Ranking, arm: int, belief: Belief | PooledBelief) -> None:
+def note(ranking: RateTree, arm: int, belief: Belief | PooledBelief) -> None:
     """Write down what an arm's rate and spend are; the tree is as before."""
     ranking.rates[arm] = belief.mean_reward / belief.mean_cost
     ranking.spends[arm] = belief.pulls * belief.mean_cost
 
 
-def rank(ranking: Ranking, pulls: Counts, arm: int) -> int:
+def rank(ranking: RateTree, pulls: Counts, arm: int) -> int:
     """Set the tree right after an arm was noted; returns the leader."""
     node = len(pulls) + arm
     ranking.winners[node] = arm
@@ -500,13 +500,13 @@ def rank(ranking: Ranking, pulls: Counts, arm: int) -> int:
     return int(ranking.winners[1])
 
 
-def decide_node(ranking: Ranking, pulls: Counts, node: int) -> None:
+def decide_node(ranking: RateTree, pulls: Counts, node: int) -> None:
     """Let the better of two win."""
     one, other = ranking.winners[2 * node], ranking.winners[2 * node + 1]
     ranking.winners[node] = other if one == NOBODY or (other != NOBODY and beats(ranking, pulls, other, one)) else one
 
 
-def beats(ranking: Ranking, pulls: Counts, one: int, other: int) -> bool:
+def beats(ranking: RateTree, pulls: Counts, one: int, other: int) -> bool:
     """Whether an arm leads rather than another: by rate, least spend, fewest pulls, lowest index."""
     rates, spends = ranking.rates, ranking.spends
     if rates[one] == rates[other] and spends[one] == spends[other] and pulls[one] == pulls[other]:
@@ -514,7 +514,7 @@ def beats(ranking: Ranking, pulls: Counts, one: int, other: int) -> bool:
     return leads(rates[one], spends[one], pulls[one], rates[other], spends[other], pulls[other])
 
 
-def runner_up(ranking: Ranking, leader: int) -> float:
+def runner_up(ranking: RateTree, leader: int) -> float:
     """The largest rate of the others, −∞ if there are none: that of one who lost to the leader directly."""
     node, most = len(ranking.rates) + leader, -math.inf
     while node > 1:

@@ -1,4 +1,4 @@
-"""What to pull next: one file per policy, one formula per file.
+"""What to pull next: one file for each family of policies, each formula once.
 
 A policy is a tuple of parameters with one of four methods: `score(belief, log_n)` for each arm, `sample(belief, log_n,
 rng)` for each arm with randomness, `excess(belief, low, high)` for each arm against the leader, or `choose(memory, now,

@@ -1,4 +1,12 @@
-"""Fieller's limit of the rate with everything unknown: Student's bound on R − rX, inverted."""
+"""Upper confidence bounds of the rate by inverting one test, of a mean of R − rX that may yet be 0, for every rate r.
+
+- `Fieller` learns everything: Student's bound; `FiellerKnown` knows the second moments: the Gaussian bound;
+- `BernsteinRate` is for bounded pairs, variances and correlation unknown: the empirical Bernstein bound;
+- `CatoniRate` is for heavy tails, second moments unknown or known: Catoni's bound;
+- `MedianRate` is for heavy tails, second moments unknown: an order statistic of block means.
+
+docs/test-inversion.md has the proofs and compares them with the paper's policies.
+"""
 
 import math
 from typing import Literal
@@ -16,6 +24,9 @@ from outlay.policies.protocol import RisingScore
 
 FEWEST = 5  # pulls before sample moments stand for the true ones
 LARGEST = 600.0  # exponents above it are as good as infinite, and exp would overflow
+STEPS = 4.0  # levels per unit of ℓ, for `CatoniRate`
+UNKNOWN = np.array([np.inf])  # second moments that nobody has told
+UNKNOWN.setflags(write=False)
 
 
 class Fieller(RisingScore, Parameters):
@@ -143,11 +154,6 @@ class BernsteinRate(RisingScore, Parameters):
         if score < 0.0:
             return min(0.0, fieller_limit(belief.mean_cost + margin, reward, belief, 2.0 * level))
         return score
-
-
-STEPS = 4.0  # levels per unit of ℓ
-UNKNOWN = np.array([np.inf])
-UNKNOWN.setflags(write=False)
 
 
 class CatoniRate(Parameters):

@@ -1,4 +1,7 @@
-"""KL-rate: pull the leader, unless the evidence against some other arm is weaker than its spend calls for."""
+"""Pull the leader, unless the evidence against some other arm is weaker than its spend calls for.
+
+`KLRate` is the rule with a theorem; `Frugal`, which also trusts what looks Gaussian, needs no parameter.
+"""
 
 import math
 from typing import Literal, get_args

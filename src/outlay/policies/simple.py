@@ -1,4 +1,4 @@
-"""Always the same arm: with the best one, the optimal static policy π* (Section 3)."""
+"""Policies that learn nothing: one arm for ever (with the best, the optimal static policy π*), or every arm in turn."""
 
 import numpy as np
 

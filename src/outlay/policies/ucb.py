@@ -1,12 +1,28 @@
-"""UCB-B1: known second moments, light tails (Section 4.2, Theorem 1)."""
+"""The paper's policies: upper confidence bounds of the reward rate.
+
+- UCB-B1 knows second moments, for light tails (Section 4.2, Theorem 1);
+- UCB-B2 knows bounds of uncorrelated cost and reward, whose variances it learns (Section 6.1, Theorem 4);
+- UCB-B2C knows bounds and learns everything else, the correlation too (Section 6.2, Theorem 5);
+- UCB-M1 knows second moments, for heavy tails (Section 4.3, Theorem 2).
+
+Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions", AISTATS
+2020.
+"""
 
 import math
 
 from outlay.beliefs import Belief, BlockBelief, Blocks, block_medians, residual_variance, slope
 from outlay.beliefs.samples import MOST_PULLS
-from outlay.formulas.confidence import Bounds, KnownMoments, estimated_rate, known, upper_rate
+from outlay.formulas.confidence import KnownBounds, KnownMoments, estimated_rate, known, upper_rate
 from outlay.parameters import Draft, derived, number
 from outlay.policies.protocol import RisingScore
+
+FACTOR = 2.0 * math.sqrt(2.0)  # of UCB-M1's bound
+
+
+def _variance_factor(given: Draft) -> float:
+    """L as it was given, or ½ where both bounds are 0, else 2."""
+    return given.variance_factor or (0.5 if given.cost_bound == given.reward_bound == 0 else 2.0)
 
 
 class UCBB1(RisingScore, KnownMoments):
@@ -48,7 +64,7 @@ class UCBB1(RisingScore, KnownMoments):
     variance_factor: float | None = number(default=None, above=0)
     factor: float = number(default=1.4, above=0)
 
-    chosen_factor: float = derived(lambda given: given.variance_factor or _usual_factor(given))
+    chosen_factor: float = derived(_variance_factor)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""
@@ -67,11 +83,7 @@ class UCBB1(RisingScore, KnownMoments):
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, abs(rate - slope(moments)), self.factor)
 
 
-def _usual_factor(given: Draft) -> float:
-    return 0.5 if given.cost_bound == given.reward_bound == 0 else 2.0
-
-
-class UCBB2(RisingScore, Bounds):
+class UCBB2(RisingScore, KnownBounds):
     """UCB-B2: upper confidence bound of the reward rate from sample variances, for bounded, uncorrelated pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ its biased sample variances, r̂ = max(0, R̄)/max(b, X̄), ℓ = α·ln n:
@@ -112,7 +124,7 @@ class UCBB2(RisingScore, Bounds):
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, rate, self.factor)
 
 
-class UCBB2C(RisingScore, Bounds):
+class UCBB2C(RisingScore, KnownBounds):
     """UCB-B2C: upper confidence bound of the reward rate that learns the correlation, for bounded pairs.
 
     With T pulls of the arm, X̄ and R̄ its means, V̂ and Ĉov its biased sample moments, ω̂ = Ĉov/V̂(X),
@@ -157,9 +169,6 @@ class UCBB2C(RisingScore, Bounds):
         rate = estimated_rate(belief.mean_cost, belief.mean_reward, self.min_cost)
         weight = max(0.0, rate - slope(belief))
         return upper_rate(rate, belief.mean_cost, cost_radius, reward_radius, weight, self.factor)
-
-
-FACTOR = 2.0 * math.sqrt(2.0)
 
 
 class UCBM1(KnownMoments):

@@ -1,4 +1,4 @@
-"""What other papers play: rival policies under the same protocol, one file each; docs/baselines.md lists them.
+"""What other papers play: rival policies under the same protocol; docs/baselines.md lists them.
 
 Each pulls every arm once first, except `RootGreedy` and `UCBAIR`, which are for hundreds of arms. Those for costs and
 rewards in [0, 1] divide by the bounds they are told.
@@ -15,6 +15,7 @@ from outlay.policies.baselines.knapsack import (
     PDBwK,
     PDBwKRequests,
 )
+from outlay.policies.baselines.robust import RobustUCBMedian, RobustUCBTruncated
 from outlay.policies.baselines.ucb_rivals import (
     BKLUCB,
     CUCB,
@@ -27,8 +28,6 @@ from outlay.policies.baselines.ucb_rivals import (
     BudgetUCB,
     OmegaStarUCB,
     OmegaUCB,
-    RobustUCBMedian,
-    RobustUCBTruncated,
     UCBSCPlus,
 )
 

@@ -1,4 +1,4 @@
-"""Greedy: the best rate so far, no exploration."""
+"""Rivals that are greedy, explore first or now and then, or draw rates from a posterior (Thompson sampling)."""
 
 import math
 from typing import NamedTuple
@@ -12,6 +12,12 @@ from outlay.formulas.argmax import Now, precedes
 from outlay.formulas.confidence import UnitBounds, best_rate, budget_or_infinity, observed_rate, share
 from outlay.parameters import Parameters, derived, number
 from outlay.policies.protocol import RisingScore
+
+ROOM = 8  # samples that can wait at first
+PULLS, REWARDS, COSTS = range(3)  # columns of `Coins.counts`
+TRIES = 64  # draws of a cost that may be ≤ 0 before an arm is pulled to learn more
+LEAST = 3  # samples of an arm that make its posterior proper
+TINY = 1e-300  # a chi-square that underflowed
 
 
 class Greedy(RisingScore, Parameters):
@@ -111,10 +117,6 @@ class EpsilonFirst(Parameters):
         if now.pulls < arms or now.spent < self.epsilon * self.known_budget:
             return now.pulls % arms
         return best_rate(memory)
-
-
-ROOM = 8  # samples that can wait at first
-PULLS, REWARDS, COSTS = range(3)  # columns of `Coins.counts`
 
 
 class CoinBelief(NamedTuple):
@@ -228,11 +230,6 @@ def coin(share: float, rng: np.random.Generator) -> float:
     if share <= 0.0 or share >= 1.0:
         return share
     return 1.0 if rng.random() < share else 0.0
-
-
-TRIES = 64  # draws of a cost that may be ≤ 0 before an arm is pulled to learn more
-LEAST = 3  # samples of an arm that make its posterior proper
-TINY = 1e-300  # a chi-square that underflowed
 
 
 class GaussianThompson(Parameters):

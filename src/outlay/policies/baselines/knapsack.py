@@ -1,4 +1,8 @@
-"""KUBE: fill a knapsack of the budget that is left, and pull an arm at random from it."""
+"""Rivals that fill a knapsack: with the budget that is left, or with money and requests by a linear program.
+
+`KUBE` and `FractionalKUBE` order arms by density, `PDBwK` and `PDBwKRequests` raise prices as budgets are used up; the
+others draw an arm from the optimal mix of two (`formulas.pricing`) for what is left, by means or by more than these.
+"""
 
 import math
 
@@ -12,6 +16,8 @@ from outlay.formulas.confidence import UnitBounds, budget_or_infinity, requests_
 from outlay.formulas.pricing import NOTHING, per_request, prices
 from outlay.parameters import Parameters, derived, number
 from outlay.policies.protocol import RisingScore
+
+MOST = 1e300  # times that an arm can fit
 
 
 class FractionalKUBE(RisingScore, Parameters):
@@ -44,9 +50,6 @@ def density(belief: Belief, log_t: float, reward_bound: float) -> float:
     if belief.pulls == 0 or belief.mean_cost <= 0.0:
         return math.inf
     return (share(belief.mean_reward, reward_bound) + math.sqrt(2.0 * log_t / belief.pulls)) / belief.mean_cost
-
-
-MOST = 1e300  # times that an arm can fit
 
 
 class KUBE(Parameters):
