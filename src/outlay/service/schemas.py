@@ -155,7 +155,7 @@ class PullsQuery(Struct):
 
 
 class EventsQuery(Struct):
-    """Which events: those after a number. A stream goes on where `Last-Entry-ID` says, if a browser sends that."""
+    """Which events: those after a number. A stream goes on where `Last-Event-ID` says, if a browser sends that."""
 
     after: Count = 0
     limit: PageSize = MOST_LISTED

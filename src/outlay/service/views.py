@@ -25,29 +25,34 @@ from outlay.service import schemas as s
 from outlay.service.schemas import Ahead, Forecast, Learning, Limit
 from outlay.theory import divergence
 
+# What is shown
+MOST_POINTS = 240  # of the money left
+MOST_ARMS = 60  # that are listed
+MOST_PAST = 5  # arms whose rates are drawn over time
+MOST_EVENTS, MOST_REASONS = 10, 5
+UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
+ENDINGS = ("expired", "voided", "amended")  # kinds of events
+
+# What is read and remembered
+AT_ONCE = 10_000  # events that one look reads: a fraction of a second
+WEIGHED = 1000  # arms whose reasons are told
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
 MOST_LOOKS = 48  # at all arms; beyond, every second one goes
 FIRST_EVERY = 4  # outcomes from one look to the next, at first
 IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes that are kept: of all arms together, and of one
+
+# The forecast
+LATELY, FEWEST_POINTS = 0.5, 16  # share of the points that count as recent, and how many it takes
 PARTS = 24  # that the recent past is cut into
-LATELY = 0.5  # share of the points that count as recent
-FEWEST_POINTS = 16  # points
 REHEARSALS = 256
 AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
 STEPS = 24  # of the fan
 ENDS = (0.025, 0.5, 0.975)
 LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said
+
+# What learning has cost
 FEW = 10  # pulls, below which an arm's rate says little
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count
-UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
-ENDINGS = ("expired", "voided", "amended")  # kinds of events
-AT_ONCE = 10_000  # events that one look reads: a fraction of a second
-WEIGHED = 1000  # arms whose reasons are told
-BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
-MOST_POINTS = 240  # of the money left
-MOST_ARMS = 60  # that are listed
-MOST_PAST = 5  # arms whose rates are drawn over time
-MOST_EVENTS = 10
-MOST_REASONS = 5
 
 
 async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.DashboardView:
