@@ -7,7 +7,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from outlay.service import document
-from outlay.service.openapi import DECIMAL, ROUTES
+from outlay.service.openapi import DECIMAL
 
 
 def references(part: Any) -> set[str]:
@@ -15,13 +15,6 @@ def references(part: Any) -> set[str]:
         own = {part["$ref"]} if isinstance(part.get("$ref"), str) else set()
         return own.union(*(references(value) for value in part.values()))
     return set().union(*map(references, part)) if isinstance(part, list) else set()
-
-
-def test_every_route_is_described_once() -> None:
-    described = {(method.upper(), path) for path, operations in document()["paths"].items() for method in operations}
-    assert described == {(route.method, route.path) for route in ROUTES}
-    names = [each["operationId"] for path in document()["paths"].values() for each in path.values()]
-    assert len(names) == len(set(names))
 
 
 def test_every_reference_resolves_and_every_parameter_is_named() -> None:

@@ -14,7 +14,6 @@ from outlay.arms import (
     Beta,
     Constant,
     Discrete,
-    Empirical,
     Exponential,
     Gaussian,
     LawMoments,
@@ -86,13 +85,6 @@ def test_impossible_is_infinite():
     refunds = Discrete([-1.0, 2.0], [-1.0, 1.0], [0.3, 0.7])
     assert divergence(refunds, 2.0) == math.inf
     assert divergence(Discrete([-1.0, 2.0], [-1.0, 3.0], [0.3, 0.7]), 2.0) < math.inf
-
-
-def test_what_the_log_holds_is_what_the_table_holds():
-    log = Empirical([1, 1, 2, 3], [0, 0, 2, 1])
-    table = Discrete([1, 2, 3], [0, 2, 1], [0.5, 0.25, 0.25])
-    for model in ("bounded", "its outcomes"):
-        assert divergence(log, 1.0, model) == pytest.approx(divergence(table, 1.0, model), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -237,16 +229,6 @@ def test_independent_coins_with_a_worth(seed):
     assert divergence(Bernoulli(p, q), price, "independent", worth=worth) == pytest.approx(found.fun, rel=1e-7)
     assert divergence(Bernoulli(p, q), price, "independent", worth=1.0 + 1e-9) == math.inf
     assert divergence(Bernoulli(p, q), 0.5, "independent", worth=1.0) == math.inf
-
-
-def coin(reward: float) -> Points:
-    return Points(np.ones(2), np.array([0.0, 1.0]), np.array([1 - reward, reward]))
-
-
-def test_outcomes_of_no_probability():
-    """Never a reward, and a mean of ½ asked for: half of the mass moves, D = ln 2, however the support is told."""
-    for points in (coin(0.0), Points(np.ones(1), np.zeros(1), np.ones(1))):
-        assert kl_inf(points, 0.5, 0.5, Edge(np.ones(2), np.array([0.0, 1.0]))) == pytest.approx(math.log(2))
 
 
 def test_which_models_a_law_has():

@@ -197,21 +197,6 @@ def test_the_page_prints_what_it_says():
         assert number in shown
 
 
-def test_without_refunds_no_headroom_is_needed():
-    assert optimal_policy(WAVES, 40.0, headroom=1e9).value.tolist() == optimal_policy(WAVES, 40.0).value.tolist()
-
-
-def test_headroom_is_in_units_of_cost():
-    """Half the costs, half the budget and half the headroom: the same steps, and the same error."""
-    chances = [0.25, 0.75]
-    whole = Problem([Discrete([-1.0, 1.0], [0.5, 0.5], chances), Constant(41.0, 0.0)])
-    half = Problem([Discrete([-0.5, 0.5], [0.5, 0.5], chances), Constant(20.5, 0.0)])
-    wanted, found = optimal_policy(whole, 40.0, headroom=3.0), optimal_policy(half, 20.0, headroom=1.5)
-    assert found.value.tolist() == wanted.value.tolist()
-    assert found.error == wanted.error
-    assert found.budgets.tolist() == (wanted.budgets / 2).tolist()
-
-
 TABLES = [(law.costs, law.rewards, law.probabilities) for law in REFUNDING]
 WALK = Discrete([-1.0, 1.0], [0.01, 0.01], [0.1, 0.9])  # a refund now and then, and hardly a reward
 

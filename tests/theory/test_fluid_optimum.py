@@ -110,12 +110,6 @@ def test_without_a_limit_to_money_it_is_the_classical_bandit():
         assert fluid_loss(problem, math.inf, 1000) == 0.0
 
 
-def test_where_nothing_pays_nothing_is_worth_anything():
-    problem = Problem([Constant(1.0, -1.0), Constant(2.0, 0.0)])
-    assert fluid(problem, 10.0, 10) == (0.0, 0.0, 0.0, None, None, 0.0)
-    assert request_gaps(problem, 10.0, 10).tolist() == [1.0, 0.0]
-
-
 def test_gaps_that_only_rounding_parts_from_0_are_0():
     line = Problem([Constant(x, 0.1 + x / 3) for x in (0.1, 0.2, 0.3, 0.7, 1.1)])
     assert not request_gaps(line, 0.5, 1).any()
@@ -268,23 +262,6 @@ def test_bad_input_is_one_sentence(call, sentence):
     assert str(refused.value).startswith(sentence)
 
 
-@pytest.mark.parametrize("unit", [1e-15, 1e15])
-def test_units_change_nothing(unit):
-    """Rounding is told from a difference by their sizes relative to the problem's, whatever the currencies."""
-    scaled = Problem([Constant(unit * x, r / unit) for x, r in ((0.1, 0.3), (0.4, 0.6), (1.0, 0.9), (0.3, 0.2))])
-    for c, at in ((0.05, None), (0.25, None), (0.4, 1), (0.7, None), (1.0, 2)):
-        assert vertex(scaled, unit * c, 1) == at
-        found, plain = fluid(scaled, unit * c, 1), fluid(THREE, c, 1)
-        assert found.value * unit == pytest.approx(plain.value)
-        assert found.price * unit * unit == pytest.approx(plain.price)
-        assert found[3:5] == plain[3:5]
-        gaps = request_gaps(scaled, unit * c, 1) * unit
-        assert gaps[:3] == pytest.approx(request_gaps(THREE, c, 1), rel=1e-9, abs=0.0)
-        assert gaps[3] == pytest.approx(plain.worth + plain.price * 0.3 - 0.2)
-    worths = [[price.worth * unit for price in right_prices(scaled, unit * c, 1)] for c in (0.1, 0.4)]
-    assert worths == [[0.0, pytest.approx(0.2)], [pytest.approx(0.2), pytest.approx(0.4)]]
-
-
 def test_the_price_of_less_money_and_that_of_more():
     """At a vertex: the lines along the edges on both sides; the last has nothing to buy with more."""
     assert right_prices(THREE, 0.25, 1) == [pytest.approx((1.0, 0.2))]
@@ -292,19 +269,6 @@ def test_the_price_of_less_money_and_that_of_more():
     for c, pairs in wanted.items():
         assert right_prices(THREE, c, 1) == [pytest.approx(pair) for pair in pairs]
     assert right_prices(THREE, 0.1, 1)[0].worth == 0.0  # not what rounding leaves of 0.3 − 3·0.1
-
-
-def test_arms_along_an_edge_are_no_vertices():
-    for c in (1.0, 2.0, 3.0):
-        along = Problem([Constant(1.0, 3.0), Constant(2.0, 4.0), Constant(3.0, 5.0), Constant(4.0, 6.0)])
-        assert vertex(along, c * 100, 100) == (0 if c == 1.0 else None)
-    for more, bends in ((1e-14, False), (2e-12, True)):  # by rounding, or by a little more than that
-        nearly = Problem([Constant(1.0, 3.0), Constant(2.0, 4.0 * (1 + more)), Constant(3.0, 5.0)])
-        assert fluid(nearly, 200.0, 100).low == 1
-        assert vertex(nearly, 200.0, 100) == (1 if bends else None)
-    straight = Problem([Constant(0.1, 0.1), Constant(0.2, 0.2), Constant(0.3, 0.3)])
-    assert vertex(straight, 10.0, 100) is None
-    assert vertex(straight, 20.0, 100) is None
 
 
 def test_an_arm_that_costs_nothing_on_average_is_not_come_near():

@@ -20,10 +20,8 @@ from outlay.arms import (
     Exponential,
     Gamma,
     Gaussian,
-    Linear,
     Pareto,
     Problem,
-    StudentT,
     catalogue,
     support_of,
 )
@@ -89,21 +87,6 @@ def test_arms_that_need_no_exploring_add_nothing():
     assert lower_bound(Problem([best, Gaussian(1.0, 1.0, 0.0, 0.0)])) == 0.0
 
 
-LINES = [Linear(Gaussian(1, 0, sd, 0), slope=slope) for sd in (0.5, 0.3) for slope in (0.5, 0.7, -0.7)]
-
-
-@pytest.mark.parametrize(
-    "law", [Gaussian(1, 0, 1, 0), Gaussian(1, 0.5, 1, 0.5, 1.0), StudentT(1, 0.5, 1, 0.5, 3.0, 1.0), *LINES]
-)
-def test_the_corner_alone_is_no_better_law(law):
-    """Singular covariance, and a line of means through the origin: no mean cost above 0 has the rate."""
-    assert divergence(law, 1.0) == math.inf
-    if not isinstance(law, StudentT):
-        assert divergence(law, 1.0, "unknown covariance") == math.inf
-    best = Linear(Gaussian(1.0, 0.0, 0.5, 0.0), slope=1.0)
-    assert lower_bound(Problem([best, law])) == 0.0
-
-
 def test_arms_of_different_laws_add_up():
     best, coin, positive = Gaussian(1.0, 2.0, 0.5, 0.5), Bernoulli(0.5, 0.5), Exponential(1.0, 1.0)
     wanted = 0.5 / divergence(coin, 2.0) + 1.0 / divergence(positive, 2.0)
@@ -151,28 +134,6 @@ def test_the_guide_prints_what_it_says():
     )
     assert found.attempted > 3
     assert found.failed == 0
-
-
-class Veiled(NamedTuple):
-    """A law of your own with a better law as near as one likes."""
-
-    cost: float
-    reward: float
-
-    def draw(self, rng: np.random.Generator) -> tuple[float, float]:
-        return self.cost, self.reward
-
-    def moments(self) -> tuple[float, float, float, float, float]:
-        return self.cost, self.reward, 1.0, 1.0, 0.0
-
-    def divergence(self, rate: float) -> float:
-        return 0.0
-
-
-def test_what_no_data_tell_from_better_is_lost_for_ever():
-    """D = 0 and a gap: no multiple of ln B is enough. Without a gap it adds nothing."""
-    assert lower_bound(Problem([Constant(1.0, 1.0), Veiled(1.0, 0.5)])) == math.inf
-    assert lower_bound(Problem([Constant(1.0, 1.0), Veiled(1.0, 1.0)])) == 0.0
 
 
 ARMS = [

@@ -384,15 +384,6 @@ def test_arms_that_are_alike_count_once(laws, value):
     assert gap_constant(Problem(laws)).value == pytest.approx(value)
 
 
-def test_one_law_of_costs_in_several_tables():
-    """1 fifteen times in sixteen, else 5: E[X²]/μ = 2 by Lorden, however it is written down."""
-    laws: list[AnyLaw] = [Discrete([1.0, 5.0], [1.0, 2.0], [0.9375, 0.0625]), Empirical([1.0] * 15 + [5.0], [1.0] * 16)]
-    assert gap_constant(Problem(laws)) == (2.0, LORDEN)
-    wide, narrow = (Beta(0.5, 0.5, 0.4, 0.2, cost_bound=bound) for bound in (2.0, 1.0))
-    assert gap_constant(Problem([narrow, narrow]))[1] == LORDEN
-    assert gap_constant(Problem([wide, narrow])) == (2.0, "no cost exceeds it")  # equal means and variances: two laws
-
-
 class Own(NamedTuple):
     """A law of your own with cost and reward of mean 1 and a variance of 4."""
 
@@ -439,13 +430,6 @@ def test_the_longest_rest_by_integration(law, exact):
     assert rests.max() <= found * (1 + 1e-4)
     assert rests.max() >= (0.8 if found > exact.mean() * 2 else 0.9999) * found  # the second gamma's limit is far out
     assert overshoot_bound(law) == pytest.approx(min(found, exact.mean() + exact.var() / exact.mean()))
-
-
-def test_the_longest_rest_of_tables():
-    assert longest_rest(Discrete([1.0, 4.0], [0.0, 0.0], [0.5, 0.5])) == 3.0  # 4 beyond 1; on average 2.5 beyond 0
-    assert longest_rest(Discrete([2.0, 3.0], [0.0, 0.0], [0.5, 0.5])) == 2.5
-    assert longest_rest(Discrete([-5.0, 1.0, 3.0], [0.0] * 3, [0.2, 0.4, 0.4])) == pytest.approx(2.0)
-    assert longest_rest(Discrete([0.1, 0.9], [0.0, 0.0], [0.9, 0.1])) == pytest.approx(0.8)
 
 
 def test_policies_reach_what_costs_add():

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from outlay.arms import Bernoulli, Discrete, Gaussian, Linear, Pareto, Problem, StudentT, Uniform, catalogue
+from outlay.arms import Bernoulli, Discrete, Gaussian, Pareto, Problem, StudentT, Uniform, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1, Fixed
-from outlay.theory import lower_bound, pull_bound, rates, upper_bound
+from outlay.theory import lower_bound, pull_bound, upper_bound
 
 # As in test_pull_bounds: Δ = μ = ½, σ² = 7/16, M_k = 1.5, Var(X) = ¼.
 COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)], names=["good", "bad"])
@@ -173,31 +173,6 @@ def test_infinite_variance_of_the_reward():
         upper_bound(problem, UCBM1(3.0, 3.0, 0.0), 1000.0)
 
 
-def test_residuals_beyond_the_declared_bound():
-    """The printed radius has M_R where the range of R − ωX counts: fine as printed, refused as proved."""
-    rare = Discrete([1.0, 2.0, 10.0], [0.0, 1.0, 1.0], [0.4995, 0.4995, 0.001])
-    problem = Problem([Bernoulli(0.5, 0.5), rare])
-    policy = told(problem, cost_bound=10, reward_bound=1)
-    with pytest.raises(
-        NotCovered, match=r"needs \|R − ωX − E\[R − ωX\]\| ≤ 2·reward_bound; for 'arm 1' it can be more"
-    ):
-        upper_bound(problem, policy, 1e4, constants="proved")
-    assert upper_bound(problem, told(problem, cost_bound=10, reward_bound=5), 1e4, constants="proved").value > 0
-    slope = rates(problem).slope[1]
-    reach = max(abs(r - slope * x - (rare.moments()[1] - slope * rare.moments()[0])) for x in (1, 10) for r in (0, 1))
-    for share, refused in ((0.49, True), (0.51, False)):
-        policy = told(problem, cost_bound=10, reward_bound=max(1.0, share * reach))
-        assert _refused(problem, policy) == refused
-
-
-def _refused(problem: Problem, policy: UCBB1) -> bool:
-    try:
-        upper_bound(problem, policy, 1e4, constants="proved")
-    except NotCovered:
-        return True
-    return False
-
-
 def test_budget():
     with pytest.raises(
         NotCovered, match=r"^the theorems need a budget above half of the smallest mean cost, 0\.25; got"
@@ -205,17 +180,6 @@ def test_budget():
         upper_bound(COINS, EXACT[0][0], 0.25)
     with pytest.raises(BadParameter, match=r"^budget of upper_bound must be > 0; got -1$"):
         upper_bound(COINS, EXACT[0][0], -1)
-
-
-def test_lines_in_a_gaussian_cost_are_gaussian():
-    """The same pairs, written as Linear and as Gaussian."""
-    cost = Gaussian(1.0, 0.0, 0.5, 0.0)
-    lines = Problem([Linear(cost, 0.5, 0.5, 0.3), Linear(Linear(cost, 1.0), 0.5, 0.0, 0.3)])
-    wanted = upper_bound(lines, told(lines), 1e4)
-    assert wanted.theorem == "Theorem 1 (Gaussian)"
-    sd = math.sqrt(0.25 * 0.25 + 0.09)
-    pairs = Problem([Gaussian(1.0, reward, 0.5, sd, 0.125 / (0.5 * sd)) for reward in (1.0, 0.5)])
-    assert upper_bound(pairs, told(pairs), 1e4).value == pytest.approx(wanted.value)
 
 
 def test_bad_input_and_numbers_beyond_floating_point():
@@ -227,44 +191,6 @@ def test_bad_input_and_numbers_beyond_floating_point():
     assert upper_bound(COINS, EXACT[0][0], 1e308).value == pytest.approx(wanted)
     with pytest.raises(NotCovered, match=r"^the value of upper_bound is too large for a floating-point number$"):
         upper_bound(COINS, UCBB2(1e100, 1.0), 1000.0)
-
-
-def bounded_by(problem: Problem, cost_bound: float, reward_bound: float) -> UCBB1:
-    """UCB-B1 with the problem's second moments."""
-    true = problem.second_moments()
-    return UCBB1(
-        var_cost=true["var_cost"], var_reward=true["var_reward"], cov=true["cov"],
-        cost_bound=cost_bound, reward_bound=reward_bound, min_cost=0.1,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("cost_bound", "reward_bound", "sentence"),
-    [
-        (2.0, 0.5, None),
-        (2.0, 0.499, "needs rewards in [-0.499, 0.499] by its reward_bound; those of 'arm 0' are in [0, 0.5]"),
-        (1.999, 0.5, "needs costs in [-1.999, 1.999] by its cost_bound; those of 'arm 0' are in [-1.5, 2]"),
-    ],
-)
-def test_costs_and_rewards_have_bounds_of_their_own(cost_bound, reward_bound, sentence):
-    """Costs down to −1.5 are within a cost_bound of 2, whatever the reward_bound."""
-    problem = Problem([Uniform(-1.5, 2.0, 0.0, 0.5), Uniform(1.0, 2.0, 0.0, 0.2)])
-    policy = bounded_by(problem, cost_bound, reward_bound)
-    if sentence is None:
-        assert upper_bound(problem, policy, 1e4).value > 0
-        return
-    with pytest.raises(NotCovered) as refused:
-        upper_bound(problem, policy, 1e4)
-    assert sentence in str(refused.value)
-
-
-def test_a_slope_bound_may_be_the_slope():
-    problem = Problem([Bernoulli(0.5, 0.5, 0.3), Bernoulli(0.6, 0.4, 0.2)])
-    steepest = float(np.abs(rates(problem).slope).max())
-    policy = UCBB2C(cost_bound=1.0, reward_bound=1.0, slope_bound=steepest, min_cost=0.1)
-    assert upper_bound(problem, policy, 1e4).value > 0
-    with pytest.raises(NotCovered, match=r"^Theorem 5 needs slope_bound ≥ \|ω_k\|; it is "):
-        upper_bound(problem, policy._replace(slope_bound=steepest * (1 - 1e-6)), 1e4)
 
 
 def per_log(problem: Problem, policy: Any, budget: float = 1e5) -> float:

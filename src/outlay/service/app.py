@@ -134,7 +134,7 @@ class _Paths:
             if below is None:
                 return {}, {}
             place = below
-        return place._apps, dict(zip(place._names, values, strict=True))
+        return place._apps, dict(zip(place._names, values, strict=False))  # nothing has a name where nothing stands
 
 
 class RequestMiddleware:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import ArmReason, Campaign, Reasons
-from outlay.campaign.monitor import CampaignView, Interval, Point, Watch, rate_interval
+from outlay.campaign.monitor import Balance, CampaignMonitor, CampaignView, RateInterval, rate_interval
 from outlay.campaign.records import ArmStatus, Entry, Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
@@ -25,36 +25,41 @@ from outlay.service import schemas as s
 from outlay.service.schemas import Ahead, Forecast, Learning, Limit
 from outlay.theory import divergence
 
+# What is shown
+MOST_POINTS = 240  # of the money left
+MOST_ARMS = 60  # that are listed
+MOST_PAST = 5  # arms whose rates are drawn over time
+MOST_EVENTS, MOST_REASONS = 10, 5
+UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
+ENDINGS = ("expired", "voided", "amended")  # kinds of events
+
+# What is read and remembered
+AT_ONCE = 10_000  # events that one look reads: a fraction of a second
+WEIGHED = 1000  # arms whose reasons are told
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
 MOST_LOOKS = 48  # at all arms; beyond, every second one goes
 FIRST_EVERY = 4  # outcomes from one look to the next, at first
 IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes that are kept: of all arms together, and of one
+
+# The forecast
+LATELY, FEWEST_POINTS = 0.5, 16  # share of the points that count as recent, and how many it takes
 PARTS = 24  # that the recent past is cut into
-LATELY = 0.5  # share of the points that count as recent
-FEWEST_POINTS = 16  # points
 REHEARSALS = 256
 AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
 STEPS = 24  # of the fan
 ENDS = (0.025, 0.5, 0.975)
 LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said
+
+# What learning has cost
 FEW = 10  # pulls, below which an arm's rate says little
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count
-UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
-ENDINGS = ("expired", "voided", "amended")  # kinds of events
-AT_ONCE = 10_000  # events that one look reads: a fraction of a second
-WEIGHED = 1000  # arms whose reasons are told
-BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
-MOST_POINTS = 240  # of the money left
-MOST_ARMS = 60  # that are listed
-MOST_PAST = 5  # arms whose rates are drawn over time
-MOST_EVENTS = 10
-MOST_REASONS = 5
 
 
 async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.DashboardView:
     """The campaign as it is now, in numbers that are small whatever its size."""
     found, judged = await watched.look()
     status, reasons, monitor = found.status, judged.reasons, watched.monitor
-    intervals: Mapping[str, Interval] = {}
+    intervals: Mapping[str, RateInterval] = {}
     if not monitor.behind:
         intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True)}
     text, about = wanted.find.casefold(), {} if reasons is None else {each.name: each for each in reasons.arms}
@@ -82,7 +87,7 @@ def _size(field: str) -> Callable[[ArmStatus], float]:
     return lambda arm: -math.inf if (value := getattr(arm, field)) is None else value
 
 
-def _arm(arm: ArmStatus, interval: Interval | None, reason: ArmReason | None) -> s.ArmView:
+def _arm(arm: ArmStatus, interval: RateInterval | None, reason: ArmReason | None) -> s.ArmView:
     low, high = (None, None) if interval is None else interval
     if reason is None:
         return s.ArmView(s.arm(arm), low, high)
@@ -170,7 +175,7 @@ class WatchedCampaign:
         return self.monitor.read if self.monitor.behind else None
 
 
-class _DashboardMonitor(Watch):
+class _DashboardMonitor(CampaignMonitor):
     """One that counts, and remembers more."""
 
     def __init__(self, campaign: Campaign) -> None:
@@ -262,7 +267,7 @@ class Outcomes:
         self.kept = [(pull, cost, reward) if each[0] == pull else each for each in self.kept]
 
 
-def forecast(status: Status, burn: Sequence[Point], now: datetime | None = None) -> Forecast | None:
+def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = None) -> Forecast | None:
     """The forecast; None where the campaign is over, or too little was spent to say.
 
     The last half of what is known is cut into 24 spans of equal time. A rehearsal draws as many of them with
@@ -308,7 +313,7 @@ class _Parts(NamedTuple):
     used: Vector
 
 
-def _cut(recent: Sequence[Point], end: datetime) -> _Parts | None:
+def _cut(recent: Sequence[Balance], end: datetime) -> _Parts | None:
     """The recent past in spans; a budget that was raised meanwhile is not money that came back."""
     start = recent[0].at
     seconds = (end - start).total_seconds() / PARTS

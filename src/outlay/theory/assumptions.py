@@ -163,14 +163,12 @@ def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
     _require_bounds(problem, UNKNOWN_CORRELATION, policy, low=(0.0, 0.0))
     if proved:
         _require_known_slopes(problem, policy)
-        _require_common(problem, UNKNOWN_CORRELATION, policy, proved)
-        _require_factor(UNKNOWN_CORRELATION, policy)
-        return UNKNOWN_CORRELATION
-    slope = np.abs(rates(problem).slope)
-    steep = slope > policy.slope_bound * (1.0 + _ROUNDING)
-    need = f"Theorem 5 needs slope_bound ≥ |ω_k|; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
-    _require(problem, steep, need, slope)
-    _require_spread(problem, UNKNOWN_CORRELATION)
+    else:
+        slope = np.abs(rates(problem).slope)
+        steep = slope > policy.slope_bound * (1.0 + _ROUNDING)
+        need = f"Theorem 5 needs slope_bound ≥ |ω_k|; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
+        _require(problem, steep, need, slope)
+        _require_spread(problem, UNKNOWN_CORRELATION)
     _require_common(problem, UNKNOWN_CORRELATION, policy, proved)
     _require_factor(UNKNOWN_CORRELATION, policy)
     return UNKNOWN_CORRELATION
