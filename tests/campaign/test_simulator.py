@@ -28,7 +28,6 @@ from outlay.policies.protocol import (
     with_limits,
 )
 from tests.policies.baselines import examples
-from tests.policies.test_parameters import EXAMPLES
 
 ARMS = 4
 ROWS = 64
@@ -40,7 +39,19 @@ BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"} | {
 UNMOVED = {"Fixed", "RoundRobin", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
 NARROW = 1 / 512  # variances as small as this let the paper's policies judge after a few hundred pulls
 CANDIDATES = [
-    *EXAMPLES,
+    policies.UCBB1(0.04, 0.09, 0.05),
+    policies.UCBM1(0.04, 0.09, 0.0),
+    policies.UCBB2(1.0, 2.5, alpha=2.5),
+    policies.UCBB2C(1.0, 2.0, 0.5, factor=1.78),
+    policies.Fixed(3),
+    policies.RoundRobin(),
+    policies.FiellerKnown(0.04, 0.09, 0.0, alpha=0.25),
+    policies.Fieller(),
+    policies.Fieller(0.25, form="plugin"),
+    policies.BernsteinRate(1.0, 2.5, alpha=0.5),
+    policies.MedianRate(2.0, tail=1.5),
+    policies.CatoniRate(0.25),
+    policies.CatoniRate(1.0, 0.04, 0.09, 0.0),
     *examples.ALL,
     policies.UCBB1(NARROW, NARROW, 0.0),
     policies.UCBB2(0.1, 0.1),
