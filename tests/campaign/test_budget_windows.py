@@ -11,9 +11,9 @@ from outlay import Campaign
 from outlay.campaign import campaigns, export_ledger, import_ledger, verify
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Settings
-from outlay.campaign.monitor import Watch
+from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.records import Pull, PullFilter, Receipt
-from outlay.campaign.settings import Limits, agreed, chosen
+from outlay.campaign.settings import CampaignLimits, agreed, chosen
 from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
@@ -58,7 +58,7 @@ def ledger(
 
     def opened(arms: dict[str, float | None], budget: float, requests: int | None = None, **settings: Any) -> Store:
         policy = chosen("Frugal")
-        opening = agreed(arms, Limits(budget, requests), policy, "w", Settings(unit="1", **settings))
+        opening = agreed(arms, CampaignLimits(budget, requests), policy, "w", Settings(unit="1", **settings))
         if request.param == "memory":
             store: Store = MemoryLedger(opening, policy, hands.clock)
         else:
@@ -245,7 +245,7 @@ def test_the_same_terms_open_it_again_and_a_copy_is_the_same(
                 pull = campaign.ask()
                 assert pull is not None
                 pull.tell(cost=1, reward=0.5)
-            assert Watch(campaign).look().burn[-1].left == campaign.status().left
+            assert CampaignMonitor(campaign).look().burn[-1].left == campaign.status().left
     export_ledger(store, tmp_path / "first", "daily")
     assert import_ledger(copy, tmp_path / "first").ok
     export_ledger(copy, tmp_path / "second", "daily")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Settings
-from outlay.campaign.settings import Limits, agreed, chosen
+from outlay.campaign.settings import CampaignLimits, agreed, chosen
 from outlay.campaign.stores.base import Clock
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
@@ -73,7 +73,7 @@ def test_another_process_goes_on_from_the_ledger() -> None:
 
 
 SETTINGS = Settings(unit="1", ttl=60.0, reservation=7, propensity_draws=0)
-OPENING = agreed(["a"], Limits(1000), chosen(None), "default", SETTINGS)
+OPENING = agreed(["a"], CampaignLimits(1000), chosen(None), "default", SETTINGS)
 
 
 @pytest.fixture(params=["memory", "sqlite"])

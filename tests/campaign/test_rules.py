@@ -11,7 +11,7 @@ from outlay.campaign.ledger.events import ArmTerms, Exhausted, Opened, Settings,
 from outlay.campaign.ledger.learner import Learner
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.records import Pull, Receipt, entries, status_of
-from outlay.campaign.settings import Limits, agreed
+from outlay.campaign.settings import CampaignLimits, agreed
 from outlay.campaign.stores.base import run
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver
 from outlay.policies import RoundRobin
@@ -70,7 +70,7 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
     assert refused.records == []
     assert spent("charge") == (2, 2, 82)
     with pytest.raises(BadParameter, match=r'expiry of Campaign must be "charge" in hard mode'):
-        agreed(["a"], Limits(120), RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
+        agreed(["a"], CampaignLimits(120), RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
 
 
 @pytest.mark.parametrize("ttl", [None, 3600 * SECOND])

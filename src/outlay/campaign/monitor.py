@@ -16,7 +16,7 @@ MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
 CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most
 
 
-class Point(NamedTuple):
+class Balance(NamedTuple):
     """How much was left at some moment, pulls under way aside, and how many requests were used."""
 
     at: datetime
@@ -24,7 +24,7 @@ class Point(NamedTuple):
     used: int = 0
 
 
-class Interval(NamedTuple):
+class RateInterval(NamedTuple):
     """Where a rate lies with a probability of 95 %, for costs and rewards that are Gaussian or many."""
 
     low: float
@@ -35,8 +35,8 @@ class CampaignView(NamedTuple):
     """A campaign at one moment; `intervals` are those of the arms of `status`, in their order."""
 
     status: Status
-    burn: tuple[Point, ...]
-    intervals: tuple[Interval, ...]
+    burn: tuple[Balance, ...]
+    intervals: tuple[RateInterval, ...]
     under_way: tuple[PullStatus, ...]
     last: tuple[Entry, ...]
 
@@ -51,12 +51,12 @@ class Readable(Protocol):
         """Its events."""
 
 
-class Watch:
+class CampaignMonitor:
     """Looks at a campaign again and again; each look reads only the events that are new.
 
     >>> from outlay.campaign import Campaign
     >>> campaign = Campaign({"a": 1}, budget=5)
-    >>> watch = Watch(campaign)
+    >>> watch = CampaignMonitor(campaign)
     >>> campaign.ask().tell(cost=0.5, reward=1)
     Receipt(...)
     >>> [point.left for point in watch.look().burn]
@@ -66,7 +66,7 @@ class Watch:
     def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
         self._campaign, self._most_pulls = campaign, pulls
         self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
-        self._burn: list[Point] = []
+        self._burn: list[Balance] = []
         self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
         self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
         self._renewed = 0  # the event with which this window began
@@ -122,7 +122,7 @@ class Watch:
         else:
             costs = self._count(str(arm), entry)
             self._spent += 0.0 if apart else costs
-        self._burn.append(Point(entry.at, self._budget - self._spent, self._used))
+        self._burn.append(Balance(entry.at, self._budget - self._spent, self._used))
         if len(self._burn) > MOST_POINTS:
             del self._burn[1:-1:2]
 
@@ -143,9 +143,9 @@ class Watch:
             self._memory = self._memory.with_new_arm()
         return self._arms[arm]
 
-    def _interval(self, arm: str) -> Interval:
+    def _interval(self, arm: str) -> RateInterval:
         if arm not in self._arms:
-            return Interval(-math.inf, math.inf)
+            return RateInterval(-math.inf, math.inf)
         return rate_interval(self._memory.belief(self._arms[arm]))
 
 
@@ -160,7 +160,7 @@ def _under_way(asked: Entry) -> PullStatus:
     )  # fmt: skip
 
 
-def rate_interval(belief: Belief) -> Interval:
+def rate_interval(belief: Belief) -> RateInterval:
     """Fieller's interval of the rate; (−∞, ∞) where nothing can be said, as after two pulls.
 
     >>> belief = Belief(0, 100, mean_cost=2.0, mean_reward=1.0, var_cost=0.25, var_reward=0.25, cov=0.0)
@@ -168,8 +168,8 @@ def rate_interval(belief: Belief) -> Interval:
     [0.432, 0.572]
     """
     if belief.pulls < 3:
-        return Interval(-math.inf, math.inf)
+        return RateInterval(-math.inf, math.inf)
     g = math.expm1(2.0 * CERTAINTY / (belief.pulls - 2))
     mirrored = belief._replace(mean_reward=-belief.mean_reward, cov=-belief.cov)
     low, high = (fieller_limit(b.mean_cost, b.mean_reward, b, g) for b in (mirrored, belief))
-    return Interval(-low, high)
+    return RateInterval(-low, high)

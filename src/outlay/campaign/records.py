@@ -139,7 +139,7 @@ class WindowStatus(msgspec.Struct, frozen=True):
     earlier: float
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     """How a campaign stands as a whole; spent + reserved + left = budget.
 
     `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
@@ -176,14 +176,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool = False
 
 
-class Status(Summary, frozen=True, kw_only=True):
+class Status(CampaignSummary, frozen=True, kw_only=True):
     """How a campaign and each of its arms stand."""
 
     arms: tuple[ArmStatus, ...]
 
-    def summary(self) -> Summary:
+    def summary(self) -> CampaignSummary:
         """The same without the arms."""
-        return Summary(**{name: getattr(self, name) for name in Summary.__struct_fields__})
+        return CampaignSummary(**{name: getattr(self, name) for name in CampaignSummary.__struct_fields__})
 
     def frame(self) -> "pandas.DataFrame":
         """A row per arm, as a DataFrame; needs pandas."""

@@ -52,7 +52,7 @@ Costs = Mapping[str, float]  # from names to mean costs
 PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
 
 
-class Limits(NamedTuple):
+class CampaignLimits(NamedTuple):
     """What a campaign may spend, and on how many requests; and what an arm costs on average, where that is known."""
 
     budget: Amount
@@ -60,7 +60,7 @@ class Limits(NamedTuple):
     costs: Costs | None = None
 
 
-def agreed(arms: Arms, limits: Limits, policy: Policy, name: str, settings: Settings) -> Open:
+def agreed(arms: Arms, limits: CampaignLimits, policy: Policy, name: str, settings: Settings) -> Open:
     """The command that opens the campaign, or BadParameter."""
     unit = Unit.named(settings.unit)
     named = arm_terms(unit, arms, limits.costs or {})
@@ -110,7 +110,7 @@ def _timezone(settings: Settings) -> str:
     return settings.timezone
 
 
-def chosen(policy: PolicyGiven, limits: Limits | None = None) -> Policy:
+def chosen(policy: PolicyGiven, limits: CampaignLimits | None = None) -> Policy:
     """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
     if policy is None:
         return policies.Ration() if limits is not None and limits.requests is not None else policies.default()

@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from outlay.campaign.ledger.windows import zone_of
-from outlay.campaign.monitor import CampaignView, Interval, Point
+from outlay.campaign.monitor import Balance, CampaignView, RateInterval
 from outlay.campaign.records import ArmStatus, Entry, PullStatus, Status
 from outlay.tables import Table
 from outlay.text import aligned, counted, cut
@@ -111,7 +111,7 @@ def bar(status: Status, width: int) -> Text:
     return Text.assemble(("█" * spent, "cyan"), ("▒" * reserved, "yellow"), ("░" * (width - spent - reserved), "dim"))
 
 
-def arms(status: Status, intervals: Sequence[Interval] | None = None) -> Table:
+def arms(status: Status, intervals: Sequence[RateInterval] | None = None) -> Table:
     """The arms, the best rates first; with the intervals of their rates, where these are known."""
     rates = [-math.inf if arm.rate is None else arm.rate for arm in status.arms]
     order = sorted(range(len(rates)), key=rates.__getitem__, reverse=True)[:MOST_ARMS]
@@ -137,10 +137,10 @@ def arms(status: Status, intervals: Sequence[Interval] | None = None) -> Table:
     )
 
 
-def whisker(interval: Interval, rate: float | None, low: float, high: float) -> str:
+def whisker(interval: RateInterval, rate: float | None, low: float, high: float) -> str:
     """An interval and its rate on a line from `low` to `high`.
 
-    >>> whisker(Interval(0.0, 0.5), 0.25, 0.0, 1.0)
+    >>> whisker(RateInterval(0.0, 0.5), 0.25, 0.0, 1.0)
     '├─────●─────┤            '
     """
     if rate is None or not high > low:
@@ -153,7 +153,7 @@ def whisker(interval: Interval, rate: float | None, low: float, high: float) -> 
     return "".join(line)
 
 
-def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> dict[str, list[str]]:
+def _rates(shown: Sequence[ArmStatus], intervals: Sequence[RateInterval]) -> dict[str, list[str]]:
     """Where the rates lie, as numbers and as a picture."""
     ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
     finite = list(filter(math.isfinite, ends))
@@ -203,7 +203,7 @@ def _frame(view: CampaignView, width: int, chart: int, pulls: int, events: int) 
     return Group(frame, Text(), arms(status, view.intervals), *below)
 
 
-def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
+def _chart(burn: Sequence[Balance], width: int, height: int) -> Iterable[Text]:
     """The money left over time."""
     if len(burn) < 2 or burn[0].at == burn[-1].at:
         yield Text("nothing spent yet", style="dim")
@@ -221,11 +221,11 @@ def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
     yield Text(f"{'':{margin}}{both[0]}{both[1]:>{max(0, width - margin - len(both[0]))}}", style="dim")
 
 
-def left_over_time(burn: Sequence[Point], columns: int) -> list[float]:
+def left_over_time(burn: Sequence[Balance], columns: int) -> list[float]:
     """What was left at the end of each of so many equal stretches of time.
 
     >>> at = [datetime(2030, 1, 1, 12, minute) for minute in (0, 5, 10)]
-    >>> left_over_time([Point(at[0], 9.0), Point(at[1], 5.0), Point(at[2], 1.0)], 4)
+    >>> left_over_time([Balance(at[0], 9.0), Balance(at[1], 5.0), Balance(at[2], 1.0)], 4)
     [9.0, 5.0, 5.0, 1.0]
     """
     start, span = burn[0].at, burn[-1].at - burn[0].at

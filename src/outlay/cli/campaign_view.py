@@ -154,10 +154,10 @@ def watch(campaign: "Campaign", once: bool, every: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from outlay.campaign.monitor import Watch
+    from outlay.campaign.monitor import CampaignMonitor
     from outlay.cli.campaign_picture import picture
 
-    terminal, watching = Console(highlight=False), Watch(campaign)
+    terminal, watching = Console(highlight=False), CampaignMonitor(campaign)
     if once or not terminal.is_terminal:
         terminal.print(picture(watching.look(), terminal.width))
         return

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, astuple
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.reasons import Reasons
-from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, Summary
+from outlay.campaign.records import ArmStatus, CampaignSummary, Entry, Pull, PullStatus, Receipt, Status
 
 Money = Decimal  # from a JSON number or a string
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -281,7 +281,7 @@ class CampaignMoney(Struct):
     left: str
 
 
-class CampaignAnswer(Summary, frozen=True, kw_only=True):
+class CampaignAnswer(CampaignSummary, frozen=True, kw_only=True):
     """How a campaign stands; spent, reserved, left and used are those of its window, if it has windows."""
 
     exact: CampaignMoney  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import ArmReason, Campaign, Reasons
-from outlay.campaign.monitor import CampaignView, Interval, Point, Watch, rate_interval
+from outlay.campaign.monitor import Balance, CampaignMonitor, CampaignView, RateInterval, rate_interval
 from outlay.campaign.records import ArmStatus, Entry, Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
@@ -59,7 +59,7 @@ async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.Dashboar
     """The campaign as it is now, in numbers that are small whatever its size."""
     found, judged = await watched.look()
     status, reasons, monitor = found.status, judged.reasons, watched.monitor
-    intervals: Mapping[str, Interval] = {}
+    intervals: Mapping[str, RateInterval] = {}
     if not monitor.behind:
         intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True)}
     text, about = wanted.find.casefold(), {} if reasons is None else {each.name: each for each in reasons.arms}
@@ -87,7 +87,7 @@ def _size(field: str) -> Callable[[ArmStatus], float]:
     return lambda arm: -math.inf if (value := getattr(arm, field)) is None else value
 
 
-def _arm(arm: ArmStatus, interval: Interval | None, reason: ArmReason | None) -> s.ArmView:
+def _arm(arm: ArmStatus, interval: RateInterval | None, reason: ArmReason | None) -> s.ArmView:
     low, high = (None, None) if interval is None else interval
     if reason is None:
         return s.ArmView(s.arm(arm), low, high)
@@ -175,7 +175,7 @@ class WatchedCampaign:
         return self.monitor.read if self.monitor.behind else None
 
 
-class _DashboardMonitor(Watch):
+class _DashboardMonitor(CampaignMonitor):
     """One that counts, and remembers more."""
 
     def __init__(self, campaign: Campaign) -> None:
@@ -267,7 +267,7 @@ class Outcomes:
         self.kept = [(pull, cost, reward) if each[0] == pull else each for each in self.kept]
 
 
-def forecast(status: Status, burn: Sequence[Point], now: datetime | None = None) -> Forecast | None:
+def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = None) -> Forecast | None:
     """The forecast; None where the campaign is over, or too little was spent to say.
 
     The last half of what is known is cut into 24 spans of equal time. A rehearsal draws as many of them with
@@ -313,7 +313,7 @@ class _Parts(NamedTuple):
     used: Vector
 
 
-def _cut(recent: Sequence[Point], end: datetime) -> _Parts | None:
+def _cut(recent: Sequence[Balance], end: datetime) -> _Parts | None:
     """The recent past in spans; a budget that was raised meanwhile is not money that came back."""
     start = recent[0].at
     seconds = (end - start).total_seconds() / PARTS
