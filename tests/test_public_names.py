@@ -1,5 +1,6 @@
 """The public surface is a promise: what is exported, how it is found, and what importing costs."""
 
+import ast
 import inspect
 import pydoc
 import subprocess
