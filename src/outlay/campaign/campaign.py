@@ -254,7 +254,7 @@ class Campaign:
     @sync
     def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made: nothing is charged and nothing learned."""
-        yield c.Void(self._number("cancel", pull), settings.note_of("cancel", reason))
+        yield c.Cancel(self._number("cancel", pull), settings.note_of("cancel", reason))
         settled(pull)
 
     @sync
@@ -463,7 +463,7 @@ class Campaign:
         ('a', 'a has the best rate so far, and the evidence against every other arm is enough for now.')
         """
         most = whole("reasons", "most", most, at_least=1)
-        weighed: Weighed = yield c.Weigh()
+        weighed: Weighed = yield c.Explain()
         return reasons_of(weighed, most)
 
     astatus, areasons = as_async(status), as_async(reasons)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from outlay.campaign.ledger.allocate import admissible, learner_of
-from outlay.campaign.ledger.learner import Scales
+from outlay.campaign.ledger.learner import ChoiceInputs
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices
@@ -22,7 +22,7 @@ class Weighed(NamedTuple):
     """The arm that an ask would name, if any, and what it is chosen by: a copy, to be looked at later."""
 
     arm: int | None
-    scales: Scales
+    scales: ChoiceInputs
     names: tuple[str, ...]  # of all arms
     policy: str
     samples: tuple[int, ...]  # of each arm

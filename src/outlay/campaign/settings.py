@@ -21,7 +21,7 @@ from outlay.campaign.ledger.events import (
     Opened,
     Settings,
     Terms,
-    Warm,
+    WarmStart,
     Window,
 )
 from outlay.campaign.ledger.money import Unit
@@ -378,11 +378,11 @@ def checked_reward(owner: str, value: object, **limits: float) -> float:
     return real(owner, "reward", given, **limits) + 0.0
 
 
-def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[Warm]:
+def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[WarmStart]:
     """The commands that have the samples learned, as many in each as one event may hold."""
     for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
         arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
-        yield Warm(arms, costs, rewards, f"{key}/{part}", source)
+        yield WarmStart(arms, costs, rewards, f"{key}/{part}", source)
 
 
 def samples_of(history: Iterable[Entry]) -> list[ArmSample]:

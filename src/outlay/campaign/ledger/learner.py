@@ -104,7 +104,7 @@ def _nested(field: object) -> TypeGuard[tuple[object, ...]]:
     return is_record(field)
 
 
-class Scales(NamedTuple):
+class ChoiceInputs(NamedTuple):
     """A policy, what it knows with pulls under way, and the arms that places in its memory stand for."""
 
     policy: Policy
@@ -118,7 +118,7 @@ UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are
 FEW = 3  # arms, up to which it is quicker to compare all of them
 
 
-class Shortcut:
+class LazyChooser:
     """What is certain from one choice to the next; `opening` policies open arms one by one."""
 
     def __init__(self, opening: bool) -> None:
@@ -174,10 +174,11 @@ def _places(arms: Sequence[int], some: Collection[int]) -> Collection[int]:
 ORDER = 0  # the number, which no event has, of the stream from which the order of the arms is drawn
 
 
-class Stream:
+class EventRandom:
     """The random numbers of one event, made when the first is drawn: they depend on the seed and the event alone.
 
-    >>> Stream(seed=7, seq=3).random() == Stream(seed=7, seq=3).random() != Stream(seed=7, seq=4).random()
+    >>> one, same, other = (EventRandom(seed=7, seq=seq).random() for seq in (3, 3, 4))
+    >>> one == same != other
     True
     """
 
@@ -218,19 +219,19 @@ class Learner:
             raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
         self._settles = has(policy, "settle")
         self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
-        self._shortcut = Shortcut(self._opening)
+        self._shortcut = LazyChooser(self._opening)
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
         self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
         self.past: tuple[float, int] = 0.0, 0  # what was spent, and requests used, before this window
         self.set_limits(budget, requests)
 
-    def shuffle(self, stream: Stream) -> None:
+    def shuffle(self, stream: EventRandom) -> None:
         """Draw the order in which arms are opened, where the policy opens them one by one."""
         if isinstance(self.memory, SequentialMemory):
             self.memory.shuffle(cast("np.random.Generator", stream))
 
-    def observe(self, arm: int, cost: float, reward: float, stream: Stream) -> None:
+    def observe(self, arm: int, cost: float, reward: float, stream: EventRandom) -> None:
         """Learn one sample."""
         self.memory = observed(self.memory, arm, cost, reward)
         if self._settles:
@@ -240,7 +241,7 @@ class Learner:
         self.totals[arm, 1] += reward
         self._shortcut.note(arm)
 
-    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: Stream) -> None:
+    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: EventRandom) -> None:
         """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
         before, samples = self.kept(), list(samples)
         try:
@@ -286,7 +287,7 @@ class Learner:
         if not has(self.memory, "with_new_arm"):
             raise BadParameter("add_arm", "policy", "one whose memory has a method with_new_arm", self.given)
 
-    def widen(self, stream: Stream, cost: float | None = None) -> None:
+    def widen(self, stream: EventRandom, cost: float | None = None) -> None:
         """Make room for another arm of this mean cost, if it is known; its place among those not open is random."""
         self.memory = self.memory.with_new_arm()
         if cost is not None and has(self.memory, "know_cost"):
@@ -311,7 +312,9 @@ class Learner:
         self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
         self._shortcut.forget()
 
-    def choose(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: Stream, used: int = 0) -> int:
+    def choose(
+        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: EventRandom, used: int = 0
+    ) -> int:
         """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
 
         For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
@@ -329,14 +332,14 @@ class Learner:
             place = best_by_score(self.policy, view, pulls, now.log_n)
         return open_arms[place]
 
-    def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> Scales:
+    def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> ChoiceInputs:
         """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
         memory, pulls = self._with(under_way)
         memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            return Scales(self.policy, memory, pulls, now, range(len(pulls)))
-        return Scales(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
+            return ChoiceInputs(self.policy, memory, pulls, now, range(len(pulls)))
+        return ChoiceInputs(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
 
     def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
         """Where the campaign stands, as its policy counts."""
@@ -356,7 +359,7 @@ class Learner:
         return (AmongOpened if self._opening else Among)(memory, open_arms), pulls[np.array(open_arms)]
 
     def _chosen(
-        self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: Stream
+        self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: EventRandom
     ) -> int:  # fmt: skip
         """The arm that the policy names of those that are open; one that cannot, names one of all.
 
