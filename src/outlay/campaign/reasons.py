@@ -12,7 +12,7 @@ from outlay.campaign.ledger.learner import ChoiceInputs
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices
-from outlay.policies.explain import Means, Weighing, Weight, weigh
+from outlay.policies.explain import ArmEvidence, Means, PolicyExplanation, explain_choice
 from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for
@@ -74,7 +74,7 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
     places = {k: place for place, k in enumerate(inputs.arms)}
     ranked = sorted(places, key=lambda k: (k != arm, -given.samples[k], k))[:most]
     shown = [places[k] for k in ranked]
-    found = weigh(inputs.policy, inputs.memory, inputs.pulls, inputs.now, shown)
+    found = explain_choice(inputs.policy, inputs.memory, inputs.pulls, inputs.now, shown)
     leaders = {inputs.arms[place] for place in found.leaders}
     arms = tuple(
         _reason(given, k, weight, found, k in leaders) for k, weight in zip(ranked, found.weights, strict=True)
@@ -86,13 +86,13 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
     return Reasons(name, given.policy, found.means, words, arms, untried)
 
 
-def _reason(given: Explanation, arm: int, weight: Weight, found: Weighing, leads: bool) -> ArmReason:
+def _reason(given: Explanation, arm: int, weight: ArmEvidence, found: PolicyExplanation, leads: bool) -> ArmReason:
     name, samples = given.names[arm], given.samples[arm]
     evidence, enough, score = weight.evidence, weight.enough, weight.score
     return ArmReason(name, leads, samples, evidence, enough, score, _about(weight, found.means, samples, leads))
 
 
-def _about(weight: Weight, means: Means, samples: int, leads: bool) -> str:
+def _about(weight: ArmEvidence, means: Means, samples: int, leads: bool) -> str:
     """What there is to say about one arm."""
     if means == "score":
         return f"Its score is {weight.score:.4g}; the largest comes next."
