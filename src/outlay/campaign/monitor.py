@@ -99,7 +99,7 @@ class CampaignMonitor:
 
     def _take_in(self, entry: Entry) -> None:
         arm, pull, more = entry.arm, entry.pull, entry.more
-        apart = more.get("earlier", False) or more.get("outside", False)
+        apart = more.get("earlier", False) or more.get("fallback", False)
         if entry.kind == "asked":
             self._asked[entry.seq] = entry
             self._apart |= {entry.seq} if more.get("fallback") else set()
@@ -107,12 +107,12 @@ class CampaignMonitor:
         elif entry.kind == "extended" and pull in self._asked:
             asked = self._asked[pull]
             self._asked[pull] = replace(asked, more={**asked.more, "expires": more["expires"]})
-        elif entry.kind in ("told", "voided", "expired") and pull is not None:
+        elif entry.kind in ("told", "cancelled", "expired") and pull is not None:
             arm = self._asked.pop(pull, entry).arm  # that one expired does not say its arm
             apart |= pull in self._apart
             self._apart.discard(pull)
             if pull > self._renewed:
-                self._used += more.get("unvoided", False) - (entry.kind == "voided")
+                self._used += more.get("was_cancelled", False) - (entry.kind == "cancelled")
         if entry.kind == "renewed":
             self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
         elif "budget" in more:

@@ -356,7 +356,7 @@ def _logged(campaign: str, replies: list[Reply]) -> list[Reply]:
 
 def _log_event(name: str, event: e.AnyEvent) -> None:
     if isinstance(event, e.Told) and event.overrun:
-        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.decision)
+        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.pull)
     elif isinstance(event, e.Exhausted):
         why = "the budget is spent, no arm fits what is left of it, or every request is served"
         log(logging.INFO, name, f"exhausted: {why}")
@@ -366,7 +366,7 @@ def _log_event(name: str, event: e.AnyEvent) -> None:
         log(logging.INFO, name, "began a window: its budget is whole again")
     elif isinstance(event, e.Expired):
         ending = "released" if event.charged is None else "charged"
-        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.decision, ending)
+        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.pull, ending)
 
 
 def _at_the_store(end: float | None) -> float | None:

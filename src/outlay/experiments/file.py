@@ -23,7 +23,7 @@ from outlay.parameters import Parameters, is_record, signature_of
 from outlay.policies.protocol import Policy
 from outlay.problem_policies import OWN_FACTS, fact, own_policy, policy_for, usual_policies
 from outlay.text import one_of
-from outlay.usercode import YOURS, found, is_reference
+from outlay.usercode import YOURS, find_class, is_reference
 
 FORMAT = 1
 _TABLES = ("format", "experiment", "arms", "log", "policies", "sweep")
@@ -296,7 +296,7 @@ def player(table: Table, number: int, folder: Path | None = None) -> PolicyEntry
     where = f"policy {number}"
     values = dict(table)
     name = values.pop("name", None)
-    own = found(where, "name", name, folder or Path()) if is_reference(name) else None
+    own = find_class(where, "name", name, folder or Path()) if is_reference(name) else None
     kind = own or policies.named(name)
     if kind is None:
         raise BadParameter(where, "name", one_of((*policies.BY_NAME, YOURS), name), name)

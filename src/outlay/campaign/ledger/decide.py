@@ -10,8 +10,8 @@ import msgspec
 
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.allocate import (
+    Decided,
     Namer,
-    Ruling,
     admissible,
     arm_index,
     ask,
@@ -25,41 +25,41 @@ from outlay.campaign.ledger.allocate import (
 )
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.events import NOTHING
-from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.validation import MOST_ARMS, check_arm, check_opening, check_requests
 from outlay.campaign.ledger.windows import bounds, renewal
 from outlay.errors import CampaignConflict
 from outlay.policies.protocol import Policy
 
 
-def pause(state: State) -> Ruling:
+def pause(state: State) -> Decided:
     """Name no arm for a while."""
     return [] if state.paused else [e.Paused()], None
 
 
-def resume(state: State) -> Ruling:
+def resume(state: State) -> Decided:
     """Name arms again; what is closed stays closed."""
     if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
     return [e.Resumed()] if state.paused else [], None
 
 
-def close(state: State) -> Ruling:
+def close(state: State) -> Decided:
     """Name no arm any more."""
     return [] if state.ended == "closed" else [e.Closed()], None
 
 
-def archive(state: State) -> Ruling:
+def archive(state: State) -> Decided:
     """Put it away: no arm is named, pulls under way can still be told."""
     return [] if state.archived else [e.Archived()], None
 
 
-def restore(state: State) -> Ruling:
+def restore(state: State) -> Decided:
     """Bring it back as it was."""
     return [e.Restored()] if state.archived else [], None
 
 
-def add_arm(state: State, command: e.AddArm, by: Namer | None) -> Ruling:
+def add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
     """Another arm; the same again is none."""
     index = state.index(command.arm.name)
     check_arm("add_arm", command.arm)
@@ -77,19 +77,19 @@ def add_arm(state: State, command: e.AddArm, by: Namer | None) -> Ruling:
     return [e.Added(command.arm)], None
 
 
-def disable(state: State, command: e.DisableArm) -> Ruling:
+def disable(state: State, command: e.DisableArm) -> Decided:
     """An arm that is not to be pulled any more."""
     index = arm_index(state, "disable_arm", command.arm)
     return [e.Disabled(index)] if state.arms[index].enabled else [], None
 
 
-def enable(state: State, command: e.EnableArm) -> Ruling:
+def enable(state: State, command: e.EnableArm) -> Decided:
     """One that may be pulled again."""
     index = arm_index(state, "enable_arm", command.arm)
     return [e.Enabled(index)] if not state.arms[index].enabled else [], None
 
 
-def warm(state: State, command: e.Warm) -> Ruling:
+def warm(state: State, command: e.WarmStart) -> Decided:
     """Samples from elsewhere; a log that is known teaches nothing."""
     if command.key in state.warmed:
         return [], 0
@@ -99,7 +99,7 @@ def warm(state: State, command: e.Warm) -> Ruling:
     return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
 
 
-def set_budget(state: State, command: e.SetBudget) -> Ruling:
+def set_budget(state: State, command: e.SetBudget) -> Decided:
     """Another budget, and the end where more is spent already."""
     if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
@@ -109,7 +109,7 @@ def set_budget(state: State, command: e.SetBudget) -> Ruling:
     return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
 
 
-def set_requests(state: State, command: e.SetRequests) -> Ruling:
+def set_requests(state: State, command: e.SetRequests) -> Decided:
     """Another number of requests, and the end where as many are served already."""
     if state.ended == "closed":
         raise CampaignConflict(
@@ -122,7 +122,7 @@ def set_requests(state: State, command: e.SetRequests) -> Ruling:
     return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
 
 
-def expect(state: State, command: e.Expect) -> Ruling:
+def expect(state: State, command: e.Expect) -> Decided:
     """Another forecast."""
     check_requests("expect", command.requests, least=0)
     same = state.forecast == state.used + command.requests
@@ -133,7 +133,7 @@ def _counted_limits(requests: int | None) -> str:
     return "unlimited" if requests is None else f"{requests:,}"
 
 
-def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Ruling:
+def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Decided:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
     `by` chooses in place of the campaign's own policy when choices are made again; how likely they were is then not
@@ -144,14 +144,14 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
     if state is None:
         raise ValueError("the first command of a campaign opens it")
     match command:
-        case e.Sweep():
+        case e.ExpirePulls():
             return _sweep(state, now)
         case e.Ask():
             return ask(state, command, now, by)
         case e.Tell():
             return _tell(state, command)
-        case e.Void():
-            return _void(state, command)
+        case e.Cancel():
+            return _cancel(state, command)
         case e.Charge():
             return _charge(state, command)
         case e.Extend():
@@ -170,7 +170,7 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
             return disable(state, command)
         case e.EnableArm():
             return enable(state, command)
-        case e.Warm():
+        case e.WarmStart():
             return warm(state, command)
         case e.Pause():
             return pause(state)
@@ -182,7 +182,7 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
             return archive(state)
         case e.Restore():
             return restore(state)
-        case e.Weigh():
+        case e.Explain():
             return [], _next(state)
     assert_never(command)
 
@@ -226,7 +226,7 @@ def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tu
         return apply(state, record, policy), record
 
 
-def _open(state: State | None, command: e.Open, now: int) -> Ruling:
+def _open(state: State | None, command: e.Open, now: int) -> Decided:
     if state is not None:
         return [], None
     opening = e.Opened(command.name, command.arms, command.budget, command.terms, command.requests)
@@ -236,77 +236,77 @@ def _open(state: State | None, command: e.Open, now: int) -> Ruling:
     return [opening, *([] if window is None else [e.Renewed(*bounds(window, command.terms.timezone, now))])], None
 
 
-def _tell(state: State, command: e.Tell) -> Ruling:
-    decision = found(state, command.decision)
-    name = state.arms[decision.arm].name
+def _tell(state: State, command: e.Tell) -> Decided:
+    pull = found(state, command.pull)
+    name = state.arms[pull.arm].name
     if command.arm not in (None, name):
-        raise CampaignConflict(f"pull {decision.number} is one of {name!r}, not of {command.arm!r}")
+        raise CampaignConflict(f"pull {pull.number} is one of {name!r}, not of {command.arm!r}")
     outcome = command.cost, command.reward
-    if decision.standing == "told":
-        if outcome not in ((decision.told_cost, decision.told_reward), (decision.cost, decision.reward)):
-            said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
-            raise CampaignConflict(f"pull {decision.number} was told with {said}, which stands; amend corrects it")
+    if pull.status == "told":
+        if outcome not in ((pull.told_cost, pull.told_reward), (pull.cost, pull.reward)):
+            said = f"cost {state.unit.amount(pull.told_cost or 0):g} and reward {pull.told_reward:g}"
+            raise CampaignConflict(f"pull {pull.number} was told with {said}, which stands; amend corrects it")
         return [], True
-    check_cost(state, "tell", decision, command.cost)
+    check_cost(state, "tell", pull, command.cost)
     check_reward("tell", command.reward)
-    earlier, outside = state.is_earlier(decision), decision.fallback
+    earlier, fallback = state.is_earlier(pull), pull.fallback
     event = e.Told(
-        *(command.decision, decision.arm, command.cost, command.reward),
-        late=decision.standing != "open",
-        overrun=_overruns(state, decision, command.cost) or _beyond(state, decision),
-        instead=_counted(decision),
+        *(command.pull, pull.arm, command.cost, command.reward),
+        late=pull.status != "open",
+        overrun=_overruns(state, pull, command.cost) or _beyond(state, pull),
+        instead=_counted(pull),
         rounded=command.rounded,
-        unvoided=decision.standing == "cancelled",
+        was_cancelled=pull.status == "cancelled",
         earlier=earlier,
-        outside=outside,
+        fallback=fallback,
     )
-    more = 0 if earlier or outside else command.cost - (decision.cost or 0)
-    return [event, *_crossing(state, more, decision.standing != "expired" and not earlier)], False
+    more = 0 if earlier or fallback else command.cost - (pull.cost or 0)
+    return [event, *_crossing(state, more, pull.status != "expired" and not earlier)], False
 
 
-def _void(state: State, command: e.Void) -> Ruling:
-    decision = found(state, command.decision)
-    if decision.standing == "cancelled":
+def _cancel(state: State, command: e.Cancel) -> Decided:
+    pull = found(state, command.pull)
+    if pull.status == "cancelled":
         return [], None
-    check_pending(decision, "be cancelled")
-    return [e.Voided(command.decision, command.reason)], None
+    check_pending(pull, "be cancelled")
+    return [e.Cancelled(command.pull, command.reason)], None
 
 
-def _charge(state: State, command: e.Charge) -> Ruling:
-    decision = found(state, command.decision)
-    if decision.standing == "expired" and decision.cost is not None:
+def _charge(state: State, command: e.Charge) -> Decided:
+    pull = found(state, command.pull)
+    if pull.status == "expired" and pull.cost is not None:
         return [], None
-    check_pending(decision, "be charged")
-    expired = e.Expired(decision.number, decision.reserved, state.terms.default_reward)
-    return [expired, *_crossing(state, *_weight(state, decision))], None
+    check_pending(pull, "be charged")
+    expired = e.Expired(pull.number, pull.reserved, state.terms.default_reward)
+    return [expired, *_crossing(state, *_weight(state, pull))], None
 
 
-def _extend(state: State, command: e.Extend, now: int) -> Ruling:
-    check_pending(found(state, command.decision), "be extended")
-    return [e.Extended(command.decision, now + command.ttl)], None
+def _extend(state: State, command: e.Extend, now: int) -> Decided:
+    check_pending(found(state, command.pull), "be extended")
+    return [e.Extended(command.pull, now + command.ttl)], None
 
 
-def _amend(state: State, command: e.Amend) -> Ruling:
-    decision = found(state, command.decision)
-    if decision.standing != "told":
-        raise CampaignConflict(f"pull {decision.number} is {decision.standing}, not told: tell it first")
-    instead = _counted(decision)
+def _amend(state: State, command: e.Amend) -> Decided:
+    pull = found(state, command.pull)
+    if pull.status != "told":
+        raise CampaignConflict(f"pull {pull.number} is {pull.status}, not told: tell it first")
+    instead = _counted(pull)
     assert instead is not None  # noqa: S101 (it was told)
     cost = instead.cost if command.cost is None else command.cost
     reward = instead.reward if command.reward is None else command.reward
     if (instead.cost, instead.reward) == (cost, reward):
         return [], True
-    check_cost(state, "amend", decision, cost)
+    check_cost(state, "amend", pull, cost)
     check_reward("amend", reward)
-    more, earlier, outside = cost - instead.cost, state.is_earlier(decision), decision.fallback
+    more, earlier, fallback = cost - instead.cost, state.is_earlier(pull), pull.fallback
     event = e.Amended(
-        *(command.decision, decision.arm, cost, reward, instead, command.reason),
-        overrun=_overruns_now(state, decision, cost, more),
+        *(command.pull, pull.arm, cost, reward, instead, command.reason),
+        overrun=_overruns_now(state, pull, cost, more),
         rounded=command.rounded,
         earlier=earlier,
-        outside=outside,
+        fallback=fallback,
     )
-    return [event, *_crossing(state, 0 if earlier or outside else more)], False
+    return [event, *_crossing(state, 0 if earlier or fallback else more)], False
 
 
 def _next(state: State) -> int | None:
@@ -322,7 +322,7 @@ def is_due(state: State, now: int) -> bool:
     return (state.due is not None and now >= state.due) or renewal(state, now) is not None
 
 
-def _sweep(state: State, now: int) -> Ruling:
+def _sweep(state: State, now: int) -> Decided:
     """What is overdue expires; then, where the window is over, the next begins."""
     window = renewal(state, now)
     events: list[e.AnyEvent] = []
@@ -332,58 +332,58 @@ def _sweep(state: State, now: int) -> Ruling:
         charge, reward = state.terms.expiry == "charge", state.terms.default_reward
         events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
         if window is None:
-            weights = [_weight(state, decision) for decision in overdue]
+            weights = [_weight(state, pull) for pull in overdue]
             spent, served = (sum(part) for part in zip(*weights, strict=True))
             events += _crossing(state, spent if charge else 0, served)
     return [*events, *([] if window is None else [window])], None
 
 
-def _weight(state: State, decision: Decision) -> tuple[int, int]:
+def _weight(state: State, pull: PullState) -> tuple[int, int]:
     """What a pull under way takes of the budget and of the requests of this window, if it is charged."""
-    earlier = state.is_earlier(decision)
-    return 0 if earlier or decision.fallback else decision.reserved, int(not earlier)
+    earlier = state.is_earlier(pull)
+    return 0 if earlier or pull.fallback else pull.reserved, int(not earlier)
 
 
-def _counted(decision: Decision) -> e.Counted | None:
+def _counted(pull: PullState) -> e.Counted | None:
     """What it counts for so far, if it does."""
-    if decision.cost is None or decision.reward is None:
+    if pull.cost is None or pull.reward is None:
         return None
-    return e.Counted(decision.cost, decision.reward, decision.place)
+    return e.Counted(pull.cost, pull.reward, pull.sample_index)
 
 
-def _overruns(state: State, decision: Decision, cost: int) -> bool:
-    """Whether it cost more than was set aside; for a voided pull nothing is.
+def _overruns(state: State, pull: PullState, cost: int) -> bool:
+    """Whether it cost more than was set aside; for a cancelled pull nothing is.
 
     Only in hard mode is it a promise that an arm of which nothing is known needs nothing.
     """
-    capped = state.terms.mode == "hard" and not decision.fallback
-    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or capped
-    return promised and cost > (0 if decision.standing == "cancelled" else decision.reserved)
+    capped = state.terms.mode == "hard" and not pull.fallback
+    promised = pull.reserved > 0 or state.arms[pull.arm].max_cost is not None or capped
+    return promised and cost > (0 if pull.status == "cancelled" else pull.reserved)
 
 
-def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> bool:
+def _overruns_now(state: State, pull: PullState, cost: int, more: int) -> bool:
     """Whether a pull is an overrun after a correction: for it, or still."""
-    passes = more > 0 and _passes(state, decision, cost, more)
-    return passes or (decision.overrun and _overruns(state, decision, cost))
+    passes = more > 0 and _passes(state, pull, cost, more)
+    return passes or (pull.overrun and _overruns(state, pull, cost))
 
 
-def _beyond(state: State, decision: Decision) -> bool:
-    """Whether a pull that was voided and is told after all takes a request more than there are.
+def _beyond(state: State, pull: PullState) -> bool:
+    """Whether a pull that was cancelled and is told after all takes a request more than there are.
 
     Of an earlier window nobody knows any more how many were left of it: there, any may.
     """
-    if decision.standing != "cancelled" or state.requests is None:
+    if pull.status != "cancelled" or state.requests is None:
         return False
-    return state.is_earlier(decision) or state.used_now >= state.requests
+    return state.is_earlier(pull) or state.used_now >= state.requests
 
 
-def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
+def _passes(state: State, pull: PullState, cost: int, more: int) -> bool:
     """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others.
 
     Of an earlier window nobody knows any more what was left of it: there, any may.
     """
-    past = (state.is_earlier(decision) or more > state.left) and not decision.fallback
-    return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
+    past = (state.is_earlier(pull) or more > state.left) and not pull.fallback
+    return _overruns(state, pull, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
