@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.campaign.ledger.learner import ORDER, Among, AmongOpened, EventRandom, Learner
+from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner, SomeArms, SomeOpenedArms
 from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
@@ -24,12 +24,12 @@ def by_comparing_all(learner: Learner, open_arms: list[int], under_way: dict[int
     """The arm that the policy names, every arm looked at."""
     memory, pulls = learner._with(under_way)
     if hasattr(learner.policy, "score"):
-        scored = Among(memory, open_arms)
+        scored = SomeArms(memory, open_arms)
         return open_arms[best_by_score(learner.policy, scored, pulls[open_arms], log_of(int(pulls.sum())))]
     opening = hasattr(learner.policy, "excess_of_new_arm")
     view: Any = memory
     if len(open_arms) < len(pulls):
-        view = (AmongOpened if opening else Among)(memory, open_arms)
+        view = (SomeOpenedArms if opening else SomeArms)(memory, open_arms)
     return open_arms[(best_of_opened if opening else best_by_excess)(learner.policy, view, pulls[open_arms])]
 
 

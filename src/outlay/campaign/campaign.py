@@ -14,7 +14,7 @@ from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry,
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, OpenPull, forgotten, number_of, settled
-from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
+from outlay.campaign.reasons import MOST, Explanation, Reasons, reasons_of
 from outlay.campaign.records import (
     Entry,
     Listed,
@@ -463,8 +463,8 @@ class Campaign:
         ('a', 'a has the best rate so far, and the evidence against every other arm is enough for now.')
         """
         most = whole("reasons", "most", most, at_least=1)
-        weighed: Weighed = yield c.Explain()
-        return reasons_of(weighed, most)
+        explanation: Explanation = yield c.Explain()
+        return reasons_of(explanation, most)
 
     astatus, areasons = as_async(status), as_async(reasons)
 

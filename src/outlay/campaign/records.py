@@ -11,7 +11,7 @@ import msgspec
 from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Window, plain_key, spellings
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Ending, PullPhase, PullState, State
-from outlay.campaign.reasons import Outlook, Weighed, outlook_of
+from outlay.campaign.reasons import Explanation, Outlook, outlook_of
 from outlay.errors import StoreError, needed
 from outlay.tables import Table
 from outlay.text import aligned
@@ -269,7 +269,7 @@ def frame_of(kind: type[Any], rows: Iterable[msgspec.Struct], owner: str) -> "pa
 
 
 # What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
-Answer = Pull | Receipt | Weighed | int | None
+Answer = Pull | Receipt | Explanation | int | None
 Reply = Answer | Exception  # or why it was refused
 
 

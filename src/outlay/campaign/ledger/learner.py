@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from math import fsum
-from typing import Any, NamedTuple, TypeGuard, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,163 +45,12 @@ from outlay.policies.protocol import (
     with_limits,
 )
 
-
-class Among:
-    """Some arms of a memory, numbered anew; beliefs keep the numbers that the arms have in the campaign."""
-
-    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
-        self._memory, self._arms = memory, arms
-
-    def belief(self, arm: int) -> Belief:
-        """What is known of the arm."""
-        return self._memory.belief(self._arms[arm])
-
-    def lead(self, arm: int) -> Lead:
-        """What the others are compared with when this arm leads."""
-        return cast("LeaderMemory", self._memory).lead(self._arms[arm])
-
-
-class AmongOpened(Among):
-    """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
-
-    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
-        super().__init__(memory, arms)
-        self._narrow: SequentialMemory = cast("CampaignMemory", memory).subset(np.array(arms, np.int64))
-
-    def lead(self, arm: int) -> Lead:
-        """What the others are compared with when this arm leads."""
-        return self._narrow.lead(arm)
-
-    def opened(self) -> int:
-        """How many of the arms are open."""
-        return self._narrow.opened()
-
-    def unopened(self) -> int:
-        """The one of them to open next, or their number."""
-        return self._narrow.unopened()
-
-
-def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
-    """The memory with one sample more."""
-    memory.observe(arm, cost, reward)
-    return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
-
-
-def copied(memory: Memory) -> Memory:
-    """A memory that can be changed by itself."""
-    return cast("Memory", _copied(cast("tuple[object, ...]", memory)))
-
-
-def _copied(record: tuple[object, ...]) -> tuple[object, ...]:
-    fields = (
-        field.copy() if isinstance(field, np.ndarray) else _copied(field) if _nested(field) else deepcopy(field)
-        for field in record
-    )
-    return tuple.__new__(type(record), fields)
-
-
-def _nested(field: object) -> TypeGuard[tuple[object, ...]]:
-    return is_record(field)
-
-
-class ChoiceInputs(NamedTuple):
-    """A policy, what it knows with pulls under way, and the arms that places in its memory stand for."""
-
-    policy: Policy
-    memory: Any
-    pulls: Counts
-    now: Now
-    arms: Sequence[int]
-
-
-UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
+ORDER = 0  # the number, which no event has, of the stream from which the order of the arms is drawn
+ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
 FEW = 3  # arms, up to which it is quicker to compare all of them
 
-
-class LazyChooser:
-    """What is certain from one choice to the next; `opening` policies open arms one by one."""
-
-    def __init__(self, opening: bool) -> None:
-        self._choose, self._compare = (
-            (lazy_best_of_opened, best_of_opened) if opening else (lazy_best_by_excess, best_by_excess)
-        )
-        self._known: LeaderBounds | None = None
-        self._arms: Sequence[int] = ()  # among which the last choice was made
-        self._under_way: UnderWay = {}  # at the last choice
-        self._noted: set[int] = set()  # arms that something was learned of since
-
-    def note(self, arm: int) -> None:
-        """Something was learned of an arm."""
-        self._noted.add(arm)
-
-    def forget(self) -> None:
-        """Begin anew: the policy has changed, or the memory in a way that no arm accounts for."""
-        self._known = None
-
-    def choose(
-        self, policy: Any, view: Any, pulls: Counts, arms: Sequence[int], under_way: UnderWay, sampled: Counts
-    ) -> int:
-        """The place among `arms`, which `view` and `pulls` range over, of the one to pull.
-
-        `sampled` counts the samples of all arms: what is expected of an arm without any changes with every other's.
-        """
-        if len(arms) <= FEW:
-            self._known = None
-            return self._compare(policy, view, pulls)
-        known, changed = self._known, self._noted
-        for arm in self._under_way.keys() | under_way.keys():
-            if self._under_way.get(arm) != under_way.get(arm) or sampled[arm] == 0:
-                changed.add(arm)
-        self._known = None  # for good, if something raises
-        if known is None or arms != self._arms:
-            known = LeaderBounds.start(len(arms))
-            forget_leader_bounds(known)
-        else:
-            note_changes(view, pulls, known, _places(arms, changed))
-        choice = self._choose(policy, view, pulls, known)
-        self._known, self._arms, self._under_way, self._noted = known, arms, dict(under_way), set()
-        return choice
-
-
-def _places(arms: Sequence[int], some: Collection[int]) -> Collection[int]:
-    """Where those of some arms that may be named stand among all that may, which are in order."""
-    if isinstance(arms, range):
-        return some
-    places = ((bisect_left(arms, arm), arm) for arm in some)
-    return [place for place, arm in places if place < len(arms) and arms[place] == arm]
-
-
-ORDER = 0  # the number, which no event has, of the stream from which the order of the arms is drawn
-
-
-class EventRandom:
-    """The random numbers of one event, made when the first is drawn: they depend on the seed and the event alone.
-
-    >>> one, same, other = (EventRandom(seed=7, seq=seq).random() for seq in (3, 3, 4))
-    >>> one == same != other
-    True
-    """
-
-    def __init__(self, seed: int, seq: int, draw: int = 0) -> None:
-        self._of = seed, seq, draw
-        self._made: np.random.Generator | None = None
-
-    @property
-    def used(self) -> bool:
-        """Whether a random number was drawn."""
-        return self._made is not None
-
-    def __getattr__(self, verb: str) -> Any:
-        if self._made is None:
-            seed, seq, draw = self._of
-            self._made = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, draw, seq]))
-        return getattr(self._made, verb)
-
-
-ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
-
-
 Costs = Sequence[float]  # the mean cost of each arm
+UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
 Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
 
 
@@ -219,19 +68,19 @@ class Learner:
             raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
         self._settles = has(policy, "settle")
         self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
-        self._shortcut = LazyChooser(self._opening)
+        self._chooser = LazyChooser(self._opening)
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
         self.totals = np.zeros((arms, 2))  # cost and reward
         self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
         self.past: tuple[float, int] = 0.0, 0  # what was spent, and requests used, before this window
         self.set_limits(budget, requests)
 
-    def shuffle(self, stream: EventRandom) -> None:
+    def shuffle(self, stream: "EventRandom") -> None:
         """Draw the order in which arms are opened, where the policy opens them one by one."""
         if isinstance(self.memory, SequentialMemory):
             self.memory.shuffle(cast("np.random.Generator", stream))
 
-    def observe(self, arm: int, cost: float, reward: float, stream: EventRandom) -> None:
+    def observe(self, arm: int, cost: float, reward: float, stream: "EventRandom") -> None:
         """Learn one sample."""
         self.memory = observed(self.memory, arm, cost, reward)
         if self._settles:
@@ -239,9 +88,9 @@ class Learner:
         self.pulls[arm] += 1
         self.totals[arm, 0] += cost
         self.totals[arm, 1] += reward
-        self._shortcut.note(arm)
+        self._chooser.note(arm)
 
-    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: EventRandom) -> None:
+    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: "EventRandom") -> None:
         """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
         before, samples = self.kept(), list(samples)
         try:
@@ -272,14 +121,14 @@ class Learner:
     def restore(self, kept: Kept) -> None:
         """Know what it knew then."""
         self.memory, self.pulls, self.totals = kept
-        self._shortcut.forget()
+        self._chooser.forget()
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
         """Put one sample in place of another; a memory that cannot do that keeps the first."""
         if self._revises:
             self.memory.revise(arm, place, old, new)
         self.totals[arm] += np.array(new) - np.array(old)
-        self._shortcut.note(arm)
+        self._chooser.note(arm)
 
     def check_wider(self) -> None:
         """Refuse another arm where the policy or its memory cannot take one."""
@@ -287,7 +136,7 @@ class Learner:
         if not has(self.memory, "with_new_arm"):
             raise BadParameter("add_arm", "policy", "one whose memory has a method with_new_arm", self.given)
 
-    def widen(self, stream: EventRandom, cost: float | None = None) -> None:
+    def widen(self, stream: "EventRandom", cost: float | None = None) -> None:
         """Make room for another arm of this mean cost, if it is known; its place among those not open is random."""
         self.memory = self.memory.with_new_arm()
         if cost is not None and has(self.memory, "know_cost"):
@@ -296,7 +145,7 @@ class Learner:
             self.memory.insert_at_random(cast("np.random.Generator", stream))
         self.pulls = np.append(self.pulls, 0)
         self.totals = np.vstack([self.totals, np.zeros(2)])
-        self._shortcut.forget()
+        self._chooser.forget()
 
     def set_limits(self, budget: float, requests: int | None = None) -> None:
         """Tell a policy that asks for them the budget and how many requests to reckon with.
@@ -310,10 +159,10 @@ class Learner:
         in_all = budget + spent
         all_costs = max(in_all + self.elsewhere, sys.float_info.min) if self._opening else in_all
         self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
-        self._shortcut.forget()
+        self._chooser.forget()
 
     def choose(
-        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: EventRandom, used: int = 0
+        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: "EventRandom", used: int = 0
     ) -> int:
         """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
 
@@ -325,14 +174,14 @@ class Learner:
             return self._chosen(open_arms, copied(memory), pulls, now, stream)
         view, pulls = self._among(open_arms, memory, pulls)
         if self._kind == "excess":
-            place = self._shortcut.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
+            place = self._chooser.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
         elif self._kind == "sample":
             place = best_by_sample(self.policy, view, pulls, now.log_n, cast("np.random.Generator", stream))
         else:
             place = best_by_score(self.policy, view, pulls, now.log_n)
         return open_arms[place]
 
-    def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> ChoiceInputs:
+    def inputs(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> "ChoiceInputs":
         """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
         memory, pulls = self._with(under_way)
         memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
@@ -356,11 +205,9 @@ class Learner:
         """Memory and pulls seen through the open arms."""
         if len(open_arms) == len(pulls):
             return memory, pulls
-        return (AmongOpened if self._opening else Among)(memory, open_arms), pulls[np.array(open_arms)]
+        return (SomeOpenedArms if self._opening else SomeArms)(memory, open_arms), pulls[np.array(open_arms)]
 
-    def _chosen(
-        self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: EventRandom
-    ) -> int:  # fmt: skip
+    def _chosen(self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: "EventRandom") -> int:
         """The arm that the policy names of those that are open; one that cannot, names one of all.
 
         Where that is closed, the open one with the largest rate takes its place.
@@ -417,3 +264,140 @@ class Learner:
     def _rate(self, arm: int) -> float:
         cost, reward = self.totals[arm]
         return float(reward / cost) if cost > 0.0 else np.inf
+
+
+class ChoiceInputs(NamedTuple):
+    """A policy, what it knows with pulls under way, and the arms that places in its memory stand for."""
+
+    policy: Policy
+    memory: Any
+    pulls: Counts
+    now: Now
+    arms: Sequence[int]
+
+
+class LazyChooser:
+    """What is certain from one choice to the next; `opening` policies open arms one by one."""
+
+    def __init__(self, opening: bool) -> None:
+        self._choose, self._compare = (
+            (lazy_best_of_opened, best_of_opened) if opening else (lazy_best_by_excess, best_by_excess)
+        )
+        self._known: LeaderBounds | None = None
+        self._arms: Sequence[int] = ()  # among which the last choice was made
+        self._under_way: UnderWay = {}  # at the last choice
+        self._noted: set[int] = set()  # arms that something was learned of since
+
+    def note(self, arm: int) -> None:
+        """Something was learned of an arm."""
+        self._noted.add(arm)
+
+    def forget(self) -> None:
+        """Begin anew: the policy has changed, or the memory in a way that no arm accounts for."""
+        self._known = None
+
+    def choose(
+        self, policy: Any, view: Any, pulls: Counts, arms: Sequence[int], under_way: UnderWay, sampled: Counts
+    ) -> int:
+        """The place among `arms`, which `view` and `pulls` range over, of the one to pull.
+
+        `sampled` counts the samples of all arms: what is expected of an arm without any changes with every other's.
+        """
+        if len(arms) <= FEW:
+            self._known = None
+            return self._compare(policy, view, pulls)
+        known, changed = self._known, self._noted
+        for arm in self._under_way.keys() | under_way.keys():
+            if self._under_way.get(arm) != under_way.get(arm) or sampled[arm] == 0:
+                changed.add(arm)
+        self._known = None  # for good, if something raises
+        if known is None or arms != self._arms:
+            known = LeaderBounds.start(len(arms))
+            forget_leader_bounds(known)
+        else:
+            note_changes(view, pulls, known, _places(arms, changed))
+        choice = self._choose(policy, view, pulls, known)
+        self._known, self._arms, self._under_way, self._noted = known, arms, dict(under_way), set()
+        return choice
+
+
+def _places(arms: Sequence[int], some: Collection[int]) -> Collection[int]:
+    """Where those of some arms that may be named stand among all that may, which are in order."""
+    if isinstance(arms, range):
+        return some
+    places = ((bisect_left(arms, arm), arm) for arm in some)
+    return [place for place, arm in places if place < len(arms) and arms[place] == arm]
+
+
+class SomeArms:
+    """Some arms of a memory, numbered anew; beliefs keep the numbers that the arms have in the campaign."""
+
+    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
+        self._memory, self._arms = memory, arms
+
+    def belief(self, arm: int) -> Belief:
+        """What is known of the arm."""
+        return self._memory.belief(self._arms[arm])
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        return cast("LeaderMemory", self._memory).lead(self._arms[arm])
+
+
+class SomeOpenedArms(SomeArms):
+    """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
+
+    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
+        super().__init__(memory, arms)
+        self._narrow: SequentialMemory = cast("CampaignMemory", memory).subset(np.array(arms, np.int64))
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        return self._narrow.lead(arm)
+
+    def opened(self) -> int:
+        """How many of the arms are open."""
+        return self._narrow.opened()
+
+    def unopened(self) -> int:
+        """The one of them to open next, or their number."""
+        return self._narrow.unopened()
+
+
+class EventRandom:
+    """The random numbers of one event, made when the first is drawn: they depend on the seed and the event alone.
+
+    >>> one, same, other = (EventRandom(seed=7, seq=seq).random() for seq in (3, 3, 4))
+    >>> one == same != other
+    True
+    """
+
+    def __init__(self, seed: int, seq: int, draw: int = 0) -> None:
+        self._of = seed, seq, draw
+        self._made: np.random.Generator | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether a random number was drawn."""
+        return self._made is not None
+
+    def __getattr__(self, verb: str) -> Any:
+        if self._made is None:
+            seed, seq, draw = self._of
+            self._made = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, draw, seq]))
+        return getattr(self._made, verb)
+
+
+def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
+    """The memory with one sample more."""
+    memory.observe(arm, cost, reward)
+    return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
+
+
+def copied(memory: Any) -> Any:
+    """A memory that can be changed by itself."""
+    fields = (
+        field.copy() if isinstance(field, np.ndarray) else copied(field) if is_record(field) else deepcopy(field)
+        for field in memory
+    )
+    return tuple.__new__(type(memory), fields)
