@@ -67,6 +67,7 @@ class ApiRequest(Request):
     """What a handler is handed: who calls, about which campaign, and what was said."""
 
     key: auth.Key
+    campaign: Campaign  # that it is about
 
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
@@ -84,10 +85,6 @@ class ApiRequest(Request):
     def address(self) -> str:
         """Where the caller is."""
         return "" if self.client is None else self.client.host
-
-    async def campaign(self) -> Campaign:
-        """The campaign that it is about."""
-        return await self.campaigns.campaign(self.name)
 
     async def still_allowed(self) -> bool:
         """Whether the caller's key is still one."""
@@ -125,7 +122,6 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, decode, call, encode."""
         route = self.route
-        scope["outlay.route"] = route.path
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
         arguments: dict[str, Any] = {}
@@ -134,6 +130,8 @@ class Endpoint:
         if self._body is not None:
             arguments["body"] = self._body.decode(await self._read(request))
         try:
+            if "campaign" in request.path_params:
+                request.campaign = await self._campaigns.campaign(request.name)
             answer = await route.handler(request, **arguments)
         except Exception as error:
             await self._record(request, problem_of(error).status)  # what an admin tried is on record, too

@@ -66,7 +66,7 @@ async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.Dashboar
     arms = sorted((arm for arm in status.arms if text in arm.name.casefold()), key=_size(wanted.by), reverse=True)
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
     return s.DashboardView(
-        campaign=s.campaign(status),
+        campaign=s.answer(s.CampaignAnswer, status),
         read=min(monitor.read, status.events) if monitor.behind else status.events,
         burn=[s.BurnPoint(_millis(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
         judged=judged.events,
@@ -76,7 +76,7 @@ async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.Dashboar
         past=[s.RatePast(arm.name, monitor.past(arm.name)) for arm in arms[:MOST_PAST]],
         next=None if reasons is None else _shortened(reasons),
         learning=judged.learning,
-        under_way=[] if monitor.behind else list(map(s.pull_status, found.under_way)),
+        under_way=[] if monitor.behind else [s.answer(s.PullStatusAnswer, pull) for pull in found.under_way],
         events=list(reversed(found.last[-MOST_EVENTS:])),
         counts={name: monitor.counted[name] for name in (*UNUSUAL, *ENDINGS)},
     )
@@ -90,8 +90,8 @@ def _size(field: str) -> Callable[[ArmStatus], float]:
 def _arm(arm: ArmStatus, interval: RateInterval | None, reason: ArmReason | None) -> s.ArmView:
     low, high = (None, None) if interval is None else interval
     if reason is None:
-        return s.ArmView(s.arm(arm), low, high)
-    return s.ArmView(s.arm(arm), low, high, reason.leads, reason.evidence, reason.enough, reason.score)
+        return s.ArmView(s.answer(s.ArmAnswer, arm), low, high)
+    return s.ArmView(s.answer(s.ArmAnswer, arm), low, high, reason.leads, reason.evidence, reason.enough, reason.score)
 
 
 def _shortened(reasons: Reasons) -> Reasons:
