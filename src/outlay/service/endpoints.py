@@ -5,6 +5,7 @@ check of who may call what, and the OpenAPI document.
 """
 
 import asyncio
+import hmac
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
@@ -152,7 +153,9 @@ class Endpoint:
         request.key = await self._keys.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
         if by_cookie and request.method not in SAFE and self._keys.needed:
-            auth.check_csrf(request.key, request.headers.get(auth.CSRF, ""))
+            given = request.headers.get(auth.CSRF, "")
+            if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
+                raise Refused("bad_origin", "a browser must send the token of its session")
         if "campaign" in request.path_params and not request.key.sees(request.name):
             raise NoCampaign("it is another's")
         if not request.key.allows(wanted):
