@@ -95,18 +95,6 @@ def test_revising_is_learning_the_right_samples_from_the_start(name: str, seed: 
     np.testing.assert_allclose(numbers_of(memory, arms), numbers_of(fresh, arms), rtol=1e-9, atol=1e-12 * scale**2)
 
 
-@pytest.mark.parametrize("name", ["moments", "pooled", "blocks", "samples"])
-def test_a_first_and_only_sample_can_be_revised(name: str) -> None:
-    memory, fresh = MAKERS[name](2), MAKERS[name](2)
-    memory.observe(1, 1000.0, 0.0)
-    memory.revise(1, 0, (1000.0, 0.0), (2.0, 5.0))
-    fresh.observe(1, 2.0, 5.0)
-    if isinstance(memory, PooledMoments):
-        assert memory.extremes.tolist() == [5.0, 2.0, 1000.0]
-        fresh.extremes[:] = memory.extremes
-    assert numbers_of(memory, 2) == pytest.approx(numbers_of(fresh, 2))
-
-
 @pytest.mark.parametrize("name", MAKERS)
 def test_an_arm_that_is_added_was_there_all_along(name: str) -> None:
     rng = np.random.default_rng(3)
