@@ -542,17 +542,13 @@ class Campaign:
         try:
             pull = yield from self._wait(c.Ask(), FORGOTTEN)
         except (NotNow, StoreBusy):
-            forgotten(self._state.name, self._open_ones(given))
+            mine = [pull for pull in given if not pull._settled]
+            under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
+            forgotten(self._state.name, [pull for pull in mine if pull.id in under_way])  # here and elsewhere
             pull = yield from self._wait(c.Ask(), None)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     _anext = as_async(_next)
-
-    def _open_ones(self, given: list[OpenPull]) -> list[OpenPull]:
-        """Those that nobody has settled, here or elsewhere."""
-        mine = [pull for pull in given if not pull._settled]
-        under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
-        return [pull for pull in mine if pull.id in under_way]
 
     def _tell_each(self, owner: str, outcomes: Outcomes) -> Steps[list[Receipt | Exception]]:
         rows = list(settings.triples(owner, "outcomes", outcomes))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, cast, get_args
 import numpy as np
 
 from outlay import __version__, policies
-from outlay.campaign.ledger.allocate import in_seconds, unknown_arm
+from outlay.campaign.ledger.allocate import in_seconds
+from outlay.campaign.ledger.decide import unknown_arm
 from outlay.campaign.ledger.events import (
     DEFAULT,
     Amount,
