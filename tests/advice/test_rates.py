@@ -13,7 +13,7 @@ from outlay.advice.summary import (
     OPEN,
     OUT,
     Course,
-    RateInterval,
+    Interval,
     course_of,
     rate_interval,
     slack_of,
@@ -53,7 +53,7 @@ def test_coverage(law, n, least):
     assert missed / runs > 0.03
 
 
-def _interval(pair: Any) -> RateInterval:
+def _interval(pair: Any) -> Interval:
     return rate_interval(belief_of(*pair), 0.95, 0.0, 1.0)
 
 

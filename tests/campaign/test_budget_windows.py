@@ -151,7 +151,7 @@ def test_requests_and_what_is_expected_begin_anew(ledger: Opener, hands: Hands) 
     status = store.status()
     assert (status.used, status.requests, status.expected) == (0, 3, 10)  # ten were expected of the whole day
     ask(store)
-    store.transact([e.Void(pulls[0].id)])  # gives yesterday a request back, and today none
+    store.transact([e.Cancel(pulls[0].id)])  # gives yesterday a request back, and today none
     assert store.status().used == 1
     for pull in pulls[1:]:
         tell(store, pull, 1)
@@ -164,7 +164,7 @@ def test_a_void_pull_of_an_earlier_window_that_is_told_is_flagged(ledger: Opener
     """Its request may be one more than that window had, and nobody knows any more."""
     store = ledger({"a": 0}, 100, requests=1, mode="hard", **BERLIN)
     void = ask(store)
-    store.transact([e.Void(void.id)])
+    store.transact([e.Cancel(void.id)])
     tell(store, ask(store), 0)
     hands.at += 2 * MINUTE
     assert tell(store, void, 0).overrun

@@ -87,7 +87,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Times], 
 
 
 def charged(ledger: Any) -> int:
-    ledger.transact([e.Sweep()])
+    ledger.transact([e.ExpirePulls()])
     return int(ledger.state().spent)
 
 

@@ -150,16 +150,6 @@ def test_a_message_does_not_name_a_thousand_arms() -> None:
             call()
 
 
-def test_what_holds_for_pulls_holds_for_samples_and_arms_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlay.campaign.ledger.decide.MOST_ARMS", 2)
-    campaign = Campaign(["a", "b"], 9, negative_costs=False)
-    with pytest.raises(BadParameter, match="cost of warm_start must be ≥ 0 in this campaign; got -1"):
-        campaign.warm_start([("a", 1, 1), ("a", -1, 1)])
-    with pytest.raises(CampaignConflict, match="the campaign has 2 arms, and cannot have more"):
-        campaign.add_arm("c")
-    assert campaign.status().events == 1
-
-
 def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
     Campaign(["a", "b"], 5, "RoundRobin", store, first_pulls=2).disconnect()

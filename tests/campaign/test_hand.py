@@ -87,7 +87,7 @@ def test_what_is_settled_inside_is_left_alone(way: str) -> None:
             asyncio.run(pull.atell(1, 1))
         else:
             pull.cancel("not needed")
-    assert [entry.kind for entry in campaign.history()] == ["opened", "asked", "voided" if way == "void" else "told"]
+    assert [entry.kind for entry in campaign.history()] == ["opened", "asked", "cancelled" if way == "void" else "told"]
 
 
 def test_an_error_after_the_tell_changes_nothing() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger.events import Asked, Voided
+from outlay.campaign.ledger.events import Asked, Cancelled
 from outlay.campaign.stores import transaction
 from outlay.campaign.stores.base import run
 from outlay.errors import StoreError
@@ -102,7 +102,7 @@ def test_a_call_that_is_cancelled_half_way(store: str, monkeypatch: pytest.Monke
         campaign.pause()
         assert campaign.status().in_flight == 0
     kinds = [type(record.event) for record in checked(store)]
-    assert kinds.count(Asked) == kinds.count(Voided) == 3
+    assert kinds.count(Asked) == kinds.count(Cancelled) == 3
 
 
 def test_a_call_that_fails_half_way(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_a_call_that_fails_half_way(store: str, monkeypatch: pytest.MonkeyPatch)
         campaign.pause()
         assert campaign.status().in_flight == 0
     kinds = [type(record.event) for record in checked(store)]
-    assert kinds.count(Asked) == kinds.count(Voided) == 2
+    assert kinds.count(Asked) == kinds.count(Cancelled) == 2
 
 
 def test_a_campaign_that_is_let_go_meanwhile(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

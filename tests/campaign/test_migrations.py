@@ -39,7 +39,7 @@ def test_a_new_database_and_migrations_have_the_tables_of_the_code(
     if kind == "sqlite":
         wanted = "SELECT name FROM sqlite_master WHERE sql LIKE '%WITHOUT ROWID%'"
         with closing(sqlite3.connect(tmp_path / "a.db")) as file:
-            assert {name for (name,) in file.execute(wanted)} == {"arm", "decision"}
+            assert {name for (name,) in file.execute(wanted)} == {"arm", "pull"}
     engine.dispose()
 
 

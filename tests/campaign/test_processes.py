@@ -197,7 +197,7 @@ try:
     campaign.ask("key")
 except KeyboardInterrupt:
     blocker.execute("ROLLBACK")
-    print(campaign.ask("key").decision, flush=True)
+    print(campaign.ask("key").id, flush=True)
     campaign.disconnect()
 """
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)

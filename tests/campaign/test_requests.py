@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger.events import Asked, Told, Voided
+from outlay.campaign.ledger.events import Asked, Cancelled, Told
 from outlay.errors import BadParameter, CampaignConflict, NotNow
 from tests.campaign.checker import checked
 from tests.campaign.worker import Workers, together
@@ -183,7 +183,7 @@ def test_neither_limit_is_passed_by_one_unit(
     spent = used = served = 0
     for record in checked(store):
         event = record.event
-        used += isinstance(event, Asked) - isinstance(event, Voided)
+        used += isinstance(event, Asked) - isinstance(event, Cancelled)
         if isinstance(event, Told):
             spent, served = spent + event.cost, served + 1
         assert spent <= BOTH["budget"]

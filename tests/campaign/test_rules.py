@@ -56,7 +56,7 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
         large = [reply for reply in replies if isinstance(reply, Pull) and reply.arm == "large"]
         for pull in large:
             run(state, [e.Tell(pull.id, 40, 1.0)], state.at)
-        small = [number for number, decision in state.decisions.items() if decision.standing == "expired"]
+        small = [number for number, decision in state.pulls.items() if decision.status == "expired"]
         for number in small:
             run(state, [e.Tell(number, 1, 1.0)], state.at)
         return len(small), len(large), state.spent
@@ -76,10 +76,10 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
 @pytest.mark.parametrize("ttl", [None, 3600 * SECOND])
 def test_an_extension_can_be_the_first_to_end(ttl: int | None) -> None:
     opening = e.Open("extend", (ArmTerms("a", 5),), 100, terms(ttl=ttl))
-    state, _ = after(opening, (0, e.Ask()), (1, e.Extend(2, 10 * SECOND)), (10, e.Sweep()))
+    state, _ = after(opening, (0, e.Ask()), (1, e.Extend(2, 10 * SECOND)), (10, e.ExpirePulls()))
     assert list(state.pending) == [2]
-    run(state, [e.Sweep()], START + 11 * SECOND)
-    assert (state.decisions[2].standing, state.spent, state.reserved) == ("expired", 5, 0)
+    run(state, [e.ExpirePulls()], START + 11 * SECOND)
+    assert (state.pulls[2].status, state.spent, state.reserved) == ("expired", 5, 0)
 
 
 def test_what_was_told_and_what_is_right_can_both_be_told_again() -> None:
@@ -125,10 +125,10 @@ def test_a_hard_campaign_ends_when_no_arm_fits() -> None:
     assert [type(record.event) for record in done.records].count(Exhausted) == 1
 
 
-@pytest.mark.parametrize("first", [e.Void(2), e.Sweep()])
+@pytest.mark.parametrize("first", [e.Cancel(2), e.ExpirePulls()])
 def test_in_hard_mode_whatever_crosses_the_cap_is_flagged(first: e.Command) -> None:
     """A pull that was voided, or was thought to be free, has nothing set aside."""
-    free = isinstance(first, e.Sweep)
+    free = isinstance(first, e.ExpirePulls)
     arms = (ArmTerms("a", None if free else 30), ArmTerms("b", 100))
     opening = e.Open("flag", arms, 100, terms(mode="hard", reservation=0))
     _, replies = after(opening, (0, e.Ask()), (0, first), (0, e.Ask()), (0, e.Tell(2, 30, 1.0)))
@@ -157,7 +157,7 @@ def test_history_shows_money_as_users_do() -> None:
     assert (more[0]["budget"], more[0]["arms"]) == (100.0, [{"name": "a", "max_cost": 2.5}])
     assert more[0]["terms"]["reservation"] == 1.25
     assert (more[1], more[2]["reserved"], more[5]) == ({"max_cost": 0.75}, 2.5, {"budget": 200.0})
-    assert more[4] == {"instead": {"cost": 1.5, "reward": 0.5, "place": 0}, "reason": "typo"}
+    assert more[4] == {"instead": {"cost": 1.5, "reward": 0.5, "sample_index": 0}, "reason": "typo"}
 
 
 def test_no_more_than_a_database_can_count_is_spent() -> None:
@@ -182,7 +182,7 @@ def test_refunds_do_not_hide_what_one_arm_has_spent() -> None:
 def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
     """A voided pull has nothing set aside: given out again it was told past the cap, 15 of 10."""
     opening = e.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
-    state, replies = after(opening, (0, e.Ask("j")), (0, e.Ask("j")), (0, e.Void(2)), (0, e.Ask("j")))
+    state, replies = after(opening, (0, e.Ask("j")), (0, e.Ask("j")), (0, e.Cancel(2)), (0, e.Ask("j")))
     assert replies[0] == replies[1]
     over = replies[3]
     assert isinstance(over, PullOver)

@@ -152,13 +152,6 @@ def test_disabled_arms_can_be_enabled() -> None:
         assert campaign.ask().arm == "b"  # type: ignore[union-attr]
 
 
-def test_many_arms_are_not_all_named() -> None:
-    with Campaign([f"arm {i}" for i in range(40)], 10) as campaign:
-        assert given_up(campaign) == 40
-        with pytest.raises(NothingTold, match=r"'arm 0', 'arm 1', 'arm 2' or 37 more"):
-            campaign.ask()
-
-
 def test_it_is_known_after_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction, "EVERY", 1)
     store = f"sqlite:///{tmp_path}/a.db"

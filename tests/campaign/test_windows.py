@@ -88,7 +88,7 @@ def test_windows_do_not_overlap_where_the_rules_of_a_zone_are_changed(monkeypatc
     state, _, _ = step(None, opening, 12 * HOUR)
     state, _, first = step(state, e.Ask(), 23 * HOUR)
     monkeypatch.setattr(windows, "bounds", lambda *_: (22 * HOUR, 46 * HOUR))
-    state, _, _ = step(state, e.Sweep(), 25 * HOUR)
+    state, _, _ = step(state, e.ExpirePulls(), 25 * HOUR)
     assert (state.window_start, state.window_end) == (24 * HOUR, 46 * HOUR)
     assert (state.counted, state.held, state.left, state.carried) == (0, 0, 10, 1)
     assert first is not None

@@ -54,7 +54,7 @@ def test_strings_and_numbers_of_other_kinds_become_plain(store: str, where: str)
 @pytest.mark.parametrize("where", ["memory", "sqlite"])
 @pytest.mark.parametrize(
     "command",
-    [e.Ask(("a", object)), e.Void(2, b"bytes"), e.DisableArm(["a"]), e.AddArm(ArmTerms(object))],  # type: ignore[arg-type]
+    [e.Ask(("a", object)), e.Cancel(2, b"bytes"), e.DisableArm(["a"]), e.AddArm(ArmTerms(object))],  # type: ignore[arg-type]
 )
 def test_what_no_store_can_keep_is_refused_at_the_door(store: str, where: str, command: e.Command) -> None:
     with Campaign(**TERMS, store=None if where == "memory" else store) as campaign:

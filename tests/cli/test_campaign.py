@@ -110,7 +110,7 @@ def test_money_is_decimal(outlay: Run) -> None:
     assert line(outlay("tell", 2, "--cost", "12345678.000000015", "--reward", "0"))["rounded"]
     line(outlay("tell", "-", stdin='{"pull": 3, "cost": 12345678.000000025, "reward": 0}'))
     connection = sqlite3.connect("outlay.db")
-    assert connection.execute("SELECT cost FROM decision ORDER BY number").fetchall() == [
+    assert connection.execute("SELECT cost FROM pull ORDER BY number").fetchall() == [
         (1234567800000002,),
         (1234567800000003,),
     ]
@@ -143,7 +143,7 @@ def test_the_small_verbs(outlay: Run) -> None:
     assert line(outlay("close"))["phase"] == "draining"
     kinds = [entry["kind"] for entry in lines(outlay("history", "--after", "5"))]
     assert kinds == [
-        *("voided", "extended", "told", "amended", "budgeted", "added", "disabled", "enabled"),
+        *("cancelled", "extended", "told", "amended", "budgeted", "added", "disabled", "enabled"),
         *("paused", "resumed", "closed"),
     ]
     assert line(outlay("verify"))["problems"] == []

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from outlay.advice.comparison import Merit, Versus
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving
-from outlay.advice.summary import BEST, FREE, OUT, Change, Course, RateInterval, Tail
+from outlay.advice.summary import BEST, FREE, OUT, Change, Course, Interval, Tail
 from outlay.beliefs import Belief
 from outlay.policies.protocol import Policy
 
@@ -14,7 +14,7 @@ class Latest(NamedTuple):
     """The rate of an arm in the last eighth of the log."""
 
     rate: float
-    interval: RateInterval  # for this arm and this part alone, with the confidence asked for
+    interval: Interval  # for this arm and this part alone, with the confidence asked for
     rows: int
 
 
@@ -24,7 +24,7 @@ class ArmAdvice(NamedTuple):
     name: str
     belief: Belief  # rows, means, variances (1/n) and covariance
     rate: float | None  # mean reward ÷ mean cost; None where the mean cost is not above 0
-    interval: RateInterval  # of the rate; those of all arms hold together with the confidence asked for
+    interval: Interval  # of the rate; those of all arms hold together with the confidence asked for
     correlation: float | None  # of cost and reward; None where one of them never varies
     tail: Tail  # of the costs
     cost_change: Change | None  # along the file; None for few rows
@@ -36,8 +36,8 @@ class ArmAdvice(NamedTuple):
     versus: Versus | None  # the difference to the best arm on equal terms; None for that one, and where none is known
     below: list[str]  # the arms that it is below beyond chance
     verdict: str  # best so far, open, ruled out, behind, free
-    costs: RateInterval  # lowest and highest
-    rewards: RateInterval
+    costs: Interval  # lowest and highest
+    rewards: Interval
     zero_costs: int  # rows
     negative_costs: int
 

@@ -301,14 +301,14 @@ def parts_of(times: Floats, edges: Floats) -> Ints:
     return np.searchsorted(edges, times, side="left").astype(np.int64)
 
 
-class RateInterval(NamedTuple):
+class Interval(NamedTuple):
     """Where a rate lies, with the confidence that was asked for."""
 
     low: float
     high: float
 
 
-def rate_interval(belief: Belief, confidence: float, lowest: float, highest: float) -> RateInterval:
+def rate_interval(belief: Belief, confidence: float, lowest: float, highest: float) -> Interval:
     """Fieller's interval of E[R]/E[X] with Student's quantile; (−∞, ∞) where the mean cost could be 0.
 
     The set of r for which the mean of R − rX may be 0 given its sample variance. Exact for Gaussian pairs, else in the
@@ -322,12 +322,12 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
     (0.445, 0.557)
     """
     if belief.pulls < 2:
-        return RateInterval(-math.inf, math.inf)
+        return Interval(-math.inf, math.inf)
     mean, unseen = belief.mean_reward, _unseen(belief, confidence)
     least, most = (mean + unseen * (end - mean) for end in (lowest, highest))
     low, _ = fieller_interval(belief._replace(mean_reward=least), confidence)
     _, high = fieller_interval(belief._replace(mean_reward=most), confidence)
-    return RateInterval(low, high)
+    return Interval(low, high)
 
 
 def slack_of(belief: Belief, confidence: float, lowest: float, highest: float) -> tuple[float, float]:

@@ -286,7 +286,13 @@ class Hooks:
                     target=_work, args=(ref(self), self._notifier), name=f"outlay hooks {self._name}", daemon=True
                 )
                 self._thread.start()
-        return lambda: self._drop(hook)
+
+        def drop() -> None:
+            with self._lock:
+                if hook in self._hooks:
+                    self._hooks.remove(hook)
+
+        return drop
 
     def stop(self) -> None:
         """Call the hooks for what was written, then no more."""
@@ -294,11 +300,6 @@ class Hooks:
         self._notifier.written.announce()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LAST_CALL)
-
-    def _drop(self, hook: _Hook) -> None:
-        with self._lock:
-            if hook in self._hooks:
-                self._hooks.remove(hook)
 
     def deliver(self) -> bool:
         """Call the hooks for all events that are new; False where this was the last time."""
@@ -356,7 +357,7 @@ def _logged(campaign: str, replies: list[Reply]) -> list[Reply]:
 
 def _log_event(name: str, event: e.AnyEvent) -> None:
     if isinstance(event, e.Told) and event.overrun:
-        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.decision)
+        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.pull)
     elif isinstance(event, e.Exhausted):
         why = "the budget is spent, no arm fits what is left of it, or every request is served"
         log(logging.INFO, name, f"exhausted: {why}")
@@ -366,7 +367,7 @@ def _log_event(name: str, event: e.AnyEvent) -> None:
         log(logging.INFO, name, "began a window: its budget is whole again")
     elif isinstance(event, e.Expired):
         ending = "released" if event.charged is None else "charged"
-        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.decision, ending)
+        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.pull, ending)
 
 
 def _at_the_store(end: float | None) -> float | None:

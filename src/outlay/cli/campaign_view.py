@@ -26,7 +26,7 @@ FAILED = 1  # exit code
 def verify(ctx: click.Context, store: str, name: str, expected_head: str | None) -> None:
     """Fold and decide every event again, and compare with every row and every choice.
 
-    Prints {"name", "events", "decisions", "problems", "notes", "choices_checked", "head"}; exits with 1 where there
+    Prints {"name", "events", "pulls", "problems", "notes", "choices_checked", "head"}; exits with 1 where there
     are problems.
     """
     from outlay.campaign import verify

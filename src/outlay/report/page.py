@@ -34,7 +34,7 @@ from outlay.report.style import WIDTHS, Width, inline_svg, save_figures, sheet_o
 from outlay.results import Result, checked
 from outlay.tables import Table
 from outlay.text import amount, capital, counted, listed, percent
-from outlay.usercode import own_classes, reference_of, short
+from outlay.usercode import own_classes, reference_of, short_name
 
 TABLES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}  # by the file's ending
 FIGURES = ("regret", "distribution", "pulls", "reward")
@@ -503,7 +503,7 @@ def _problem_code(problem: Problem) -> str:
         text = (Problem({type(law): law for law in problem.arms}.values()) if many else problem).to_toml()
     except BadFile:
         return "...  # its laws cannot be written down: make it as you did"
-    laws = [short(reference) for reference in _own_laws(problem)]
+    laws = [short_name(reference) for reference in _own_laws(problem)]
     handed = f", laws=[{', '.join(laws)}]" if laws else ""
     if many or len(text) > _LONGEST_PROBLEM:
         return f'outlay.Problem.load("problem.toml"{handed})  # where problem.save("problem.toml") put it'
@@ -518,7 +518,7 @@ def _imports(result: Result) -> list[str]:
     for reference in dict.fromkeys(references):
         module, _, name = reference.rpartition(":")
         here = module == "__main__" or "." in name
-        lines.append(f"# {short(reference)} is yours: define it here" if here else f"from {module} import {name}")
+        lines.append(f"# {short_name(reference)} is yours: define it here" if here else f"from {module} import {name}")
     return lines
 
 

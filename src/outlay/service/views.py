@@ -31,7 +31,7 @@ MOST_ARMS = 60  # that are listed
 MOST_PAST = 5  # arms whose rates are drawn over time
 MOST_EVENTS, MOST_REASONS = 10, 5
 UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
-ENDINGS = ("expired", "voided", "amended")  # kinds of events
+ENDINGS = ("expired", "cancelled", "amended")  # kinds of events
 
 # What is read and remembered
 AT_ONCE = 10_000  # events that one look reads: a fraction of a second
