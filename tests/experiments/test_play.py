@@ -164,6 +164,7 @@ def test_damaged_and_foreign_cells_are_played_again(write, simulated):
     assert bytes_of("out") == whole
 
 
+@pytest.mark.interpreted
 def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     experiment = load(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
     with pytest.raises(
@@ -177,6 +178,7 @@ def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     assert list(Path("mine").iterdir()) == [], "what was there stays, what was made is gone"
 
 
+@pytest.mark.interpreted
 def test_cells_put_together_are_one_simulation(write):
     """Nothing stands in here: the simulator, and the report."""
     experiment = load(write(PLAIN))

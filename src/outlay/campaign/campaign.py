@@ -126,10 +126,8 @@ class Campaign:
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls, window, timezone, fallback),
         )
-        given, limits = (
-            None if policy is None else settings.chosen(policy),
-            settings.CampaignLimits(budget, requests, costs),
-        )
+        given = None if policy is None else settings.chosen(policy)
+        limits = settings.CampaignLimits(budget, requests, costs)
         opening = settings.agreed(arms, limits, settings.chosen(given, limits), name, terms)
         self._start(store, opening.name, opening, given)
         self._log_rounded("Campaign", budget, opening.budget)

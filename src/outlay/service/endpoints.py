@@ -5,6 +5,7 @@ check of who may call what, and the OpenAPI document.
 """
 
 import asyncio
+import hmac
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
@@ -67,6 +68,7 @@ class ApiRequest(Request):
     """What a handler is handed: who calls, about which campaign, and what was said."""
 
     key: auth.Key
+    campaign: Campaign  # that it is about
 
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
@@ -84,10 +86,6 @@ class ApiRequest(Request):
     def address(self) -> str:
         """Where the caller is."""
         return "" if self.client is None else self.client.host
-
-    async def campaign(self) -> Campaign:
-        """The campaign that it is about."""
-        return await self.campaigns.campaign(self.name)
 
     async def still_allowed(self) -> bool:
         """Whether the caller's key is still one."""
@@ -125,7 +123,6 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, decode, call, encode."""
         route = self.route
-        scope["outlay.route"] = route.path
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
         arguments: dict[str, Any] = {}
@@ -134,6 +131,8 @@ class Endpoint:
         if self._body is not None:
             arguments["body"] = self._body.decode(await self._read(request))
         try:
+            if "campaign" in request.path_params:
+                request.campaign = await self._campaigns.campaign(request.name)
             answer = await route.handler(request, **arguments)
         except Exception as error:
             await self._record(request, problem_of(error).status)  # what an admin tried is on record, too
@@ -154,7 +153,9 @@ class Endpoint:
         request.key = await self._keys.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
         if by_cookie and request.method not in SAFE and self._keys.needed:
-            auth.check_csrf(request.key, request.headers.get(auth.CSRF, ""))
+            given = request.headers.get(auth.CSRF, "")
+            if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
+                raise Refused("bad_origin", "a browser must send the token of its session")
         if "campaign" in request.path_params and not request.key.sees(request.name):
             raise NoCampaign("it is another's")
         if not request.key.allows(wanted):

@@ -4,11 +4,11 @@ import asyncio
 import re
 from typing import Any
 
-import msgspec
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from outlay import __version__
-from outlay.campaign.records import PullStatus
+from outlay.campaign.records import Receipt
 from outlay.campaign.stores.transaction import queue_depth
 from outlay.service import schemas as s
 from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros
@@ -27,16 +27,16 @@ async def ask(request: ApiRequest, body: s.AskBody) -> s.AskAnswer:
     With a `key`, asking again gives the same pulls, so that a lost answer does no harm. `not_now`, with `retry_after`,
     says that no pull can be named at the moment; `wait` has the service wait for one.
     """
-    campaign = await request.campaign()
+    campaign = request.campaign
     notes: dict[str, Any] = {"tags": body.tags or (), "metadata": body.metadata}
     if body.n is not None:
         if body.wait:
             raise Refused("bad_request", "wait is for a single pull: leave n out")
         pulls = await campaign.aask_many(body.n, body.key, body.ttl, **notes)
-        return s.AskAnswer([s.pull(pull) for pull in pulls], not pulls)
+        return s.AskAnswer([s.answer(s.PullAnswer, pull) for pull in pulls], not pulls)
     asking = campaign.aask(body.key, body.ttl, wait=body.wait > 0, timeout=body.wait or None, **notes)
     pull = await (request.unless_gone(asking) if body.wait else asking)
-    return s.AskAnswer([] if pull is None else [s.pull(pull)], pull is None)
+    return s.AskAnswer([] if pull is None else [s.answer(s.PullAnswer, pull)], pull is None)
 
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
@@ -46,59 +46,58 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Re
     Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
     what cannot be (a cost that is no number), all are refused and none is told.
     """
-    campaign = await request.campaign()
+
+    def result(reply: Receipt | Exception) -> s.TellResult:
+        if isinstance(reply, Exception):
+            return s.TellResult(problem=problem_of(reply))
+        return s.TellResult(s.answer(s.ReceiptAnswer, reply))
+
     if isinstance(body, s.TellBody):
-        return s.receipt(await campaign.atell(body.pull, body.cost, body.reward))
-    replies = await campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
-    return s.TellResults(
-        [
-            s.TellResult(problem=problem_of(reply)) if isinstance(reply, Exception) else s.TellResult(s.receipt(reply))
-            for reply in replies
-        ]
-    )
+        return s.answer(s.ReceiptAnswer, await request.campaign.atell(body.pull, body.cost, body.reward))
+    replies = await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
+    return s.TellResults(list(map(result, replies)))
 
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
 async def list_pulls(request: ApiRequest, query: s.PullsQuery) -> s.PullsPage:
     """The pulls in the order in which they were asked for: by status, tag and key."""
-    campaign = await request.campaign()
-    found = await campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
-    items = [s.pull_status(pull) for pull in found[: query.limit]]
+    found = await request.campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
+    items = [s.answer(s.PullStatusAnswer, pull) for pull in found[: query.limit]]
     return s.PullsPage(items, items[-1].id if len(found) > query.limit else None)
 
 
 @table.route("GET", PULL, "read")
 async def one_pull(request: ApiRequest) -> s.PullStatusAnswer:
     """How a pull stands."""
-    return s.pull_status(await _pull(request))
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/cancel", "tell")
 async def cancel(request: ApiRequest, body: s.CancelBody) -> s.PullStatusAnswer:
     """Say that a pull was never made: nothing is charged and nothing learned."""
-    await (await request.campaign()).acancel(_number(request), body.reason)
-    return s.pull_status(await _pull(request))
+    await request.campaign.acancel(_number(request), body.reason)
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/charge", "tell")
 async def charge(request: ApiRequest) -> s.PullStatusAnswer:
     """Give a pull up, and charge what was set aside for it until it is told after all."""
-    await (await request.campaign()).acharge(_number(request))
-    return s.pull_status(await _pull(request))
+    await request.campaign.acharge(_number(request))
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/extend", "tell")
 async def extend(request: ApiRequest, body: s.ExtendBody) -> s.PullStatusAnswer:
     """Let a pull under way expire so many seconds from now."""
-    await (await request.campaign()).aextend(_number(request), body.ttl)
-    return s.pull_status(await _pull(request))
+    await request.campaign.aextend(_number(request), body.ttl)
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/amend", "admin")
 async def amend(request: ApiRequest, body: s.AmendBody) -> s.ReceiptAnswer:
     """Correct what was told, on the record."""
-    campaign = await request.campaign()
-    return s.receipt(await campaign.aamend(_number(request), body.cost, body.reward, body.reason))
+    amended = await request.campaign.aamend(_number(request), body.cost, body.reward, body.reason)
+    return s.answer(s.ReceiptAnswer, amended)
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
@@ -115,15 +114,15 @@ async def list_tags(request: ApiRequest, query: s.PageQuery) -> s.TagsPage:
 @table.route("GET", CAMPAIGN + "/arms", "read")
 async def list_arms(request: ApiRequest, query: s.ArmsQuery) -> s.ArmsPage:
     """The arms, in the order in which they were added; `next` counts those before."""
-    arms = (await (await request.campaign()).astatus()).arms
+    arms = (await request.campaign.astatus()).arms
     end = query.after + query.limit
-    return s.ArmsPage([s.arm(arm) for arm in arms[query.after : end]], end if end < len(arms) else None)
+    return s.ArmsPage([s.answer(s.ArmAnswer, arm) for arm in arms[query.after : end]], end if end < len(arms) else None)
 
 
 @table.route("POST", CAMPAIGN + "/arms", "admin", statuses=(201,))
 async def add_arm(request: ApiRequest, body: s.ArmBody) -> s.ArmAnswer:
     """Add another arm."""
-    await (await request.campaign()).aadd_arm(body.name, body.max_cost, body.cost)
+    await request.campaign.aadd_arm(body.name, body.max_cost, body.cost)
     return await _arm(request, body.name)
 
 
@@ -131,7 +130,7 @@ async def add_arm(request: ApiRequest, body: s.ArmBody) -> s.ArmAnswer:
 async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
     """Stop pulling an arm; pulls under way can still be told."""
     arm = await _arm(request, request.path_params["arm"])
-    await (await request.campaign()).adisable_arm(arm.name)
+    await request.campaign.adisable_arm(arm.name)
     return await _arm(request, arm.name)
 
 
@@ -139,7 +138,7 @@ async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
 async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
     """Pull a disabled arm again."""
     arm = await _arm(request, request.path_params["arm"])
-    await (await request.campaign()).aenable_arm(arm.name)
+    await request.campaign.aenable_arm(arm.name)
     return await _arm(request, arm.name)
 
 
@@ -154,15 +153,16 @@ async def campaigns_page(request: ApiRequest, query: s.CampaignsQuery, age: floa
     found = await request.campaigns.all(query.archived, age)
     seen = [status for status in found if request.key.sees(status.name) and status.name > query.after]
     page = sorted(seen, key=lambda status: status.name)[: query.limit]
-    return s.CampaignsPage([s.campaign(status) for status in page], page[-1].name if len(seen) > len(page) else None)
+    items = [s.answer(s.CampaignAnswer, status) for status in page]
+    return s.CampaignsPage(items, page[-1].name if len(seen) > len(page) else None)
 
 
 @table.route("POST", "/v1/campaigns", "admin", statuses=(201, 200))
 async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignAndArms:
     """Open a campaign. The same terms again change nothing (200); other terms for the same name are a `conflict`."""
-    terms = {field: getattr(body, field) for field in body.__struct_fields__}
+    terms = asdict(body)
     if isinstance(body.policy, s.PolicyGiven):
-        terms["policy"] = msgspec.structs.asdict(body.policy)
+        terms["policy"] = asdict(body.policy)
     if not request.key.sees(body.name):
         raise Refused("forbidden", "the key is limited to other campaigns")
     request.path_params["campaign"] = body.name  # for the audit log
@@ -174,68 +174,68 @@ async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignA
 @table.route("GET", CAMPAIGN, "read")
 async def campaign(request: ApiRequest) -> s.CampaignAndArms:
     """How a campaign stands."""
-    return s.campaign_and_arms(await (await request.campaign()).astatus())
+    return s.campaign_and_arms(await request.campaign.astatus())
 
 
 @table.route("POST", CAMPAIGN + "/budget", "admin")
 async def set_budget(request: ApiRequest, body: s.BudgetBody) -> s.CampaignAndArms:
     """Set the budget; more than was spent reopens a campaign that was exhausted."""
-    await (await request.campaign()).aset_budget(body.budget)
+    await request.campaign.aset_budget(body.budget)
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/requests", "admin")
 async def set_requests(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
     """Set how many pulls may be made in all."""
-    await (await request.campaign()).aset_requests(body.requests)
+    await request.campaign.aset_requests(body.requests)
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/expect", "admin")
 async def expect(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
     """Say how many requests are still to come, as far as anybody knows."""
-    await (await request.campaign()).aexpect_requests(body.requests)
+    await request.campaign.aexpect_requests(body.requests)
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/warm", "admin")
 async def warm_start(request: ApiRequest, body: s.SamplesBody) -> s.Learned:
     """Let the policy learn from samples made elsewhere, at no cost."""
-    return s.Learned(await (await request.campaign()).awarm_start(body.samples, body.key))
+    return s.Learned(await request.campaign.awarm_start(body.samples, body.key))
 
 
 @table.route("POST", CAMPAIGN + "/pause", "admin")
 async def pause(request: ApiRequest) -> s.CampaignAndArms:
     """Name no arm until it is resumed; tells are still accepted."""
-    await (await request.campaign()).apause()
+    await request.campaign.apause()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/resume", "admin")
 async def resume(request: ApiRequest) -> s.CampaignAndArms:
     """Name arms again."""
-    await (await request.campaign()).aresume()
+    await request.campaign.aresume()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/close", "admin")
 async def close(request: ApiRequest) -> s.CampaignAndArms:
     """End the campaign for good; pulls under way can still be told."""
-    await (await request.campaign()).aclose()
+    await request.campaign.aclose()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/archive", "admin")
 async def archive(request: ApiRequest) -> s.CampaignAndArms:
     """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
-    await (await request.campaign()).aarchive()
+    await request.campaign.aarchive()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/restore", "admin")
 async def restore(request: ApiRequest) -> s.CampaignAndArms:
     """Bring back a campaign that was archived, as it was."""
-    await (await request.campaign()).arestore()
+    await request.campaign.arestore()
     return await campaign(request)
 
 
@@ -302,18 +302,17 @@ async def log_out(request: ApiRequest) -> Response:
 
 
 async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
-    status = await (await request.campaign()).astatus()
-    for arm in status.arms:
+    for arm in (await request.campaign.astatus()).arms:
         if arm.name == name:
-            return s.arm(arm)
+            return s.answer(s.ArmAnswer, arm)
     raise Refused("not_found", "the campaign has no such arm")
 
 
-async def _pull(request: ApiRequest) -> PullStatus:
+async def _pull(request: ApiRequest) -> s.PullStatusAnswer:
     number = _number(request)
-    for pull in await (await request.campaign()).apulls(after=number - 1, limit=1):
+    for pull in await request.campaign.apulls(after=number - 1, limit=1):
         if pull.id == number:
-            return pull
+            return s.answer(s.PullStatusAnswer, pull)
     raise Refused("no_pull")
 
 

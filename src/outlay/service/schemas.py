@@ -2,16 +2,19 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import asdict, astuple
+from msgspec.structs import fields
 
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import ArmStatus, CampaignSummary, Entry, Pull, PullStatus, Receipt, Status
+
+A = TypeVar("A", bound=Struct)
 
 Money = Decimal  # from a JSON number or a string
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -374,40 +377,24 @@ def text(money: float | Decimal) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
-def pull(given: Pull) -> PullAnswer:
-    """A pull as its asker sees it."""
-    return PullAnswer(**asdict(given), exact=PullMoney(text(given.reserved)))
+@cache
+def _money_type(kind: type[Struct]) -> type[Struct]:
+    found: type[Struct] = next(field.type for field in fields(kind) if field.name == "exact")
+    return found
 
 
-def receipt(given: Receipt) -> ReceiptAnswer:
-    """A tell as it was recorded."""
-    return ReceiptAnswer(**asdict(given), exact=CostMoney(text(given.cost)))
+def answer(kind: type[A], record: Struct, **more: Any) -> A:
+    """A record of the library as the service answers it: with its money once more in digits, under `exact`."""
+    money, amounts = _money_type(kind), getattr(record, "exact", record)
+    digits = [None if (amount := getattr(amounts, name)) is None else text(amount) for name in money.__struct_fields__]
+    more["exact"] = money(*digits)
+    return kind(**{name: getattr(record, name) for name in kind.__struct_fields__ if name not in more}, **more)
 
 
-def pull_status(given: PullStatus) -> PullStatusAnswer:
-    """How a pull stands."""
-    exact = PullStatusMoney(text(given.reserved), None if given.cost is None else text(given.cost))
-    return PullStatusAnswer(**asdict(given), exact=exact)
-
-
-def arm(given: ArmStatus) -> ArmAnswer:
-    """How an arm stands."""
-    return ArmAnswer(**{**asdict(given), "exact": ArmMoney(*map(text, astuple(given.exact)))})
-
-
-def campaign(given: Status) -> CampaignAnswer:
-    """How a campaign stands, without its arms."""
-    return CampaignAnswer(**_summary(given))
-
-
-def campaign_and_arms(given: Status) -> CampaignAndArms:
+def campaign_and_arms(status: Status) -> CampaignAndArms:
     """How a campaign stands, with its first arms."""
-    arms = [arm(each) for each in given.arms[:MOST_LISTED]]
-    return CampaignAndArms(**_summary(given), arms=arms, more_arms=len(given.arms) > len(arms))
-
-
-def _summary(given: Status) -> dict[str, Any]:
-    return {**asdict(given.summary()), "exact": CampaignMoney(*map(text, astuple(given.exact)))}
+    arms = [answer(ArmAnswer, arm) for arm in status.arms[:MOST_LISTED]]
+    return answer(CampaignAndArms, status, arms=arms, more_arms=len(status.arms) > len(arms))
 
 
 Limit = Literal["money", "requests", "window"]

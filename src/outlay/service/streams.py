@@ -76,7 +76,7 @@ class EventStream(StreamingResponse):
 @table.route("GET", CAMPAIGN + "/events", "read", media="application/x-ndjson")
 async def list_events(request: ApiRequest, query: s.EventsQuery) -> Response:
     """The events after a number, one JSON object per line; the last one's `seq` is the next `after`."""
-    found = await _events(await request.campaign(), query.after, query.limit)
+    found = await _events(request.campaign, query.after, query.limit)
     return Response(b"".join(s.encode(event) + b"\n" for event in found), media_type="application/x-ndjson")
 
 
@@ -85,7 +85,7 @@ async def stream_events(request: ApiRequest, query: s.EventsQuery) -> EventStrea
     """The events after a number, and all that follow, as server-sent events whose id is their `seq`."""
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isdecimal() and len(last) < 19 else query.after
-    campaign = await request.campaign()
+    campaign = request.campaign
 
     async def events() -> AsyncIterator[bytes]:
         nonlocal after
@@ -157,7 +157,7 @@ async def list_policies(request: ApiRequest) -> s.PoliciesAnswer:  # noqa: ARG00
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")
 async def export(request: ApiRequest, query: s.ExportQuery) -> StreamingResponse:
     """The whole ledger, or a table of all pulls, as a file; `busy` while others are being made."""
-    campaign, campaigns = await request.campaign(), request.campaigns
+    campaign, campaigns = request.campaign, request.campaigns
     if campaigns.files >= MOST_FILES:
         raise Refused("busy", "other files are being made", 5.0)
     file: Any = TemporaryFile()  # noqa: SIM115 (closed when it was sent)
