@@ -181,13 +181,6 @@ def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
     assert len(set(turns(refunded, 5))) > 1
 
 
-def test_the_budget_is_told_to_others_as_it_was() -> None:
-    """They read what the campaign has spent, and that knows nothing of samples from elsewhere."""
-    campaign = Campaign(NAMES, 30.0, "EpsilonFirst")
-    campaign.warm_start([("a0", 7.0, 0.5)])
-    assert state_of(campaign).learner.policy.budget == 30.0
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_asking_at_once_opens_as_many_arms_in_any_currency(scale: float) -> None:
     names = [f"a{i}" for i in range(400)]
