@@ -30,7 +30,7 @@ from tests.campaign.postgres import Server, unavailable
 import outlay
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
-from outlay.campaign.ledger.learner import ORDER, Learner, Stream
+from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
 from outlay.formulas.argmax import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 
@@ -237,18 +237,18 @@ def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], l
     means = rng.uniform(0.5, 1.5, (arms, 2))
     learner, waiting = Learner(policy, arms, 20.0 * arms + 3000.0), deque[int]()
     times: tuple[list[float], list[float]] = [], []
-    learner.shuffle(Stream(0, ORDER))
+    learner.shuffle(EventRandom(0, ORDER))
 
     def learn(arm: int) -> None:
         cost, reward = (means[arm] + 0.2 * rng.standard_normal(2)).tolist()
-        learner.observe(arm, max(cost, 0.01), reward, Stream(0, 1))
+        learner.observe(arm, max(cost, 0.01), reward, EventRandom(0, 1))
 
     for arm in range(0 if opening else 3 * arms):
         learn(arm % arms)
     for n in range(CHOICES):
         counts = dict(Counter(waiting))
         start = time.process_time()
-        waiting.append(learner.choose(range(arms), counts, 0.0, Stream(0, 1)))
+        waiting.append(learner.choose(range(arms), counts, 0.0, EventRandom(0, 1)))
         times[0].append(1e6 * (time.process_time() - start))
         if n % (CHOICES // 20) == 0:
             start = time.process_time()

@@ -19,7 +19,7 @@ from outlay import Campaign
 from outlay.errors import NoCampaign
 from outlay.service import ServiceSettings
 from outlay.service.campaigns import OpenCampaigns
-from outlay.service.schemas import DashboardView, ViewQuery, encode
+from outlay.service.schemas import DashboardView, encode
 from outlay.service.views import BRIEFLY, WatchedCampaign, view_of
 
 NAME = "large"
@@ -39,9 +39,9 @@ def fill(store: str, arms: int, events: int) -> None:
 
 async def look(store: str) -> None:
     """Look as the dashboard does, and print what it took."""
-    desk = OpenCampaigns(ServiceSettings(store=store))
+    campaigns = OpenCampaigns(ServiceSettings(store=store))
     began = time.perf_counter()
-    watched = await desk.watched(NAME)
+    watched = await campaigns.watched(NAME)
     view, took = await timed(watched)
     print(f"first view {1000 * (time.perf_counter() - began - BRIEFLY):.0f} ms after opening the campaign")
     times = [took]
@@ -62,14 +62,14 @@ async def look(store: str) -> None:
     print(f"one more view, of {len(view.arms)} of {len(view.arms) + view.other_arms} arms: ", end="")
     size = len(encode(view)) / 1024
     print(f"{wall:.0f} ms, {processor:.0f} ms of a processor (medians of {len(times)}), {size:.0f} KiB")
-    await desk.close()
+    await campaigns.close()
 
 
 async def timed(watched: WatchedCampaign) -> tuple[DashboardView, tuple[float, float]]:
     """A view that is made anew, how many seconds that took, and how many of a processor."""
     await asyncio.sleep(BRIEFLY)
     start, used = time.perf_counter(), time.process_time()
-    view = await view_of(watched, ViewQuery())
+    view = await view_of(watched)
     return view, (time.perf_counter() - start, time.process_time() - used)
 
 

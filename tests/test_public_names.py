@@ -1,9 +1,11 @@
 """The public surface is a promise: what is exported, how it is found, and what importing costs."""
 
+import ast
 import inspect
 import pydoc
 import subprocess
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -131,3 +133,12 @@ except SystemExit as end:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr.strip() == "0 []"
+
+
+def test_no_class_and_no_file_has_the_name_of_another() -> None:
+    """Who greps for a name finds one thing."""
+    files = [path for path in ROOT.rglob("*.py") if path.name != "__init__.py"]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files + FILES]
+    classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for names in (classes, [path.name for path in files]):
+        assert [name for name, count in Counter(names).items() if count > 1] == []

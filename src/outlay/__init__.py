@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from outlay.engine.simulate import simulate
     from outlay.results import Result, load
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "AsyncClient",

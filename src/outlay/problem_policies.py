@@ -15,7 +15,7 @@ from outlay.parameters import signature_of
 from outlay.policies.baselines import LPUCB, LPGreedy, LPThompson
 from outlay.text import key_of, one_of
 from outlay.theory import rates
-from outlay.usercode import YOURS, found, is_reference, what_failed
+from outlay.usercode import YOURS, find_class, is_reference, what_failed
 
 BuiltIn = Any  # one of outlay's policies: a `Policy` whose parameters are attributes
 Known = dict[str, Any]  # arguments of a policy's constructor, by name
@@ -62,7 +62,7 @@ def named_policies(problem: Problem, names: Iterable[str], folder: Path | None =
     chosen: dict[str, BuiltIn] = {}
     for asked in names:
         if is_reference(asked):
-            own = found("compare", "policy", asked, folder or Path())
+            own = find_class("compare", "policy", asked, folder or Path())
             if own.__name__ in chosen:
                 raise BadParameter("compare", "policy", "of a class with a name unlike the others", asked)
             chosen[own.__name__] = own_policy(problem, own, {})

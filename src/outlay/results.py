@@ -38,7 +38,7 @@ from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data
 from outlay.tables import Table
 from outlay.text import aligned, counted, sparkline
-from outlay.usercode import Handed, reference_of
+from outlay.usercode import ClassesByName, reference_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -283,9 +283,9 @@ def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iter
     comes back by name, with its moments, and cannot be drawn from; the policy, and one that this version of outlay
     cannot make again, comes back as its repr string.
     """
-    from outlay.usercode import handed
+    from outlay.usercode import classes_by_name
 
-    return read(path, handed("load", "laws", laws), handed("load", "policies", policies))
+    return read(path, classes_by_name("load", "laws", laws), classes_by_name("load", "policies", policies))
 
 
 def check_kind(kind: object) -> RegretKind:
@@ -449,7 +449,7 @@ def write(result: Result, path: str | os.PathLike[str]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike[str], laws: Handed, players: Handed) -> Result:
+def read(path: str | os.PathLike[str], laws: ClassesByName, players: ClassesByName) -> Result:
     """The result in the file at `path`, or BadFile in one sentence; with the user's classes that are handed over."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -522,7 +522,7 @@ def _keys(result: Result) -> dict[str, pa.Array]:
     }
 
 
-def _result(table: pa.Table, notes: Notes, laws: Handed, players: Handed) -> Result:
+def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: ClassesByName) -> Result:
     import pyarrow as pa
 
     chosen = {entry["label"]: _remade(entry, players) for entry in notes["policies"]}
@@ -562,7 +562,7 @@ def _described(label: str, policy: Policy | str) -> Notes:
     return entry
 
 
-def _remade(entry: Notes, players: Handed) -> Policy | str:
+def _remade(entry: Notes, players: ClassesByName) -> Policy | str:
     """The policy again where this version of outlay or a class of the user's can make it, else its repr."""
     try:
         kind = policies.named(entry["name"])

@@ -416,7 +416,7 @@ class StoreContract:
         """By how they stand, by key and by tag; after a number, and no more than wanted."""
         store = self._opened(_ManualClock())
         store.transact([e.Ask("one", tags=("t",)), e.Ask(tags=("t", "u")), e.Ask(), e.Ask(metadata={"n": 1})])
-        store.transact([e.Tell(2, 5, 1.0), e.Void(3)])
+        store.transact([e.Tell(2, 5, 1.0), e.Cancel(3)])
         for wanted, numbers in (
             (PullFilter(), [2, 3, 4, 5]),
             (PullFilter(status="open"), [4, 5]),
@@ -428,7 +428,7 @@ class StoreContract:
         ):
             _same(f"what is found of {wanted}", [decision.number for decision, _ in store.find(wanted)], numbers)
         ((decision, asked),) = store.find(PullFilter(after=4))
-        _same("what was noted", (decision.standing, asked.metadata), ("open", {"n": 1}))
+        _same("what was noted", (decision.status, asked.metadata), ("open", {"n": 1}))
         store.close()
 
     def test_threads_get_different_pulls_and_no_number_is_left_out(self) -> None:
@@ -447,7 +447,7 @@ class StoreContract:
             thread.join()
         numbers = [reply.id for reply in replies if isinstance(reply, Pull)]
         _same("the number of pulls", len(numbers), 2 * _THREADS * _ASKS)
-        _same("the number of decisions", len(set(numbers)), (_THREADS + 1) * _ASKS)
+        _same("the number of pulls", len(set(numbers)), (_THREADS + 1) * _ASKS)
         _same("the numbers of the events", [r.seq for r in store.records()], list(range(1, len(set(numbers)) + 2)))
         store.close()
 
@@ -505,7 +505,7 @@ _OPENING = e.Open(
 
 def _story() -> Iterator[tuple[int, e.Command]]:
     """Commands of every kind, each with the time that passes before it."""
-    first, second, third, fourth, noted = 2, 3, 4, 5, 18  # the decisions: the opening is event 1
+    first, second, third, fourth, noted = 2, 3, 4, 5, 18  # the pulls: the opening is event 1
     yield 0, e.Ask("one")
     yield 0, e.Ask()
     yield 0, e.Ask(ttl=5 * _SECOND)
@@ -518,12 +518,12 @@ def _story() -> Iterator[tuple[int, e.Command]]:
     yield 0, e.Tell(first, 8, 0.5)
     yield 0, e.Tell(1000, 8, 0.5)
     yield 0, e.Amend(first, 9, 0.25, "a slip")
-    yield 0, e.Void(second, "never made")
+    yield 0, e.Cancel(second, "never made")
     yield 0, e.Extend(fourth, 3600 * _SECOND)
-    yield 10 * _SECOND, e.Sweep()
+    yield 10 * _SECOND, e.ExpirePulls()
     yield 0, e.Tell(third, 30, 1.0)
-    yield 0, e.Warm(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
-    yield 0, e.Warm(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
+    yield 0, e.WarmStart(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
+    yield 0, e.WarmStart(("small", "large"), (4.0, 20.0), (0.5, 2.0), "log")
     yield 0, e.AddArm(ArmTerms("new", 3))
     yield 0, e.DisableArm("new")
     yield 0, e.EnableArm("nobody")

@@ -88,33 +88,33 @@ def reference_of(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def short(reference: str) -> str:
+def short_name(reference: str) -> str:
     """The class's own name.
 
-    >>> short("mine.py:Optimist")
+    >>> short_name("mine.py:Optimist")
     'Optimist'
     """
     return reference.rpartition(":")[2].rpartition(".")[2]
 
 
-class Handed(dict[str, type]):
+class ClassesByName(dict[str, type]):
     """Classes that the user hands over, by their own names: `get` finds one by the name or by a reference."""
 
     def get(self, reference: str, default: Any = None) -> Any:
         """The class, if it is there."""
-        return super().get(short(reference), default)
+        return super().get(short_name(reference), default)
 
 
-def handed(owner: str, name: str, classes: Iterable[type]) -> Handed:
+def classes_by_name(owner: str, name: str, classes: Iterable[type]) -> ClassesByName:
     """Check classes that the user hands over.
 
-    >>> handed("load", "laws", [Path]).get("pathlib:Path")
+    >>> classes_by_name("load", "laws", [Path]).get("pathlib:Path")
     <class 'pathlib.Path'>
     """
     given: object = classes
     if isinstance(given, type) or not isinstance(given, Iterable):
         raise BadParameter(owner, name, "a list of classes", classes)
-    made = Handed()
+    made = ClassesByName()
     for cls in given:
         if not isinstance(cls, type) or cls.__name__ in made:
             raise BadParameter(owner, name, "a list of classes, each of another name", cls)
@@ -122,7 +122,7 @@ def handed(owner: str, name: str, classes: Iterable[type]) -> Handed:
     return made
 
 
-def found(owner: str, name: str, text: str, folder: Path) -> type:
+def find_class(owner: str, name: str, text: str, folder: Path) -> type:
     """The class that `text` names, its file or module looked for in `folder` first.
 
     A file that has changed since it was last run is run again. BadParameter says what is wrong with the name, BadCode

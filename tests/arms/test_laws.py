@@ -174,20 +174,15 @@ COLUMN = "a number or a sequence of finite numbers"
 BAD = [
     ("Gaussian", (nan, 1, 1, 1), "cost", "a finite number; got nan"),
     ("Gaussian", ("1", 1, 1, 1), "cost", "a finite number; got '1'"),
-    ("Gaussian", (1, inf, 1, 1), "reward", "a finite number; got inf"),
     ("Gaussian", (1, 1, -1, 1), "cost_sd", "≥ 0; got -1"),
-    ("Gaussian", (1, 1, 1, -0.5), "reward_sd", "≥ 0; got -0.5"),
     ("Gaussian", (1, 1, 1, 1, 1.5), "correlation", "≥ -1 and ≤ 1; got 1.5"),
-    ("Gaussian", (None, 1, 1, 1), "cost", "a finite number; got None"),
     ("Gaussian", ([1, [2, 3]], 1, 1, 1), "cost", "a finite number; got [1, [2, 3]]"),
     ("Bernoulli", (1.1, 0.5), "cost", "≥ 0 and ≤ 1; got 1.1"),
-    ("Bernoulli", (0.5, -0.1), "reward", "≥ 0 and ≤ 1; got -0.1"),
     ("Bernoulli", (0.5, 0.8, 0.75), "correlation", "between -0.5 and 0.5 for these parameters; got 0.75"),
     ("Bernoulli", (1, 0.5, 0.5), "correlation", "between 0 and 0 for these parameters; got 0.5"),
     ("Beta", (1.5, 0.5, 0.1, 0.1), "cost", "< cost_bound = 1; got 1.5"),
     ("Beta", (0.5, 0, 0.1, 0.1), "reward", "> 0; got 0"),
     ("Beta", (0.5, 0.5, 0.1, 0.6), "reward_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.6"),
-    ("Beta", (0.5, 0.5, 0, 0.1), "cost_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.0"),
     ("Beta", (0.5, 0.5, 0.1, 0.1, 0, 0), "cost_bound", "> 0; got 0"),
     ("Beta", (1e-12, 0.5, 1e-8, 0.1), "cost", "at least 1.02e-10 away from 0 and from cost_bound = 1; got 1e-12"),
     (
@@ -203,35 +198,25 @@ BAD = [
         "between -0.752105 and 0.752105 for these parameters; got -0.99",
     ),
     ("Uniform", (1, 0, 0, 1), "cost_high", "≥ 1; got 0"),
-    ("Uniform", (0, 1, 2, 1), "reward_high", "≥ 2; got 1"),
-    ("Uniform", (0, 1, 0, 1, -2), "correlation", "≥ -1 and ≤ 1; got -2"),
     ("Discrete", ([1, 2], [1], [0.5, 0.5]), "rewards", "2 numbers, as many as costs; got 1"),
     ("Discrete", ([1, 2], [1, 2], [1.0]), "probabilities", "2 numbers, as many as costs; got 1"),
     ("Discrete", ([1, 2], [1, 2], [0.5, 0.4]), "the sum of probabilities", "1; got 0.9"),
     ("Discrete", ([1, 2], [1, 2], [1.5, -0.5]), "probabilities at position 1", "a finite number ≥ 0; got -0.5"),
     ("Discrete", ([1, nan], [1, 2], [0.5, 0.5]), "costs at position 1", "a finite number; got nan"),
-    ("Discrete", (["1", "2"], [1, 2], [0.5, 0.5]), "costs", "a number or a sequence of finite numbers; got ['1', '2']"),
     ("Constant", (1, True), "reward", "a finite number; got True"),
     ("Exponential", (0, 1), "cost", "> 0; got 0"),
-    ("Exponential", (1, 1, -0.1), "correlation", "≥ 0 and ≤ 1; got -0.1"),
     ("Gamma", (1, 1, 0, 1), "cost_sd", "> 1e-100; got 0"),
-    ("Gamma", (1, 1, 1, 0), "reward_sd", "> 1e-100; got 0"),
-    ("Gamma", (-1, 1, 1, 1), "cost", "> 0; got -1"),
     ("Gamma", (1, 1, 1, 0.5, 0.6), "correlation", "between 0 and 0.5 for these parameters; got 0.6"),
     ("Lognormal", (1, 1, 2, 2, -0.5), "correlation", "between -0.2 and 1 for these parameters; got -0.5"),
     ("Lognormal", (1e-50, 1, 1e60, 1), "cost_sd", "≥ 0 and ≤ 1e+50; got 1e+60"),
-    ("Lognormal", (0, 1, 2, 2), "cost", "> 0; got 0"),
     ("Pareto", (1, 1, 1), "cost_tail", "> 1; got 1"),
-    ("Pareto", (1, -1), "reward", "> 0; got -1"),
     ("StudentT", (1, 1, 1, 1, 2), "tail", "> 2; got 2"),
     ("Linear", (1.0, 1), "cost", "a law: a NamedTuple with methods draw(rng) and moments(); got 1.0"),
     ("Linear", (Constant(1, 1), nan), "slope", "a finite number; got nan"),
     ("Linear", (Constant(1, 1), 1, 0, -1), "noise_sd", "≥ 0; got -1"),
     ("Empirical", ([], []), "costs", f"{COLUMN}, in one dimension and not empty; got []"),
     ("Empirical", ([1, 2, 3], [1, 2]), "rewards", "3 numbers, as many as costs; got 2"),
-    ("Empirical", ([[1], [2]], [1, 2]), "costs", f"{COLUMN}, in one dimension and not empty; got [[1], [2]]"),
     ("Empirical", ([1e400], [1]), "costs", "a finite number; got inf"),
-    ("Empirical", ([1, [2]], [1, 2]), "costs", "a number or a sequence of finite numbers; got [1, [2]]"),
 ]
 
 
@@ -250,12 +235,6 @@ def test_a_whole_number_beyond_every_float_is_refused():
 def test_independence_is_always_possible() -> None:
     almost = math.nextafter(1.0, 0.0)
     assert arms.Bernoulli(0.2, almost).correlation == 0.0
-
-
-def test_the_old_name_of_the_moments_still_resolves():
-    assert arms.Moments is arms.LawMoments  # type: ignore[attr-defined]
-    assert "Moments" not in arms.__all__
-    assert not hasattr(arms, "Moment")
 
 
 def test_a_subclass_is_named_in_its_own_errors_and_keeps_the_parameters():

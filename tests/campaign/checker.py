@@ -24,7 +24,7 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
         of = {"id": campaign["id"]}
         events = _rows(connection, "SELECT * FROM event WHERE campaign = :id ORDER BY seq", **of)
         arms = _rows(connection, "SELECT * FROM arm WHERE campaign = :id ORDER BY number", **of)
-        decisions = _rows(connection, "SELECT * FROM decision WHERE campaign = :id ORDER BY number", **of)
+        decisions = _rows(connection, "SELECT * FROM pull WHERE campaign = :id ORDER BY number", **of)
     records = [Record(row["seq"], row["at"], from_json(row["body"]), row["before"]) for row in events]
     check_chain(events)
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
@@ -32,7 +32,7 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
     state = folded(records, choices)
 
     of = {"campaign": campaign["id"]}
-    assert decisions == [of | msgspec.structs.asdict(state.decisions[number]) for number in sorted(state.decisions)]
+    assert decisions == [of | msgspec.structs.asdict(state.pulls[number]) for number in sorted(state.pulls)]
     assert arms == [of | {"number": i} | msgspec.structs.asdict(arm) for i, arm in enumerate(state.arms)]
     wanted = {"id": campaign["id"], "name": name}
     wanted |= {key: getattr(state, key) for key in campaign if key not in wanted}
@@ -40,7 +40,7 @@ def checked(store: str, name: str = "default", *, choices: bool = True) -> list[
 
     charged = charges(records)
     assert campaign["spent"] == sum(charged.values())
-    assert campaign["reserved"] == sum(row["reserved"] for row in decisions if row["standing"] == "open")
+    assert campaign["reserved"] == sum(row["reserved"] for row in decisions if row["status"] == "open")
     assert {row["number"]: row["cost"] for row in decisions if row["cost"] is not None} == charged
     return records
 
@@ -76,13 +76,13 @@ def charges(records: list[Record]) -> dict[int, int]:
     for record in records:
         event = record.event
         if isinstance(event, Told):
-            assert event.decision not in told
-            told.add(event.decision)
+            assert event.pull not in told
+            told.add(event.pull)
         if isinstance(event, (Told, Amended)):
-            last[event.decision] = event.cost
+            last[event.pull] = event.cost
         elif isinstance(event, Expired) and event.charged is not None:
-            assert event.decision not in last
-            last[event.decision] = event.charged
+            assert event.pull not in last
+            last[event.pull] = event.charged
     return last
 
 

@@ -69,7 +69,7 @@ class Twin(Sums):
         return NEW, number
 
     def _tell(self, command: e.Tell, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.decision)
+        decision = self.decisions.get(command.pull)
         if decision is None:
             return UNKNOWN
         said = command.cost, command.reward
@@ -93,7 +93,7 @@ class Twin(Sums):
         return DONE
 
     def _amend(self, command: e.Amend, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.decision)
+        decision = self.decisions.get(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] != "told":
@@ -122,8 +122,8 @@ class Twin(Sums):
         hard, known = self.terms.mode == "hard", self.arms[decision["arm"]]["max_cost"] is not None
         return bool(cost > held and (hard or known or decision["reserved"] > 0))
 
-    def _void(self, command: e.Void, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.decision)
+    def _cancel(self, command: e.Cancel, now: int, _: Any) -> str:
+        decision = self.decisions.get(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] == "cancelled":
@@ -135,7 +135,7 @@ class Twin(Sums):
         return DONE
 
     def _charge(self, command: e.Charge, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.decision)
+        decision = self.decisions.get(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] == "expired" and decision["cost"] is not None:
@@ -150,7 +150,7 @@ class Twin(Sums):
         return DONE
 
     def _extend(self, command: e.Extend, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.decision)
+        decision = self.decisions.get(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] != "open":
@@ -218,7 +218,7 @@ class Twin(Sums):
                 return DONE
         return BAD
 
-    def _warm(self, command: e.Warm, now: int, _: Any) -> str:
+    def _warmstart(self, command: e.WarmStart, now: int, _: Any) -> str:
         if command.key in self.warmed:
             return DUPLICATE
         by_name = {arm["name"]: arm for arm in self.arms}
@@ -253,5 +253,5 @@ class Twin(Sums):
         self._wrote(now)
         return DONE
 
-    def _sweep(self, command: e.Sweep, now: int, _: Any) -> str:
+    def _expirepulls(self, command: e.ExpirePulls, now: int, _: Any) -> str:
         return DUPLICATE  # `run` has swept already

@@ -160,9 +160,9 @@ class Caller:
 
     def __init__(self) -> None:
         self.pulls: list[Pull] = []
-        self.untold: list[Pull] = []
+        self.unreported: list[Pull] = []
         self.now = START
-        self.last: e.Command = e.Sweep()
+        self.last: e.Command = e.ExpirePulls()
 
     def command(self, operation: Operation) -> e.Command:
         """The command; the clock moves on to it."""
@@ -175,7 +175,7 @@ class Caller:
         """Take down a pull that was named."""
         if isinstance(reply, Pull) and reply.id not in [pull.id for pull in self.pulls]:
             self.pulls.append(reply)
-            self.untold.append(reply)
+            self.unreported.append(reply)
 
     def _pull(self, which: int, pulls: list[Pull] | None = None) -> tuple[int, int]:
         """A decision of these, or of all, and what was set aside for it."""
@@ -189,18 +189,18 @@ class Caller:
         return e.Ask(key, ttl)
 
     def _tell(self, which: int, cost: int | None, reward: float) -> e.Tell:
-        number, reserved = self._pull(which, self.untold)
-        self.untold = [pull for pull in self.untold if pull.id != number or which % 3 == 2]
+        number, reserved = self._pull(which, self.unreported)
+        self.unreported = [pull for pull in self.unreported if pull.id != number or which % 3 == 2]
         return e.Tell(number, reserved if cost is None else cost, reward)
 
-    def _void(self, which: int) -> e.Void:
-        return e.Void(self._pull(which, self.untold)[0], "why")
+    def _void(self, which: int) -> e.Cancel:
+        return e.Cancel(self._pull(which, self.unreported)[0], "why")
 
     def _charge(self, which: int) -> e.Charge:
-        return e.Charge(self._pull(which, self.untold)[0])
+        return e.Charge(self._pull(which, self.unreported)[0])
 
     def _extend(self, which: int, ttl: int) -> e.Extend:
-        return e.Extend(self._pull(which, self.untold)[0], ttl)
+        return e.Extend(self._pull(which, self.unreported)[0], ttl)
 
     def _amend(self, which: int, cost: int | None, reward: float) -> e.Amend:
         number, reserved = self._pull(which)
@@ -226,9 +226,9 @@ class Caller:
     def _enable(self, name: str) -> e.EnableArm:
         return e.EnableArm(name)
 
-    def _warm(self, key: str, samples: list[tuple[str, int, float]]) -> e.Warm:
+    def _warm(self, key: str, samples: list[tuple[str, int, float]]) -> e.WarmStart:
         names, costs, rewards = zip(*samples, strict=True)
-        return e.Warm(names, tuple(map(float, costs)), rewards, key)
+        return e.WarmStart(names, tuple(map(float, costs)), rewards, key)
 
     def _pause(self) -> e.Pause:
         return e.Pause()
@@ -239,8 +239,8 @@ class Caller:
     def _close(self) -> e.Close:
         return e.Close()
 
-    def _sweep(self) -> e.Sweep:
-        return e.Sweep()
+    def _sweep(self) -> e.ExpirePulls:
+        return e.ExpirePulls()
 
 
 def opened(opening: e.Open) -> tuple[State, list[Record]]:
@@ -269,7 +269,7 @@ def whole_story(opening: e.Open, story: list[Operation]) -> tuple[State, list[Re
 
 def essence(state: State) -> tuple[Any, ...]:
     """The state to the last bit."""
-    return snapshot.dump(state), state.decisions, state.keys, list(state.pending)
+    return snapshot.dump(state), state.pulls, state.keys, list(state.pending)
 
 
 def for_stories(

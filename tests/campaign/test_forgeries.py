@@ -64,7 +64,7 @@ def long_ago(lines: Lines) -> None:
     """Another version may have chosen otherwise, and yet."""
     del lines[5:]
     lines[3]["event"]["policy"] = "BTS@0.0.1"
-    lines[4]["event"]["decision"] = 77
+    lines[4]["event"]["pull"] = 77
 
 
 def too_rich(lines: Lines) -> None:
@@ -90,7 +90,7 @@ FORGERIES: list[tuple[Callable[[Lines], object], str]] = [
     (after_the_end, r"\(asked\) could not happen: pull 3, of key 'k0', is over \(told\)"),
     (told_again, r"\(told\) changes nothing"),
     (first("told", cost=-5), "decision|rules say"),
-    (first("told", decision=77), r"could not happen: campaign 'default' has no pull 77"),
+    (first("told", pull=77), r"could not happen: campaign 'default' has no pull 77"),
     (first("told", arm=0), r"\(told\) has arm 0, and the rules say 1"),
     (first("asked", reserved=1), r"\(asked\) has reserved 1, and the rules say 500000000"),
     (first("asked", arm=9), r"\(asked\) could not happen: its arm is disabled, or costs more than is left"),
@@ -161,7 +161,7 @@ FORGED_TERMS: list[tuple[Callable[[Lines], object], str]] = [
     (first("added", arm={"name": "\x1b[31mred"}), r"\(added\) .*arm of add_arm must be 1 to 200 printable"),
     (first("added", arm={"name": "new", "max_cost": -3}), r"\(added\) .*max_cost in units of add_arm"),
     (first("budgeted", budget=-3), r"\(budgeted\) .*budget in units of set_budget must be"),
-    (first("voided", reason="\x1b[31mred"), r"\(voided\) .*reason of Voided must be at most 300 printable"),
+    (first("cancelled", reason="\x1b[31mred"), r"\(cancelled\) .*reason of Cancelled must be at most 300 printable"),
     (first("asked", key="k" * 301), r"\(asked\) .*key of Asked must be at most 300 printable"),
     (first("told", cost=2**60), r"\(told\) .*cost in units of Told must be"),
     (under_another_flag, r"event 3 \(asked\) has reserved 0, and the rules say 500000000"),

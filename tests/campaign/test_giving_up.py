@@ -14,7 +14,7 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.events import Asked, Voided
+from outlay.campaign.ledger.events import Asked, Cancelled
 from outlay.campaign.stores.transaction import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
 from tests.campaign.busy import blocked
@@ -41,7 +41,7 @@ def test_asks_that_nobody_receives_are_voided(tmp_path: Path, way: str, seed: in
             campaign.cancel(last)
             assert campaign.status().in_flight == len(received)
         records = checked(store)
-        voided = {r.event.decision for r in records if isinstance(r.event, Voided) and r.event.reason == UNRECEIVED}
+        voided = {r.event.pull for r in records if isinstance(r.event, Cancelled) and r.event.reason == UNRECEIVED}
         asked = {record.seq for record in records if isinstance(record.event, Asked)}
         assert asked == voided | received | {last.id}
         assert received
@@ -95,7 +95,7 @@ def test_one_with_a_key_is_kept_for_who_asks_again(store: str) -> None:
         campaign.pause()
         assert pull is not None
         assert campaign.status().in_flight == 1
-    assert not any(isinstance(record.event, Voided) for record in checked(store))
+    assert not any(isinstance(record.event, Cancelled) for record in checked(store))
 
 
 def test_ctrl_c_orphans_nothing(store: str) -> None:
@@ -156,7 +156,7 @@ def ask():
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
     assert "KeyboardInterrupt" in done.stderr
-    assert [type(record.event) for record in checked(store)[1:]] == [Asked, Voided]
+    assert [type(record.event) for record in checked(store)[1:]] == [Asked, Cancelled]
 
 
 @pytest.mark.parametrize("verb", ["ask", "tell"])

@@ -141,7 +141,7 @@ def given_up_story(folder: Path, opening: e.Open, story: list[Operation], ways: 
                 ledger.transact(())
                 replies = model.transact([command, command._replace(key=None)]) if way in DONE else []
                 lost = [r for r in replies[command.key is not None :] if isinstance(r, Pull)]
-                model.transact([e.Void(pull.id, UNRECEIVED) for pull in lost])
+                model.transact([e.Cancel(pull.id, UNRECEIVED) for pull in lost])
             else:
                 replies = model.transact(many)
                 assert list(map(shown, ledger.transact(many))) == list(map(shown, replies))
@@ -181,7 +181,7 @@ def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path, examples: int) -
 @pytest.mark.parametrize(
     ("owner", "name", "without"),
     [
-        (WriteRequest, "unreceived", lambda self: []),  # pulls that nobody received are voided
+        (WriteRequest, "undelivered", lambda self: []),  # pulls that nobody received are voided
         (
             WriteRequest,
             "left",
@@ -191,7 +191,7 @@ def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path, examples: int) -
         (MemoryLedger, "_check_process", lambda self: None),  # memory refuses a fork
         (Writer, "_process", property(lambda self: os.getpid(), lambda self, value: None)),  # and so does a writer
     ],
-    ids=["unreceived", "left", "give_up", "fork of memory", "fork of a writer"],
+    ids=["undelivered", "left", "give_up", "fork of memory", "fork of a writer"],
 )
 def test_without_what_was_mended_the_stories_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, without: Any

@@ -42,7 +42,7 @@ def test_many_processes_and_a_hard_budget(
             excess = 0
         elif isinstance(event, Told):
             spent += event.cost
-            over = event.cost - held.pop(event.decision)
+            over = event.cost - held.pop(event.pull)
             assert event.overrun == (over > 0)
             excess += max(0, over)
             assert spent + sum(held.values()) <= budget + excess

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import decide
-from outlay.campaign.ledger.events import NOTHING, Asked, Expired, Opened, Record, Told, Voided, from_json, to_json
+from outlay.campaign.ledger.events import NOTHING, Asked, Cancelled, Expired, Opened, Record, Told, from_json, to_json
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import run
@@ -73,12 +73,12 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         assert isinstance(reply, Pull)
         assert (reply.id, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
     elif isinstance(command, (e.Tell, e.Amend)):
-        decision = twin.decisions[command.decision]
+        decision = twin.decisions[command.pull]
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
         assert isinstance(reply, Receipt)
         told = reply.cost, reply.reward, reply.duplicate, reply.late, reply.overrun
         assert told == (decision["cost"], decision["reward"], *flags)
-    elif isinstance(command, e.Warm):
+    elif isinstance(command, e.WarmStart):
         assert reply == (len(command.arms) if answer == slow.DONE else 0)
     else:
         assert reply is None
@@ -95,13 +95,21 @@ def check_state(state: State, twin: slow.Twin) -> None:
         assert (arm.name, arm.max_cost, arm.enabled) == (other["name"], other["max_cost"], other["enabled"])
         assert (arm.spent, arm.reserved) == (twin.spent(i), twin.reserved(i))
         assert arm.reward == float(twin.reward(i))
-        assert (arm.samples, arm.heard, arm.dearest) == (other["samples"], len(other["heard"]), dearest(other))
+        assert (arm.samples, arm.cost_reports, arm.max_cost_seen) == (
+            other["samples"],
+            len(other["heard"]),
+            dearest(other),
+        )
         assert arm.pulls == len(twin.counted(i))
         assert arm.in_flight == sum(twin.decisions[number]["arm"] == i for number in twin.pending())
-    for number, decision in state.decisions.items():
+    for number, decision in state.pulls.items():
         other = twin.decisions[number]
-        assert (decision.standing, decision.expires) == (other["standing"], other["expires"])
-        assert (decision.cost, decision.reward, decision.place) == (other["cost"], other["reward"], other["place"])
+        assert (decision.status, decision.expires) == (other["standing"], other["expires"])
+        assert (decision.cost, decision.reward, decision.sample_index) == (
+            other["cost"],
+            other["reward"],
+            other["place"],
+        )
 
 
 def check_cap(twin: slow.Twin) -> None:
@@ -207,8 +215,8 @@ def test_the_ledger_is_the_truth(opening: e.Open, story: list[Operation]) -> Non
 def check_once(records: list[Record], replies: list[Any]) -> None:
     """No decision is settled twice, no key names two, and who asked later has the higher number."""
     events = [record.event for record in records]
-    for kind in (Told, Expired, Voided):
-        numbers = [event.decision for event in events if isinstance(event, kind)]
+    for kind in (Told, Expired, Cancelled):
+        numbers = [event.pull for event in events if isinstance(event, kind)]
         assert len(numbers) == len(set(numbers))
     keys = [event.key for event in events if isinstance(event, Asked) and event.key]
     assert len(keys) == len(set(keys))
@@ -220,7 +228,7 @@ def check_all_expires(state: State) -> None:
     """When all that is pending has expired, nothing is set aside."""
     forever = [number for number, decision in state.pending.items() if decision.expires is None]
     run(state, [e.Extend(number, SECOND) for number in forever], state.at)
-    run(state, [e.Sweep()], state.at + FOREVER)
+    run(state, [e.ExpirePulls()], state.at + FOREVER)
     assert (state.reserved, state.pending) == (0, {})
     assert [(arm.reserved, arm.in_flight) for arm in state.arms] == [(0, 0)] * len(state.arms)
 
@@ -230,7 +238,7 @@ def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: e.Open,
     (state, _), caller = opened(opening), Caller()
     for operation in story:
         command = caller.command(operation)
-        run(state, [e.Sweep()], caller.now)
+        run(state, [e.ExpirePulls()], caller.now)
         before = deepcopy(essence(state))
         try:
             events, _ = decide(state, command, max(caller.now, state.at))
@@ -266,7 +274,7 @@ def test_what_is_done_again_changes_nothing(opening: e.Open, story: list[Operati
 def everything(state: State) -> dict[str, Any]:
     """All that a state holds; what its learner holds as bytes, but for answers that are kept and change no choice."""
     held, learner = vars(state).copy(), vars(state.learner).copy()
-    memory, _ = learner["memory"], learner.pop("_shortcut")
+    memory, _ = learner["memory"], learner.pop("_chooser")
     learner["memory"] = [
         field.tobytes() for field in (memory.without_cache() if has(memory, "without_cache") else memory)
     ]
@@ -281,7 +289,7 @@ def test_to_decide_leaves_everything_as_it_is(opening: e.Open, story: list[Opera
     for operation in story:
         command = caller.command(operation)
         before = deepcopy(everything(state))
-        for each in (e.Sweep(), command):
+        for each in (e.ExpirePulls(), command):
             with suppress(OutlayError):
                 decide(state, each, max(caller.now, state.at))
             assert everything(state) == before

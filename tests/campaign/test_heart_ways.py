@@ -44,9 +44,9 @@ def test_going_on_from_a_snapshot_is_going_on(
     other = snapshot.load(body)
     assert other is not None
     assert snapshot.dump(other) == body
-    for decision in state.decisions.values():  # a store keeps those that are settled
-        if decision.standing != "open":
-            other.hold(deepcopy(decision))
+    for decision in state.pulls.values():  # a store keeps those that are settled
+        if decision.status != "open":
+            other.cache_pull(deepcopy(decision))
     for operation in story[len(past[:moment]) :]:
         command = caller.command(operation)
         done, twin = (run(each, [command], caller.now) for each in (state, other))
@@ -84,12 +84,12 @@ def test_whether_a_sweeper_runs_does_not_matter(opening: e.Open, story: list[Ope
         due = sorted(decision.expires for decision in eager.pending.values() if decision.expires is not None)
         for moment in due:
             if moment <= caller.now:
-                run(eager, [e.Sweep()], moment)
+                run(eager, [e.ExpirePulls()], moment)
         done, other = (run(state, [command], caller.now) for state in (lazy, eager))
         caller.hears(done.replies[0])
         assert timeless(other.replies[0]) == timeless(done.replies[0])
         assert status_of(eager) == status_of(lazy)
-        assert eager.decisions == lazy.decisions
+        assert eager.pulls == lazy.pulls
 
 
 def timeless(reply: object) -> object:
@@ -114,7 +114,7 @@ def test_the_order_of_tells_does_not_change_what_is_spent(
         pairs = [(pull, each) for pull, each in zip(asked, outcomes, strict=True) if isinstance(pull, Pull)]
         tells = [e.Tell(pull.id, cost, reward / 8) for pull, (cost, reward) in pairs]
         run(state, data.draw(st.permutations(tells)) if shuffled else tells, START + 1)
-        ends.append([(arm.spent, arm.reserved, arm.pulls, arm.reward, arm.dearest) for arm in state.arms])
+        ends.append([(arm.spent, arm.reserved, arm.pulls, arm.reward, arm.max_cost_seen) for arm in state.arms])
     assert ends[0] == ends[1]
 
 

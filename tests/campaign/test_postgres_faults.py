@@ -109,7 +109,7 @@ def assert_all_is_there(noted: Noted, store: str) -> None:
     records = checked(store)
     noted.check(records)
     assert noted.asked == {r.event.key: r.seq for r in records if isinstance(r.event, Asked)}
-    assert noted.told == {r.event.decision for r in records if isinstance(r.event, Told)} == set(noted.asked.values())
+    assert noted.told == {r.event.pull for r in records if isinstance(r.event, Told)} == set(noted.asked.values())
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
@@ -134,7 +134,7 @@ def test_a_commit_that_is_not_answered(
         assert wire.cuts == 3
     assert not receipt.duplicate
     _, asked, told = checked(postgres_url)
-    assert asked.seq == pull.id == told.event.decision  # type: ignore[union-attr]
+    assert asked.seq == pull.id == told.event.pull  # type: ignore[union-attr]
 
 
 def test_opening_at_the_same_moment(workers: Workers, postgres_url: str) -> None:
@@ -168,7 +168,7 @@ def test_racing_workers_with_the_same_key_get_the_same_decision(
     assert all(answer["pulls"] == answers[0]["pulls"] for answer in answers)
     records = checked(postgres_url)
     assert {r.event.key: r.seq for r in records if isinstance(r.event, Asked)} == answers[0]["pulls"]
-    outcomes = {r.event.decision: r.event.cost for r in records if isinstance(r.event, Told)}
+    outcomes = {r.event.pull: r.event.cost for r in records if isinstance(r.event, Told)}
     assert len(outcomes) == keys == sum(isinstance(r.event, Told) for r in records)
     for answer in answers:
         for decision, (cost, taken, duplicate) in zip(answer["pulls"].values(), answer["tells"], strict=True):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from outlay.beliefs import HullMoments
-from outlay.campaign.ledger.learner import Learner, Stream
+from outlay.campaign.ledger.learner import EventRandom, Learner
 from outlay.formulas.argmax import Now, log_of
 from outlay.policies import Ration
 
@@ -14,7 +14,7 @@ ARMS = [(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)]
 def test_the_choices_of_a_plain_run() -> None:
     """Costs are told, so that nothing is drawn; the learner keeps the books that the policy is asked with."""
     policy = Ration(costs=[cost for cost, _ in ARMS], requests=300)
-    learner, stream = Learner(policy, 3, 75.0), Stream(0, 0)
+    learner, stream = Learner(policy, 3, 75.0), EventRandom(0, 0)
     told, memory = policy._replace(budget=75.0), policy.memory(3)
     rng, spent = np.random.default_rng(0), 0.0
     for n in range(300):
@@ -29,7 +29,7 @@ def test_the_choices_of_a_plain_run() -> None:
 
 def test_pulls_under_way_count_as_made() -> None:
     """A hundred asks at once are mixed as a hundred pulls would be, and nothing of that is learned."""
-    learner, stream, under_way = Learner(Ration(requests=400), 3, 100.0), Stream(1, 0), dict[int, int]()
+    learner, stream, under_way = Learner(Ration(requests=400), 3, 100.0), EventRandom(1, 0), dict[int, int]()
     for arm, (cost, reward) in enumerate(ARMS):
         for _ in range(20):
             learner.observe(arm, cost, reward, stream)
@@ -47,7 +47,7 @@ def test_pulls_under_way_count_as_made() -> None:
 @pytest.mark.parametrize(("closed", "money", "expected"), [(2, 70.0, {1}), (1, 25.0, {0, 2}), (0, 25.0, {1})])
 def test_what_is_left_is_shared_out_among_arms_that_are_open(closed: int, money: float, expected: set[int]) -> None:
     """Not what the best rate of them would do: with 0.7 for each request and the dearest arm closed, the middle one."""
-    learner, stream = Learner(Ration(requests=400), 3, money + 60.0), Stream(1, 0)
+    learner, stream = Learner(Ration(requests=400), 3, money + 60.0), EventRandom(1, 0)
     for arm, (cost, reward) in enumerate(ARMS):
         for _ in range(100):
             learner.observe(arm, cost, reward, stream)

@@ -25,13 +25,6 @@ ALL = [*EXACT, *KEEPING, *BY_CHANCE]
 BTS = b.BTS(40.0, 2.0)
 
 
-class Bare(NamedTuple):
-    """A policy without a parameter."""
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return 0.0
-
-
 class Fussy(NamedTuple):
     """A memory that takes no reward below 0."""
 
@@ -75,7 +68,7 @@ def test_rewards_are_such_that_their_squares_have_a_sum(policy: Any) -> None:
         done = run(state, [e.Tell(number, n, (-1) ** n * 1e100), e.Amend(number, n, 1e100), e.Ask()], START)
         assert [type(reply) for reply in done.replies] == [Receipt, Receipt, Pull]
     assert math.isfinite(state.reward)
-    log = e.Warm(("a",), (1.0,), (2e100,), "log")
+    log = e.WarmStart(("a",), (1.0,), (2e100,), "log")
     assert isinstance(run(state, [log], START).replies[0], BadParameter)
 
 
@@ -83,35 +76,21 @@ def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
     opening = e.Open("fragile", (ArmTerms("a"),), 100, terms())
     state = apply(None, opened(opening)[1][0], Fragile())
     run(state, [e.Ask(), e.Ask(), e.Tell(2, 5, 1.0)], START)
-    before = deepcopy((status_of(state), state.decisions))
+    before = deepcopy((status_of(state), state.pulls))
     done = run(state, [e.Tell(3, 6, -1.0), e.Amend(2, 6, -1.0)], START)
     assert [type(reply) for reply in done.replies] == [ArithmeticError] * 2
     assert done.records == []
-    assert (status_of(state), state.decisions) == before
-    (warm,) = run(state, [e.Warm(("a", "a"), (1.0, 1.0), (1.0, -1.0), "log")], START).replies
+    assert (status_of(state), state.pulls) == before
+    (warm,) = run(state, [e.WarmStart(("a", "a"), (1.0, 1.0), (1.0, -1.0), "log")], START).replies
     assert isinstance(warm, ArithmeticError)
-    assert (status_of(state), state.decisions) == before
+    assert (status_of(state), state.pulls) == before
     assert state.learner is not None
     assert (state.learner.memory.belief(0), state.learner.pulls.tolist(), state.arms[0].samples) == (1, [1], 1)
 
 
-def test_a_policy_without_fields_is_a_policy() -> None:
-    (opening,) = opened(e.Open("x", (ArmTerms("a"),), 9, terms()))[1]
-    state = apply(None, opening, Bare())
-    assert isinstance(run(state, [e.Ask()], START).replies[0], Pull)
-
-
-def test_who_has_not_the_policy_adds_no_arm() -> None:
-    opening = e.Open("x", (ArmTerms("a"),), 9, terms(policy=as_data(Bare())))
-    state = apply(None, opened(opening)[1][0])
-    done = run(state, [e.AddArm(ArmTerms("b"))], START)
-    assert "open it with policy=Bare(…)" in str(done.replies[0])
-    assert done.records == []
-
-
 def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:
     opening = e.Open("warm", (ArmTerms("a"),), 9, terms(policy=as_data(BTS)))
-    state, _ = after(opening, (0, e.Warm(("a",) * 200, (20.0,) * 200, (1.0,) * 200, "log")))
+    state, _ = after(opening, (0, e.WarmStart(("a",) * 200, (20.0,) * 200, (1.0,) * 200, "log")))
     assert state.learner is not None
     belief = state.learner.memory.belief(0)
     assert belief.pulls == 200
@@ -125,10 +104,10 @@ def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
     state = apply(None, opened(opening)[1][0], Fragile())
     records = run(state, [e.Ask(), e.Ask(), e.Ask(ttl=60 * SECOND)], START).records
     assert state.learner is not None
-    done = run(state, [e.Tell(4, 2, 1.0), e.Void(9), e.SetBudget(90), e.Ask(), e.Close()], START + 2 * SECOND)
+    done = run(state, [e.Tell(4, 2, 1.0), e.Cancel(9), e.SetBudget(90), e.Ask(), e.Close()], START + 2 * SECOND)
     assert [type(reply) for reply in done.replies] == [Receipt, UnknownPull, type(None), Pull, type(None)]
     assert (state.spent, state.reserved, state.arms[0].pulls, state.arms[0].samples) == (12, 5, 3, 1)
-    assert [d.standing for d in state.decisions.values()] == ["expired", "expired", "told", "open"]
+    assert [d.status for d in state.pulls.values()] == ["expired", "expired", "told", "open"]
     assert state.learner.pulls.tolist() == [1]
     expired = [record.event for record in done.records if isinstance(record.event, Expired)]
     assert [event.unlearned for event in expired] == [True, True]
@@ -139,4 +118,4 @@ def test_a_policy_that_refuses_an_expired_sample_stops_nobody() -> None:
     for record in [*records, *done.records, *late.records]:
         folded, doubt = replay.fold(folded, record, Fragile())
         assert doubt is None
-    assert (folded.head, folded.decisions, folded.arms) == (state.head, state.decisions, state.arms)
+    assert (folded.head, folded.pulls, folded.arms) == (state.head, state.pulls, state.arms)

@@ -99,7 +99,7 @@ def check_rows(store: str, memory: MemoryLedger) -> None:
         (row,) = [row for row in campaigns if row.name == state.name]
         assert tuple(row[2:]) == (state.seq, state.spent, state.reserved, state.reward, state.ended)
         assert list(queries.arms(connection, row.id)) == state.arms
-        assert {each.number: each for each in queries.decisions(connection, row.id)} == state.decisions
+        assert {each.number: each for each in queries.pulls(connection, row.id)} == state.pulls
 
 
 def spend(campaign: Campaign, reopened: Callable[[Campaign], Campaign]) -> tuple[list[Any], list[Any], Status]:

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.campaign.ledger.learner import ORDER, Among, AmongOpened, Learner, Stream
-from outlay.formulas import lazy_leader
+from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner, SomeArms, SomeOpenedArms
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
@@ -24,12 +22,12 @@ def by_comparing_all(learner: Learner, open_arms: list[int], under_way: dict[int
     """The arm that the policy names, every arm looked at."""
     memory, pulls = learner._with(under_way)
     if hasattr(learner.policy, "score"):
-        scored = Among(memory, open_arms)
+        scored = SomeArms(memory, open_arms)
         return open_arms[best_by_score(learner.policy, scored, pulls[open_arms], log_of(int(pulls.sum())))]
     opening = hasattr(learner.policy, "excess_of_new_arm")
     view: Any = memory
     if len(open_arms) < len(pulls):
-        view = (AmongOpened if opening else Among)(memory, open_arms)
+        view = (SomeOpenedArms if opening else SomeArms)(memory, open_arms)
     return open_arms[(best_of_opened if opening else best_by_excess)(learner.policy, view, pulls[open_arms])]
 
 
@@ -40,7 +38,7 @@ class Story:
         self.rng = np.random.default_rng(seed)
         arms = int(self.rng.integers(1, 25))
         self.learner = Learner(policy, arms, BUDGET)
-        self.learner.shuffle(Stream(seed, ORDER))
+        self.learner.shuffle(EventRandom(seed, ORDER))
         self.rounded, self.free = self.rng.random() < 0.3, self.rng.random() < 0.3
         self.means = self.rng.uniform(0.5, 1.5, (40, 2))
         self.samples: list[list[Any]] = [[] for _ in range(40)]
@@ -61,7 +59,7 @@ class Story:
     def learn(self, arm: int) -> None:
         outcome = self.outcome(arm)
         self.samples[arm].append(outcome)
-        self.learner.observe(arm, *outcome, Stream(0, 1))
+        self.learner.observe(arm, *outcome, EventRandom(0, 1))
 
     def happens(self, n: int) -> None:
         """Anything, mostly that a pull under way is told."""
@@ -82,12 +80,12 @@ class Story:
         elif what < 0.80 and len(self.closed) < len(self.learner.pulls) - 1:
             self.closed ^= {arm}
         elif what < 0.81 and len(self.learner.pulls) < len(self.means):
-            self.learner.widen(Stream(0, n))
+            self.learner.widen(EventRandom(0, n))
         elif what < 0.82:
             self.learner.set_limits(float(self.rng.uniform(1.0, 3 * BUDGET)))
         elif what < 0.83:
             self.samples[arm].append(self.outcome(arm))
-            self.learner.observe_all([(arm, *self.samples[arm][-1])], Stream(0, n))
+            self.learner.observe_all([(arm, *self.samples[arm][-1])], EventRandom(0, n))
 
     def land(self, arm: int) -> None:
         self.under_way[arm] -= 1
@@ -98,7 +96,7 @@ class Story:
         arms = [arm for arm in range(len(self.learner.pulls)) if arm not in self.closed] or [0]
         named = arms if self.closed else range(len(arms))
         expected = by_comparing_all(self.learner, arms, self.under_way)
-        arm = self.learner.choose(named, self.under_way, 0.0, Stream(0, 1))
+        arm = self.learner.choose(named, self.under_way, 0.0, EventRandom(0, 1))
         self.under_way = self.under_way | {arm: self.under_way.get(arm, 0) + 1}
         return arm, expected
 
@@ -113,29 +111,3 @@ def test_choices_are_those_of_the_full_comparison(name: str, stories: int) -> No
                 story.happens(n)
             arm, expected = story.chooses()
             assert arm == expected, f"story {seed}, choice {n}"
-
-
-@pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("under_way", [0, 8])
-def test_few_arms_are_compared(name: str, under_way: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty arms far apart, told in turn: after a while most choices are made without a look at all of them."""
-    rng, waiting, looks = np.random.default_rng(0), list[int](), list[int]()
-    learner = Learner(MADE[name], 40, 1e4)
-    find = lazy_leader.find_leader
-
-    def looked(*given: Any) -> int:
-        looks.append(1)
-        return find(*given)
-
-    monkeypatch.setattr(lazy_leader, "find_leader", looked)
-    compared: NDArray[np.int64] = np.zeros(2, np.int64)
-    for n in range(700):
-        counts = {arm: waiting.count(arm) for arm in waiting}
-        waiting.append(learner.choose(range(40), counts, 0.0, Stream(0, n)))
-        compared[n // 600] += len(looks)
-        looks.clear()
-        if len(waiting) > under_way:
-            arm = waiting.pop(0)
-            cost, reward = np.array([1.0, 0.1 + arm / 40]) + 0.02 * rng.standard_normal(2)
-            learner.observe(arm, float(cost), float(reward), Stream(0, n))
-    assert compared[1] < 60

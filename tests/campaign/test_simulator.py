@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from outlay import Campaign, policies, simulate
 from outlay.arms import Empirical, Problem
 from outlay.beliefs.sequential import HullMoments
-from outlay.campaign.ledger.learner import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, EventRandom
 from outlay.engine import loop
 from outlay.engine.limits import Limits
 from outlay.errors import BadParameter
@@ -28,7 +28,6 @@ from outlay.policies.protocol import (
     with_limits,
 )
 from tests.policies.baselines import examples
-from tests.policies.test_parameters import EXAMPLES
 
 ARMS = 4
 ROWS = 64
@@ -40,7 +39,19 @@ BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"} | {
 UNMOVED = {"Fixed", "RoundRobin", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
 NARROW = 1 / 512  # variances as small as this let the paper's policies judge after a few hundred pulls
 CANDIDATES = [
-    *EXAMPLES,
+    policies.UCBB1(0.04, 0.09, 0.05),
+    policies.UCBM1(0.04, 0.09, 0.0),
+    policies.UCBB2(1.0, 2.5, alpha=2.5),
+    policies.UCBB2C(1.0, 2.0, 0.5, factor=1.78),
+    policies.Fixed(3),
+    policies.RoundRobin(),
+    policies.FiellerKnown(0.04, 0.09, 0.0, alpha=0.25),
+    policies.Fieller(),
+    policies.Fieller(0.25, form="plugin"),
+    policies.BernsteinRate(1.0, 2.5, alpha=0.5),
+    policies.MedianRate(2.0, tail=1.5),
+    policies.CatoniRate(0.25),
+    policies.CatoniRate(1.0, 0.04, 0.09, 0.0),
     *examples.ALL,
     policies.UCBB1(NARROW, NARROW, 0.0),
     policies.UCBB2(0.1, 0.1),
@@ -98,12 +109,12 @@ class Ledger:
     """The random numbers of a campaign's asks: after the event that opens it, asks and tells take turns."""
 
     def __init__(self, tape: Tape) -> None:
-        self._tape, self._seq, self._stream = tape, 0, Stream(0, 0)
+        self._tape, self._seq, self._stream = tape, 0, EventRandom(0, 0)
 
     def __getattr__(self, verb: str) -> Any:
         seq = 2 + 2 * len(self._tape.pulled)
         if seq != self._seq:
-            self._seq, self._stream = seq, Stream(0, seq)
+            self._seq, self._stream = seq, EventRandom(0, seq)
         return getattr(self._stream, verb)
 
 
@@ -128,7 +139,7 @@ def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
     requests = requests_for(policy)
     policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
     if isinstance(memory, SequentialMemory):
-        memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
+        memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
     while not run.marks[loop.PASSED]:

@@ -68,13 +68,13 @@ def test_a_ledger_is_as_it_should_be(ledger: Path) -> None:
 def test_what_was_let_go_is_read_again(ledger: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(verification, "CHUNK", size)
     held = []
-    let_go = State.let_go
+    let_go = State.evict_pull
 
     def noting(state: State, number: int) -> None:
         let_go(state, number)
-        held.append(len(state.decisions))
+        held.append(len(state.pulls))
 
-    monkeypatch.setattr(State, "let_go", noting)
+    monkeypatch.setattr(State, "evict_pull", noting)
     assert judged(ledger).problems == ()
     assert max(held) < 10
 
@@ -106,7 +106,7 @@ def test_every_column_counts(copy: Path, table: str, column: str, which: int) ->
     columns = ", ".join([*key, column])
     *place, value = read(copy, f"SELECT {columns} FROM {table} ORDER BY {', '.join(key)}")[-which]
     new = value + 10**15 if (table, column) == ("event", "at") else other(value)
-    if (table, column) in (("decision", "key"), ("arm", "number"), ("decision", "number"), ("event", "seq")):
+    if (table, column) in (("pull", "key"), ("arm", "number"), ("pull", "number"), ("event", "seq")):
         new = 10**6
     if isinstance(value, int) and column in ("paused", "enabled", "late", "overrun", "amended"):
         new = 1 - value
@@ -121,7 +121,7 @@ def test_every_column_counts(copy: Path, table: str, column: str, which: int) ->
     assert all(len(problem) < 300 and "\n" not in problem for problem in verdict.problems)
 
 
-@pytest.mark.parametrize("table", ["arm", "decision", "event"])
+@pytest.mark.parametrize("table", ["arm", "pull", "event"])
 def test_a_row_that_is_missing_or_too_many(copy: Path, table: str) -> None:
     number = "seq" if table == "event" else "number"
     top, low = read(copy, f"SELECT max({number}), min({number}) FROM {table}")[0]
@@ -180,11 +180,11 @@ def test_many_problems_are_counted(copy: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(verification, "MOST_SAID", 3)
     connection = sqlite3.connect(copy)
     with connection:
-        rows = connection.execute("UPDATE decision SET reward = 7.5").rowcount
+        rows = connection.execute("UPDATE pull SET reward = 7.5").rowcount
     connection.close()
     problems = judged(copy).problems
     assert len(problems) == 4
-    assert problems[0].startswith("decision ")
+    assert problems[0].startswith("pull ")
     assert problems[3] == f"{rows - 3} more problems"
 
 

@@ -10,7 +10,7 @@ import pytest
 from outlay import policies
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import snapshot
-from outlay.campaign.ledger.events import Amended, ArmTerms, Asked, Expired, Record, Renewed, Terms, Told, Voided
+from outlay.campaign.ledger.events import Amended, ArmTerms, Asked, Cancelled, Expired, Record, Renewed, Terms, Told
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull
@@ -45,16 +45,16 @@ def sums(records: list[Record]) -> Sums:
         if isinstance(event, Asked):
             asked[record.seq] = record.at // DAY, event
         elif isinstance(event, (Told, Amended)):
-            before = cost.get(event.decision, 0)
-            cost[event.decision], ended[event.decision] = event.cost, "told"
+            before = cost.get(event.pull, 0)
+            cost[event.pull], ended[event.pull] = event.cost, "told"
             if event.overrun:
-                excused[asked[event.decision][0]] += max(0, event.cost - before)
+                excused[asked[event.pull][0]] += max(0, event.cost - before)
         elif isinstance(event, Expired):
-            ended[event.decision] = "expired"
+            ended[event.pull] = "expired"
             if event.charged is not None:
-                cost[event.decision] = event.charged
-        elif isinstance(event, Voided):
-            ended[event.decision] = "void"
+                cost[event.pull] = event.charged
+        elif isinstance(event, Cancelled):
+            ended[event.pull] = "void"
     found = Sums(Counter(), Counter(), Counter(), 0, 0, excused)
     for number, (day, event) in asked.items():
         held = event.reserved if number not in ended else 0
@@ -97,7 +97,7 @@ def command(random: Random, pulls: list[Pull]) -> e.Command:
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
         settling: dict[str, e.Command] = {
             "tell": e.Tell(pull.id, cost, random.random()),
-            "void": e.Void(pull.id),
+            "void": e.Cancel(pull.id),
             "charge": e.Charge(pull.id),
             "amend": e.Amend(pull.id, cost, None),
         }
@@ -120,7 +120,10 @@ def check(state: State, records: list[Record], now: int, budgets: list[int]) -> 
     assert state.window_start <= state.at
     day = state.window_start // DAY
     assert (state.counted, state.held) == (found.spent[day], found.reserved[day])
-    assert (state.outside, state.earlier) == (found.outside, found.spent.total() - found.spent[day])
+    assert (state.spent_on_fallback, state.spent_before_window) == (
+        found.outside,
+        found.spent.total() - found.spent[day],
+    )
     assert state.used_now == found.used[day]
     assert state.carried == sum(state.is_earlier(decision) for decision in state.pending.values())
     assert day == today or now < state.window_start + DAY
@@ -145,8 +148,8 @@ def played(seed: int, steps: int) -> tuple[State, list[Record]]:
         if random.random() < 0.05 and (body := snapshot.dump(state)) is not None:
             again = snapshot.load(body)
             assert again is not None
-            for decision in state.decisions.values():
-                again.hold(decision)
+            for decision in state.pulls.values():
+                again.cache_pull(decision)
             state = again
         done = run(state, [do], now)
         records += done.records
@@ -188,7 +191,7 @@ def test_the_stories_have_what_they_are_about() -> None:
             counted[type(record.event).__name__] += 1
             counted["across"] += getattr(record.event, "earlier", False)
             counted["fallback"] += getattr(record.event, "fallback", False)
-            counted["outside"] += getattr(record.event, "outside", False)
+            counted["outside"] += getattr(record.event, "fallback", False) * (not isinstance(record.event, Asked))
     assert min(counted[kind] for kind in ("Renewed", "Exhausted", "across", "fallback", "outside")) > 20
     assert counted["Archived"] > 5
 

@@ -104,7 +104,7 @@ class Noted(NamedTuple):
         assert sum(isinstance(record.event, Asked) for record in records) == len(there)
         assert self.asked.items() <= there.items()
         assert there.keys() <= self.asking
-        outcomes = [(r.event.decision, (r.event.cost, r.event.reward)) for r in records if isinstance(r.event, Told)]
+        outcomes = [(r.event.pull, (r.event.cost, r.event.reward)) for r in records if isinstance(r.event, Told)]
         assert len(dict(outcomes)) == len(outcomes)
         assert self.told <= dict(outcomes).keys()
         assert dict(outcomes).items() <= self.telling.items()

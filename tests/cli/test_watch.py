@@ -10,8 +10,7 @@ from rich.console import Console, RenderableType
 
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
-from outlay.campaign import monitor as watching
-from outlay.campaign.monitor import Interval, Watch, rate_interval
+from outlay.campaign.monitor import CampaignMonitor, RateInterval, rate_interval
 from outlay.cli.campaign_picture import picture
 
 
@@ -35,7 +34,7 @@ def busy(campaign: Campaign) -> None:
 
 
 def drawn(campaign: Campaign, width: int = 140, height: int | None = None) -> str:
-    return printed(picture(Watch(campaign).look(), width, height), width)
+    return printed(picture(CampaignMonitor(campaign).look(), width, height), width)
 
 
 def printed(what: RenderableType, width: int) -> str:
@@ -47,10 +46,10 @@ def printed(what: RenderableType, width: int) -> str:
 
 def test_the_numbers_are_those_of_the_ledger() -> None:
     campaign = Campaign({"a": 1, "b": 1}, 40, "RoundRobin")
-    early = Watch(campaign)
+    early = CampaignMonitor(campaign)
     assert [point.left for point in early.look().burn] == [40.0]
     busy(campaign)
-    view, again = early.look(), Watch(campaign).look()
+    view, again = early.look(), CampaignMonitor(campaign).look()
     assert view == again
     assert early.look() == view
     assert view.burn[-1].left == pytest.approx(view.status.budget - view.status.spent, rel=1e-12)
@@ -65,10 +64,10 @@ def test_intervals_are_those_of_the_pulls_as_they_count_now() -> None:
     for pull in campaign.pulls():
         if pull.cost is not None and pull.reward is not None:
             memory.observe(names[pull.arm], pull.cost, pull.reward)
-    found = Watch(campaign).look().intervals
+    found = CampaignMonitor(campaign).look().intervals
     for arm in (0, 1):
         assert found[arm] == pytest.approx(rate_interval(memory.belief(arm)), rel=1e-9)
-    assert found[2] == Interval(-math.inf, math.inf)
+    assert found[2] == RateInterval(-math.inf, math.inf)
 
 
 def test_an_interval_holds_the_rate_as_often_as_it_says() -> None:
@@ -83,24 +82,6 @@ def test_an_interval_holds_the_rate_as_often_as_it_says() -> None:
         above += high < 0.5
     assert max(below, above) <= 155
     assert min(below, above) > 0  # and it is not so wide that it says nothing
-
-
-@pytest.mark.parametrize("pulls", [0, 1, 2])
-def test_few_pulls_say_nothing(pulls: int) -> None:
-    assert rate_interval(Belief(0, pulls, 1.0, 1.0, 0.0, 0.0, 0.0)) == (-math.inf, math.inf)
-
-
-def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "MOST_POINTS", 16)
-    campaign = Campaign({"a": 1}, 200)
-    for _ in range(100):
-        pull = campaign.ask()
-        assert pull is not None
-        pull.tell(1, 1)
-    burn = Watch(campaign).look().burn
-    assert 8 <= len(burn) <= 16
-    assert (burn[0].left, burn[-1].left) == (200.0, 100.0)
-    assert list(burn) == sorted(burn, key=lambda point: point.at)
 
 
 def test_a_frame_shows_everything() -> None:

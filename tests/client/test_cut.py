@@ -125,7 +125,7 @@ VERBS: dict[Verb, dict[str, int]] = {
     tell: {"asked": 1, "told": 1},
     ask_many: {"asked": 3, "told": 3},
     tell_many: {"asked": 3, "told": 3},
-    cancel: {"asked": 1, "voided": 1},
+    cancel: {"asked": 1, "cancelled": 1},
     charge: {"asked": 1, "expired": 1},
     amend: {"asked": 1, "told": 1, "amended": 1},
     set_budget: {"budgeted": 1},

@@ -64,13 +64,6 @@ def test_chunks_hold_every_run_once_and_are_worth_sending(runs: int, budget: flo
     assert len(chunks) >= min(runs, 4 * slots, runs * budget / 2e5)
 
 
-def test_every_policys_first_runs_come_first() -> None:
-    tasks = [task_of(8, 1e8), task_of(8, 1e8), task_of(2, 1e8)]
-    parts = cluster.parts_of(tasks, 2)
-    assert [(place, chunk.first) for place, chunk in parts[:4]] == [(0, 3), (1, 3), (2, 3), (0, 4)]
-    assert len(parts) == 18
-
-
 def test_errors_survive_the_journey() -> None:
     errors = [
         OutlayError("a"),

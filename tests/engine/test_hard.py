@@ -8,7 +8,7 @@ import pytest
 import outlay
 from outlay import Campaign, Problem, arms, policies
 from outlay.arms import Empirical
-from outlay.campaign.ledger.learner import ORDER, Stream
+from outlay.campaign.ledger.learner import ORDER, EventRandom
 from outlay.engine import hard_budget as hard
 from outlay.engine import loop
 from outlay.engine.limits import Limits
@@ -32,7 +32,7 @@ def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     requests = requests_for(policy)
     policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
     if isinstance(memory, SequentialMemory):
-        memory.shuffle(cast("Any", Stream(0, ORDER)))  # then the loop draws no other
+        memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
     run.affordable.dearest[:] = dearest
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))

@@ -45,7 +45,10 @@ BAD = [
     ({"policies": {1: policies.Fixed(0)}}, "a label in policies of simulate must be a string"),
     ({"policies": "UCBB1"}, "exactly one of the methods score, sample, excess and choose"),
     ({"policies": [policies.UCBB1]}, "must be an object, not its class (did you mean UCBB1(…)?); got"),
-    ({"policies": Bare()}, "memory of Bare must be one with a method lead, such as Pooled, for a policy with excess"),
+    (
+        {"policies": Bare()},
+        "memory of Bare must be one with a method lead, such as PooledMoments, for a policy with excess",
+    ),
     ({"policies": policies.Fixed(3)}, "arm of Fixed"),
     (
         {"policies": policies.UCBB1([1, 2], 3, 0)},

@@ -1,7 +1,6 @@
 """The best arm alone: played when somebody asks what it earned, once, and to the same numbers as ever."""
 
 import copy
-import inspect
 import pickle
 import sys
 import threading
@@ -178,7 +177,3 @@ def test_a_function_that_is_told_of_progress_is_told_of_the_policies_alone(
     assert capfd.readouterr().err == ""
     simulated(seed=9, progress=True).regret("realised")
     assert "playing the best arm" in capfd.readouterr().err
-
-
-def test_the_class_says_what_it_is() -> None:
-    assert "played when it is first read" in dict(inspect.getmembers(outlay.Result))["oracle_reward"].__doc__

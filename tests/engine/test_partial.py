@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import outlay
 from outlay.arms import Gaussian, Problem
 from outlay.engine import simulate as simulation
-from outlay.engine.loop import Crossings
 from outlay.policies import Fixed, RoundRobin
 
 PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
@@ -57,13 +55,3 @@ def test_a_second_ctrl_c_raises(monkeypatch) -> None:
     monkeypatch.setattr(simulation, "_finished", lambda crossings: 3)
     with pytest.raises(KeyboardInterrupt):
         outlay.simulate(PROBLEM, **GIVEN, runs=8, partial=True)
-
-
-def test_runs_count_from_the_first_one_on() -> None:
-    reward = np.zeros((2, 5, 3))
-    crossings = Crossings(np.zeros((2, 5, 3, 1), np.int64), np.zeros((2, 5, 3)), reward)
-    assert simulation._finished(crossings) == 5
-    reward[1, 3, 2] = np.nan
-    assert simulation._finished(crossings) == 3
-    reward[0, 0] = np.nan
-    assert simulation._finished(crossings) == 0

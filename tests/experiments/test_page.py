@@ -10,7 +10,7 @@ import pytest
 
 from outlay.experiments import load, run
 from outlay.experiments.report import PointRanking, sweep_verdict
-from outlay.report.page import Ranking
+from outlay.report.page import PolicyRanking
 
 from .conftest import SWEPT
 
@@ -19,7 +19,7 @@ def stand(
     values: dict[str, Any], *order: str, tied: str = "", lost: float = 5.0, level: bool = False, halves: float = 0.9
 ) -> PointRanking:
     regret = np.array([lost + rank for rank in range(len(order))])
-    return PointRanking(values, Ranking(list(order), list(tied), regret, halves * regret, None, lost, []), level)
+    return PointRanking(values, PolicyRanking(list(order), list(tied), regret, halves * regret, None, lost, []), level)
 
 
 def at(value: float | str, *order: str, **more: Any) -> PointRanking:

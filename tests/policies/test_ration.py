@@ -1,6 +1,5 @@
 """Ration: the whole choice against a slow twin, at the ends of its range against Thrifty, and what it must not do."""
 
-import math
 from typing import Any
 
 import numba
@@ -11,14 +10,13 @@ from tests.policies.baselines.test_choices import play, tables
 from tests.policies.slow_kl_rate import Pairs
 from tests.policies.tapes import TAPES, Tape, constants, each_tape, nothing
 
-from outlay import Problem, policies, simulate
+from outlay import Problem, simulate
 from outlay.arms import Gaussian
 from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
-from outlay.errors import BadParameter
 from outlay.formulas.argmax import Now, best_of_opened, log_of
 from outlay.policies import Ration, Thrifty
-from outlay.policies.protocol import as_data, memory_of
+from outlay.policies.protocol import memory_of
 from outlay.usercode import Reach
 
 ARMS = 4
@@ -194,42 +192,6 @@ def test_opens_few_of_many_arms_when_money_is_short() -> None:
     assert 2 < memory.opened() < 25
     best = max(range(100), key=lambda k: memory.rewards[k])
     assert memory.belief(best).pulls > 10
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"requests": 0}, "requests of Ration must be > 0; got 0"),
-        ({"budget": -1.0}, "budget of Ration must be > 0; got -1.0"),
-        ({"reward_bound": 0.0}, "reward_bound of Ration must be > 0; got 0.0"),
-        ({"costs": "1, 2"}, "costs of Ration must be a number or a sequence of finite numbers; got '1, 2'"),
-        (
-            {"costs": {"small": 1.0}},
-            "costs of Ration must be a sequence of numbers, in the order of the arms (only a campaign takes names: "
-            "Campaign(…, costs={…})); got {'small': 1.0}",
-        ),
-    ],
-)
-def test_bad_parameters(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadParameter) as error:
-        Ration(**given)
-    assert str(error.value) == said
-
-
-def test_costs_are_one_for_each_arm() -> None:
-    with pytest.raises(BadParameter, match="costs of Ration must be one for each of 3 arms"):
-        Ration(costs=[1.0, 2.0]).check(3)
-    Ration(costs=[1.0, 2.0]).check(2)
-
-
-def test_how_it_is_written_down() -> None:
-    policy = Ration(costs=[1, 2], requests=100)
-    assert as_data(policy)["parameters"] == {
-        "costs": [1.0, 2.0], "reward_bound": None, "slope": 0.33, "budget": None, "requests": 100.0,
-    }  # fmt: skip
-    assert policies.default(requests=100) == Ration(requests=100)
-    assert policies.default() == Thrifty()
-    assert math.isinf(Ration().known_requests)
 
 
 def test_one_failure_beside_a_steady_arm_does_not_end_an_arm() -> None:

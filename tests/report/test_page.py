@@ -11,7 +11,7 @@ from outlay.arms import Constant, Problem
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed
 from outlay.report.curves import floor_of
-from outlay.report.page import FIGURES, PageFigure, arm_rows, page_figures, page_text, report_files
+from outlay.report.page import FIGURES, PageFigure, arms_table, page_figures, page_text, report_files
 from outlay.report.regret import regret_numbers
 
 
@@ -128,9 +128,9 @@ def test_a_title_is_a_line(three, tmp_path, title):
 def test_of_many_arms_the_best_are_shown(make):
     result = make({"a": Fixed(0)}, [0.0])
     object.__setattr__(result, "problem", Problem([Constant(1.0, 0.01 * k) for k in range(200)]))
-    rows = arm_rows(result)
-    assert [row.name for row in rows] == [f"arm {k}" for k in range(199, 169, -1)]
-    assert [row.best for row in rows[:2]] == [True, False]
+    rows = arms_table(result).rows
+    assert [row[0] for row in rows[1:]] == [f"arm {k}" for k in range(198, 169, -1)]
+    assert rows[0][0] == 'arm 199<span class="best"> best</span>'
 
 
 def test_a_report_is_a_folder_of_files(apart, tmp_path):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,43 +135,11 @@ def test_places_that_cannot_be_written(tiny, tmp_path, place, reason):
     assert names_in(tmp_path) == []
 
 
-def test_a_pipe_is_not_replaced(tiny, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(BadFile, match=r"^cannot write .*pipe: it is not an ordinary file$"):
-        tiny.save(tmp_path / "pipe")
-    assert (tmp_path / "pipe").is_fifo()
-
-
-def test_a_place_without_permission(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(BadFile, match=r"^cannot write .*x\.parquet: permission denied$"):
-        tiny.save(tmp_path / "x.parquet")
-
-
 @pytest.mark.parametrize("path", [5, None, b"x", "a\0b", "\ud800", []])
 def test_what_is_no_path_is_refused(tiny, path):
     for owner, function in (("save", tiny.save), ("load", load), ("save", tiny.problem.save), ("load", Problem.load)):
         with pytest.raises(BadParameter, match=f"^path of {owner} must be a path, a string or a pathlib.Path; got "):
             function(path)
-
-
-def test_names_too_long_cannot_be_read(tmp_path):
-    for function in (load, Problem.load):
-        with pytest.raises(BadFile, match=r"^cannot read .*: File name too long$"):
-            function(tmp_path / ("x" * 300))
-
-
-def test_policies_with_arrays_compare(tiny, tmp_path):
-    one, other = (dataclasses.replace(tiny, policies={"a": Mine(np.array([1.0, 2.0])), "b": Fixed(0)}) for _ in "ab")
-    assert one == other
-    assert one != dataclasses.replace(tiny, policies={"a": Mine(np.array([1.0, 3.0])), "b": Fixed(0)})
-
-
-def test_a_variance_factor_left_open_stays_open(tiny, tmp_path):
-    told = {"open": UCBB1(0.1, 0.2, 0.0), "given": UCBB1(0.1, 0.2, 0.0, variance_factor=0.5)}
-    dataclasses.replace(tiny, policies=told).save(tmp_path / "x.parquet")
-    assert load(tmp_path / "x.parquet").policies == told
-    assert told["open"] != told["given"]
 
 
 def notes_of(path: Path) -> Any:
@@ -230,14 +197,6 @@ def test_damaged_notes(tiny, tmp_path, change):
     tiny.save(path)
     with_notes(path, notes_of(path) | change)
     assert "is a damaged result" in refused(path)
-
-
-@pytest.mark.parametrize("notes", [[], "text", {}, None])
-def test_notes_of_another_shape(tiny, tmp_path, notes):
-    path = tmp_path / "x.parquet"
-    tiny.save(path)
-    with_notes(path, notes)
-    assert "damaged" in refused(path)
 
 
 def test_shuffled_rows_and_missing_columns(tiny, tmp_path):

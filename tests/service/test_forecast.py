@@ -8,16 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from outlay import Campaign
-from outlay.campaign.monitor import Point
+from outlay.campaign.monitor import Balance
 from outlay.service.views import forecast
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def burn(budget: float, costs: list[float]) -> list[Point]:
+def burn(budget: float, costs: list[float]) -> list[Balance]:
     """One pull per second."""
     spent = accumulate(costs, initial=0.0)
-    return [Point(START + timedelta(seconds=i), budget - each) for i, each in enumerate(spent)]
+    return [Balance(START + timedelta(seconds=i), budget - each) for i, each in enumerate(spent)]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_interval_holds_the_end_as_often_as_it_says(status) -> None:
 
 
 def test_requests_can_end_it_first_and_the_fan_leads_from_what_is_left_to_the_end(status) -> None:
-    points = [Point(at, left, i) for i, (at, left, _) in enumerate(burn(1000, [1.0] * 400))]
+    points = [Balance(at, left, i) for i, (at, left, _) in enumerate(burn(1000, [1.0] * 400))]
     found = forecast(replace(status, requests=500), points)
     assert found is not None
     assert found.by == "requests"

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.beliefs import Belief
-from outlay.campaign.monitor import Watch
+from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.stores.base import Clock
 from outlay.service import views as watching
-from outlay.service.schemas import DashboardView, ViewQuery, encode
+from outlay.service.schemas import DashboardView, encode
 from outlay.service.views import MOST_ARMS, Outcomes, WatchedCampaign, forecast, learning, view_of
 from tests.service.conftest import POLICY
 
@@ -32,7 +32,7 @@ def pulled(policy: str = POLICY, pulls: int = 400, requests: int | None = None) 
 
 
 def shown(watched: WatchedCampaign, **wanted: str) -> DashboardView:
-    return asyncio.run(view_of(watched, ViewQuery(**wanted)))  # type: ignore[arg-type]
+    return asyncio.run(view_of(watched, **wanted))  # type: ignore[arg-type]
 
 
 def test_a_view_has_the_numbers_of_the_campaign() -> None:
@@ -180,10 +180,10 @@ def test_a_window_begins_anew_and_a_slow_pace_lasts_until_it_is_over(monkeypatch
     hands[0] += 86_400_000_000
     pull(1, 1)
     late.tell(0.9, 1)
-    status, found = campaign.status(), Watch(campaign).look()
+    status, found = campaign.status(), CampaignMonitor(campaign).look()
     assert (found.burn[-1].left, found.burn[-1].used) == (status.left, status.used) == (49.5, 1)
     pull(40, 10)
-    status, found = campaign.status(), Watch(campaign).look()
+    status, found = campaign.status(), CampaignMonitor(campaign).look()
     assert found.burn[-1].left == pytest.approx(status.left)
     assert found.burn[-1].used == status.used
     ahead = forecast(status, found.burn)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from outlay.advice.comparison import (
     merit_of,
 )
 from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms, Latest
-from outlay.advice.rehearsal import Candidate, Rehearsal
+from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.summary import (
     DOUBTFUL,
     DRIFT_FALSE_ALARM,
@@ -34,7 +34,6 @@ from outlay.advice.summary import (
     OUT,
     PARTS,
     TIME,
-    Change,
     Course,
     Interval,
     Tallies,
@@ -112,7 +111,8 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     """Look at each arm, then compare those that cost something, of which there must be one."""
     names, found = list(tallies.arms), list(tallies.arms.values())
     beliefs = [tally.belief(arm) for arm, tally in enumerate(found)]
-    samples = [_in_time(tally) for tally in found]
+    kept = [tally.sample.rows() for tally in found]
+    samples = [rows[:, np.argsort(rows[TIME], kind="stable")] for rows in kept]  # in the order of time
     edges = _edges(found, samples, PARTS)
     parts = [parts_of(sample[TIME], edges) for sample in samples]
     changes = [[change_of(block_means(values)) for values in sample[:TIME]] for sample in samples]
@@ -137,21 +137,26 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
         looked_at = _looked_at(name, tally, belief, scale)
         arms.append(looked_at._replace(cost_change=cost, reward_change=reward, course=courses[arm], latest=latest))
     heavy = [arm.tail.unsettled for arm in arms]
-    for arm, standing in _standing(compared, priced, names, heavy, courses).items():
-        arms[arm] = arms[arm]._replace(**standing)
-    by_part = [_part_groups(samples[arm], parts[arm]) for arm in priced]
+    below = [np.flatnonzero(row).tolist() for row in compared.below]
+    says = verdicts(compared.best, below, [heavy[arm] for arm in priced], [courses[arm] for arm in priced])
+    for arm, versus, above, verdict in zip(priced, compared.versus, below, says, strict=True):
+        arms[arm] = arms[arm]._replace(versus=versus, below=[names[priced[k]] for k in above], verdict=verdict)
+    by_part = [
+        Groups(np.column_stack([np.ones(samples[arm].shape[1]), *samples[arm][:TIME]]), parts[arm]) for arm in priced
+    ]
     terms = _terms(tallies, ground, compared, [] if tallies.by_arm else by_part, seed)
     return Judged(arms, terms, [names[arm] for arm in priced], ground.groups, ground.bins, ground.instances)
 
 
 def _looked_at(name: str, tally: Tally, belief: Belief, scale: _Scale) -> ArmAdvice:
     """An arm by itself; what it is beside others comes later."""
+    spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
     return ArmAdvice(
         name=name,
         belief=belief,
         rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
         interval=rate_interval(belief, scale.each, scale.lowest, scale.highest),
-        correlation=_correlation(belief),
+        correlation=min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None,
         tail=tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n),
         cost_change=None,
         reward_change=None,
@@ -195,36 +200,9 @@ def _all_rows(tally: Tally, rng: np.random.Generator) -> Groups:
     return Groups(used, np.zeros(len(used), np.int64))
 
 
-def _in_time(tally: Tally) -> Floats:
-    """The rows that were kept, in the order of time."""
-    rows = tally.sample.rows()
-    return rows[:, np.argsort(rows[TIME], kind="stable")]
-
-
 def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Floats:
     weights = [tally.sums.n / sample.shape[1] for tally, sample in zip(found, samples, strict=True)]
     return edges_of([sample[TIME] for sample in samples], weights, count)
-
-
-def _part_groups(sample: Floats, parts: Ints) -> Groups:
-    """Rows as groups of their own, by the eighths of the log."""
-    return Groups(np.column_stack([np.ones(sample.shape[1]), *sample[:TIME]]), parts)
-
-
-def _standing(
-    compared: Comparison,
-    priced: Sequence[int],
-    names: Sequence[str],
-    heavy: Sequence[bool],
-    courses: Sequence[Course],
-) -> dict[int, dict[str, Any]]:
-    """Of each arm that was compared: its difference to the best, which arms it is below, and the verdict."""
-    below = [np.flatnonzero(row).tolist() for row in compared.below]
-    says = verdicts(compared.best, below, [heavy[arm] for arm in priced], [courses[arm] for arm in priced])
-    return {
-        arm: {"versus": versus, "below": [names[priced[k]] for k in above], "verdict": verdict}
-        for arm, versus, above, verdict in zip(priced, compared.versus, below, says, strict=True)
-    }
 
 
 def _latest(pairs: Floats, scale: _Scale) -> Latest | None:
@@ -256,11 +234,6 @@ def _terms(
         correlation=correlation(ground.groups, compared.best) if shared else None,
         merit=merit_of(ground.groups, ground.bins, compared.pairs, parts, shared=shared, seed=seed),
     )
-
-
-def _correlation(belief: Belief) -> float | None:
-    spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
-    return min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None
 
 
 class Known(NamedTuple):
@@ -319,17 +292,15 @@ def chosen(arms: Sequence[ArmAdvice], known: Known, played: Rehearsal | None, gu
     if len(arms) == 1:
         return Recommendation(policies.default(), f"{arms[0].name} is the only arm left, so any policy will do")
     default = policies.recommend([arm.belief for arm in arms], costs_can_be_negative=known.negative_costs)
-    better = [] if played is None else [one for one in played.candidates if _better(one, played.candidates[0])]
+    worth = 0.0 if played is None else WORTHWHILE * abs(played.candidates[0].reward)
+    candidates = [] if played is None else played.candidates
+    better = [one for one in candidates if one.edge > max(CLEARLY * one.edge_stderr, worth)]
     if not better:
         said = "" if played is None else "nothing clearly earned more in the rehearsal, and "
         return Recommendation(default.policy, said + default.reason)
     best = max(better, key=lambda one: one.edge)
     more = f"it earned {measured(best.edge, best.edge_stderr)} more than {type(default.policy).__name__}"
     return Recommendation(contenders(arms, known)[best.label], f"{more} in the rehearsal")
-
-
-def _better(one: Candidate, first: Candidate) -> bool:
-    return one.edge > CLEARLY * one.edge_stderr and one.edge > WORTHWHILE * abs(first.reward)
 
 
 class Doubts(NamedTuple):
@@ -473,7 +444,10 @@ def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
     ]
     raised = alarms([change for change, _ in tested])
     if found := sorted(test for test, alarm in zip(tested, raised, strict=True) if alarm):
-        said = "; ".join(_moved(change, what) for change, what in found[:3])
+        said = "; ".join(
+            f"{what} from {number(change.before)} to {number(change.after)} about {change.at:.0%} into its rows"
+            for change, what in found[:3]
+        )
         more = f"; {len(found) - 3} more" * (len(found) > 3)
         why = "if the file is in order of time this is drift, else its order hides something that matters"
         if timed:
@@ -484,10 +458,6 @@ def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
             why += "; where the future mixes such rows as the log does, shuffle the file and ask again" * (not timed)
         level = f"{counted(len(tested), 'test')}, chance of any false alarm {DRIFT_FALSE_ALARM:.0%}"
         yield Caution("drift", f"Rows are not in random order ({said}{more}): {why} ({level})")
-
-
-def _moved(change: Change, what: str) -> str:
-    return f"{what} from {number(change.before)} to {number(change.after)} about {change.at:.0%} into its rows"
 
 
 def _bounds(arms: Sequence[ArmAdvice], what: str, bound: float | None) -> Iterator[Caution]:

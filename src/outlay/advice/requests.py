@@ -36,7 +36,7 @@ class Hull(NamedTuple):
         return found
 
 
-class Points(NamedTuple):
+class ArmPoints(NamedTuple):
     """The arms' points with their hull, and what that might be instead."""
 
     means: Floats  # [arm, 2]: mean cost and mean reward
@@ -45,7 +45,7 @@ class Points(NamedTuple):
     at_equal_times: bool  # whether means are from times at which all arms were used
 
 
-class Estimate(NamedTuple):
+class HullEstimate(NamedTuple):
     """A number with its interval, 95 %."""
 
     value: float
@@ -57,7 +57,7 @@ class Mix(NamedTuple):
     """What a budget brings, and how its requests are shared out."""
 
     budget: float
-    reward: Estimate  # of all requests together
+    reward: HullEstimate  # of all requests together
     price: float  # of money: what one more unit of budget would bring
     low: int | None  # the cheaper arm; None: that share of the requests is not served
     high: int | None  # the dearer one; None where one arm is enough, or none pays
@@ -85,7 +85,7 @@ class Played(NamedTuple):
     served: float  # requests, mean
 
 
-class Curve(NamedTuple):
+class ServingCurve(NamedTuple):
     """What a request brings against what there is to spend on it."""
 
     budgets: list[float]  # per request
@@ -102,8 +102,8 @@ class Serving(NamedTuple):
     mixes: list[Mix]  # with half the budget, the budget, and twice it
     names: list[str]  # of the arms that mixes refer to
     more: float  # an amount of money
-    more_brings: Estimate  # what it would bring beside the budget
-    curve: Curve
+    more_brings: HullEstimate  # what it would bring beside the budget
+    curve: ServingCurve
     at_equal_times: bool
     rehearsal: list[Played]  # empty where it was not wanted
     rehearsed_requests: int  # fewer than `requests` where that many would take too long
@@ -196,17 +196,17 @@ def round_amount(value: float) -> float:
     return float(round(max(part for part in (1.0, 2.0, 5.0) if part * ten <= value * (1 + 1e-12)) * ten, 12))
 
 
-def _curve(points: Points, c: float) -> Curve:
+def _curve(points: ArmPoints, c: float) -> ServingCurve:
     """The hull from 0 to a little beyond its last bend and twice the budget, with a band."""
     last = max(2.2 * c, 1.1 * float(points.hull.costs[-1]))
     last = min(last, 20.0 * c)  # a dear arm far away is no reason to squeeze the rest
     bends = points.hull.costs[points.hull.costs < last]
     budgets = np.union1d(np.linspace(0.0, last, _CURVE), bends)
     found = gain(points, 1.0, budgets.tolist())
-    return Curve(budgets.tolist(), *([getattr(one, part) for one in found] for part in ("value", "low", "high")))
+    return ServingCurve(budgets.tolist(), *([getattr(one, part) for one in found] for part in ("value", "low", "high")))
 
 
-def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> Points:
+def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> ArmPoints:
     """Means of all arms on common weights, and bootstrap samples of them.
 
     With bins of time: over strata that have rows of every arm, by the bins or else by the eighths of the log; over all
@@ -224,7 +224,7 @@ def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> P
         draws.append(np.where(np.isnan(found), means[-1], found))
     points = np.stack(means)
     hulls = [hull_of(one) for one in np.stack(draws, axis=1)]
-    return Points(points, hull_of(points), hulls, bins > 1 and common.lasts[0] - common.firsts[0] < bins)
+    return ArmPoints(points, hull_of(points), hulls, bins > 1 and common.lasts[0] - common.firsts[0] < bins)
 
 
 def hull_of(points: Floats) -> Hull:
@@ -241,7 +241,7 @@ def hull_of(points: Floats) -> Hull:
     return Hull(arms, np.append(0.0, costs[arms]), np.append(0.0, rewards[arms]))
 
 
-def standing(points: Points) -> list[float]:
+def standing(points: ArmPoints) -> list[float]:
     """In which share of the bootstrap samples each arm is at a bend of the hull."""
     count = np.zeros(len(points.means))
     for hull in points.drawn:
@@ -260,7 +260,7 @@ def said_of(share: float) -> str:
     return SURE if share >= 1.0 - beyond else NEVER if share <= beyond else MAYBE
 
 
-def mix_of(points: Points, budget: float, requests: float) -> Mix:
+def mix_of(points: ArmPoints, budget: float, requests: float) -> Mix:
     """What a budget brings with the best mix."""
     c = budget / requests
     costs, rewards = np.ascontiguousarray(points.means.T)
@@ -273,13 +273,15 @@ def mix_of(points: Points, budget: float, requests: float) -> Mix:
     return Mix(budget, gain(points, requests, [budget])[0], found.price, low, high, share)
 
 
-def gain(points: Points, requests: float, budgets: Sequence[float], since: float | None = None) -> list[Estimate]:
+def gain(
+    points: ArmPoints, requests: float, budgets: Sequence[float], since: float | None = None
+) -> list[HullEstimate]:
     """What the best mix brings with each budget, or how much more than with the budget `since`, with intervals."""
     c = np.asarray(budgets) / requests
     less = np.array(0.0 if since is None else since / requests)
     values = np.stack([hull.value(c) - hull.value(less) for hull in (points.hull, *points.drawn)]) * requests
     low, high = np.quantile(values[1:], [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0], axis=0)
-    return [Estimate(*map(float, one)) for one in zip(values[0], low, high, strict=True)]
+    return [HullEstimate(*map(float, one)) for one in zip(values[0], low, high, strict=True)]
 
 
 def _common(groups: Sequence[Groups], bins: int) -> Strata:

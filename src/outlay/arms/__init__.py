@@ -1,7 +1,5 @@
 """The world: joint laws of an arm's cost and reward, and problems made of them."""
 
-from typing import TYPE_CHECKING
-
 from outlay.arms import catalogue
 from outlay.arms.bounded import Beta, Uniform
 from outlay.arms.continuous import Exponential, Gamma, Gaussian, Linear, Lognormal, Pareto, StudentT
@@ -35,11 +33,3 @@ __all__ = [
     "support_of",
     "tails_of",
 ]
-
-if not TYPE_CHECKING:  # a module's __getattr__ would have type checkers believe in any name
-
-    def __getattr__(name: str) -> type[LawMoments]:
-        """`Moments`, as 0.1.0 called `LawMoments`; the word now means a memory only, that of `outlay.beliefs`."""
-        if name == "Moments":
-            return LawMoments
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

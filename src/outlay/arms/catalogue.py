@@ -19,7 +19,7 @@ from outlay.arms.problem_file import Resolve
 from outlay.checks import checked_path, reading
 from outlay.errors import BadParameter
 from outlay.text import meant
-from outlay.usercode import found
+from outlay.usercode import find_class
 
 
 class _Entry(NamedTuple):
@@ -52,7 +52,7 @@ def find(text: str, owner: str = "compare") -> Problem:
 
 def beside(folder: Path) -> Resolve:
     """Find laws that a file names as `module:Name` or `file.py:Name` in its folder; this runs that code."""
-    return lambda reference: found("the arm", "law", reference, folder)
+    return lambda reference: find_class("the arm", "law", reference, folder)
 
 
 def describe(name: str) -> str:

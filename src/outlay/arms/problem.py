@@ -20,7 +20,7 @@ from outlay.errors import BadCode, BadFile, BadParameter, UnknownArm
 from outlay.parameters import equal, hashable, is_record
 from outlay.tables import Table
 from outlay.text import counted, meant
-from outlay.usercode import Returned, handed, is_own, pair_of, try_once, what_failed
+from outlay.usercode import Returned, classes_by_name, is_own, pair_of, try_once, what_failed
 
 _PAIR = Returned("a pair of finite numbers, as in `return cost, reward`", pair_of)
 _ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively: only rounding can make it do so
@@ -143,7 +143,7 @@ class Problem:
         """
         if not isinstance(text, str):
             raise BadParameter("from_toml", "text", "a string", text)
-        return cls._resolved(text, handed("from_toml", "laws", laws).get)
+        return cls._resolved(text, classes_by_name("from_toml", "laws", laws).get)
 
     @classmethod
     def _resolved(cls, text: str, resolve: Resolve) -> Self:
@@ -162,7 +162,7 @@ class Problem:
     @classmethod
     def load(cls, path: str | Path, laws: Iterable[type] = ()) -> Self:
         """Read a problem from a TOML file; `laws` has the classes of your own laws, as `from_toml` does."""
-        return cls._read(checked_path("load", path), handed("load", "laws", laws).get)
+        return cls._read(checked_path("load", path), classes_by_name("load", "laws", laws).get)
 
     @classmethod
     def _read(cls, source: Path, resolve: Resolve) -> Self:

@@ -34,7 +34,7 @@ from outlay.arms.law import AnyLaw, Law, LawMoments, Support, Tails, check_law, 
 from outlay.errors import BadCode, BadFile, BadParameter, NotCovered, OutlayError
 from outlay.parameters import Parameters, is_record, signature_of
 from outlay.text import meant
-from outlay.usercode import YOURS, is_reference, reference_of, short, what_failed
+from outlay.usercode import YOURS, is_reference, reference_of, short_name, what_failed
 
 FORMAT = 1
 _KNOWN = "known"
@@ -123,7 +123,7 @@ def _own(reference: str, table: dict[str, Any], where: str, resolve: Resolve) ->
         cls = resolve(reference)
     except OutlayError as error:
         raise BadFile(f"{where}: {error}") from None
-    name = short(reference)
+    name = short_name(reference)
     if cls is None and known is not None:
         try:
             return remembered(reference, table, known)
@@ -185,11 +185,11 @@ class Remembered(NamedTuple):
 
     def absent(self) -> str:
         """What to do to get the law itself."""
-        name = short(self.reference)
+        name = short_name(self.reference)
         return f"the law {name} is known by name only: hand its class over as it is loaded, load(path, laws=[{name}])"
 
     def __repr__(self) -> str:
-        return f"{short(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
+        return f"{short_name(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
 
 
 def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, Any]) -> Remembered:

@@ -227,7 +227,7 @@ def _add(store: str, name: str, ledger: LedgerFile) -> None:
                     number = queries.make(connection, state) if number is None else number
                     queries.write_now(connection, queries.Written(number, state, chunk, batch))
                 except (LookupError, OverflowError) as error:
-                    said = f"it names a decision that was never made, or a number too large ({error})"
+                    said = f"it names a pull that was never made, or a number too large ({error})"
                     raise ledger.bad(said) from error
                 state.forget_settled()
             if state is None:

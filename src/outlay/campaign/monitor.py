@@ -16,7 +16,7 @@ MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
 CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most
 
 
-class Point(NamedTuple):
+class Balance(NamedTuple):
     """How much was left at some moment, pulls under way aside, and how many requests were used."""
 
     at: datetime
@@ -24,19 +24,22 @@ class Point(NamedTuple):
     used: int = 0
 
 
-class Interval(NamedTuple):
+class RateInterval(NamedTuple):
     """Where a rate lies with a probability of 95 %, for costs and rewards that are Gaussian or many."""
 
     low: float
     high: float
 
 
+UNKNOWN = RateInterval(-math.inf, math.inf)
+
+
 class CampaignView(NamedTuple):
     """A campaign at one moment; `intervals` are those of the arms of `status`, in their order."""
 
     status: Status
-    burn: tuple[Point, ...]
-    intervals: tuple[Interval, ...]
+    burn: tuple[Balance, ...]
+    intervals: tuple[RateInterval, ...]
     under_way: tuple[PullStatus, ...]
     last: tuple[Entry, ...]
 
@@ -51,12 +54,12 @@ class Readable(Protocol):
         """Its events."""
 
 
-class Watch:
+class CampaignMonitor:
     """Looks at a campaign again and again; each look reads only the events that are new.
 
     >>> from outlay.campaign import Campaign
     >>> campaign = Campaign({"a": 1}, budget=5)
-    >>> watch = Watch(campaign)
+    >>> watch = CampaignMonitor(campaign)
     >>> campaign.ask().tell(cost=0.5, reward=1)
     Receipt(...)
     >>> [point.left for point in watch.look().burn]
@@ -66,7 +69,7 @@ class Watch:
     def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
         self._campaign, self._most_pulls = campaign, pulls
         self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
-        self._burn: list[Point] = []
+        self._burn: list[Balance] = []
         self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
         self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
         self._renewed = 0  # the event with which this window began
@@ -88,18 +91,21 @@ class Watch:
             self._last.append(entry)
             self._take_in(entry)
         self.behind = most is not None and self._after - before >= most
-        status = self._campaign.status()
+        status, arms = self._campaign.status(), self._arms
         return CampaignView(
             status,
             tuple(self._burn),
-            tuple(self._interval(arm.name) for arm in status.arms),
+            tuple(
+                rate_interval(self._memory.belief(arms[arm.name])) if arm.name in arms else UNKNOWN
+                for arm in status.arms
+            ),
             tuple(map(_under_way, islice(self._asked.values(), self._most_pulls))),
             tuple(self._last),
         )
 
     def _take_in(self, entry: Entry) -> None:
         arm, pull, more = entry.arm, entry.pull, entry.more
-        apart = more.get("earlier", False) or more.get("outside", False)
+        apart = more.get("earlier", False) or more.get("fallback", False)
         if entry.kind == "asked":
             self._asked[entry.seq] = entry
             self._apart |= {entry.seq} if more.get("fallback") else set()
@@ -107,12 +113,12 @@ class Watch:
         elif entry.kind == "extended" and pull in self._asked:
             asked = self._asked[pull]
             self._asked[pull] = replace(asked, more={**asked.more, "expires": more["expires"]})
-        elif entry.kind in ("told", "voided", "expired") and pull is not None:
+        elif entry.kind in ("told", "cancelled", "expired") and pull is not None:
             arm = self._asked.pop(pull, entry).arm  # that one expired does not say its arm
             apart |= pull in self._apart
             self._apart.discard(pull)
             if pull > self._renewed:
-                self._used += more.get("unvoided", False) - (entry.kind == "voided")
+                self._used += more.get("was_cancelled", False) - (entry.kind == "cancelled")
         if entry.kind == "renewed":
             self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
         elif "budget" in more:
@@ -122,7 +128,7 @@ class Watch:
         else:
             costs = self._count(str(arm), entry)
             self._spent += 0.0 if apart else costs
-        self._burn.append(Point(entry.at, self._budget - self._spent, self._used))
+        self._burn.append(Balance(entry.at, self._budget - self._spent, self._used))
         if len(self._burn) > MOST_POINTS:
             del self._burn[1:-1:2]
 
@@ -143,11 +149,6 @@ class Watch:
             self._memory = self._memory.with_new_arm()
         return self._arms[arm]
 
-    def _interval(self, arm: str) -> Interval:
-        if arm not in self._arms:
-            return Interval(-math.inf, math.inf)
-        return rate_interval(self._memory.belief(self._arms[arm]))
-
 
 def _under_way(asked: Entry) -> PullStatus:
     """A pull that was asked for and has not ended."""
@@ -160,7 +161,7 @@ def _under_way(asked: Entry) -> PullStatus:
     )  # fmt: skip
 
 
-def rate_interval(belief: Belief) -> Interval:
+def rate_interval(belief: Belief) -> RateInterval:
     """Fieller's interval of the rate; (−∞, ∞) where nothing can be said, as after two pulls.
 
     >>> belief = Belief(0, 100, mean_cost=2.0, mean_reward=1.0, var_cost=0.25, var_reward=0.25, cov=0.0)
@@ -168,8 +169,8 @@ def rate_interval(belief: Belief) -> Interval:
     [0.432, 0.572]
     """
     if belief.pulls < 3:
-        return Interval(-math.inf, math.inf)
+        return UNKNOWN
     g = math.expm1(2.0 * CERTAINTY / (belief.pulls - 2))
     mirrored = belief._replace(mean_reward=-belief.mean_reward, cov=-belief.cov)
     low, high = (fieller_limit(b.mean_cost, b.mean_reward, b, g) for b in (mirrored, belief))
-    return Interval(-low, high)
+    return RateInterval(-low, high)

@@ -10,8 +10,8 @@ import msgspec
 
 from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Window, plain_key, spellings
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.state import Arm, Decision, Ending, PullPhase, State
-from outlay.campaign.reasons import Outlook, Weighed, outlook_of
+from outlay.campaign.ledger.state import Arm, Ending, PullPhase, PullState, State
+from outlay.campaign.reasons import Explanation, Outlook, outlook_of
 from outlay.errors import StoreError, needed
 from outlay.tables import Table
 from outlay.text import aligned
@@ -139,7 +139,7 @@ class WindowStatus(msgspec.Struct, frozen=True):
     earlier: float
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     """How a campaign stands as a whole; spent + reserved + left = budget.
 
     `phase` is "open", "paused", "waiting" (for the next window), "fallback" (the budget is spent, and the arm of that
@@ -176,14 +176,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool = False
 
 
-class Status(Summary, frozen=True, kw_only=True):
+class Status(CampaignSummary, frozen=True, kw_only=True):
     """How a campaign and each of its arms stand."""
 
     arms: tuple[ArmStatus, ...]
 
-    def summary(self) -> Summary:
+    def summary(self) -> CampaignSummary:
         """The same without the arms."""
-        return Summary(**{name: getattr(self, name) for name in Summary.__struct_fields__})
+        return CampaignSummary(**{name: getattr(self, name) for name in CampaignSummary.__struct_fields__})
 
     def frame(self) -> "pandas.DataFrame":
         """A row per arm, as a DataFrame; needs pandas."""
@@ -269,11 +269,11 @@ def frame_of(kind: type[Any], rows: Iterable[msgspec.Struct], owner: str) -> "pa
 
 
 # What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
-Answer = Pull | Receipt | Weighed | int | None
+Answer = Pull | Receipt | Explanation | int | None
 Reply = Answer | Exception  # or why it was refused
 
 
-Found = tuple[Decision, Asked]  # a pull as it stands, and the event that made it
+Found = tuple[PullState, Asked]  # a pull as it stands, and the event that made it
 
 
 class PullFilter(NamedTuple):
@@ -285,41 +285,37 @@ class PullFilter(NamedTuple):
     after: int = 0
     limit: int | None = None
 
-    def fits(self, decision: Decision, asked: Asked) -> bool:
+    def fits(self, pull: PullState, asked: Asked) -> bool:
         """Whether it is one of those, `limit` aside."""
-        return (
-            decision.number > self.after
-            and self.status in (None, decision.standing)
-            and (self.key is None or self._has_key(decision.key))
-            and (self.tag is None or self.tag in asked.tags)
-        )
-
-    def _has_key(self, key: str | None) -> bool:
-        """Whether that is the key, or the key of one of many that were asked for with it."""
-        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
+        if self.key is not None:  # or the key of many, of which this is one
+            key = pull.key or ""
+            if key not in spellings(self.key) and not key.startswith(f"{self.key}/{SEPARATOR}"):
+                return False
+        fits = pull.number > self.after and self.status in (None, pull.status)
+        return fits and (self.tag is None or self.tag in asked.tags)
 
 
 def pull_of(state: State, number: int) -> Pull:
     """A pull as its asker sees it."""
-    decision = state.decisions[number]
+    pull = state.pulls[number]
     return Pull(
         number,
-        state.arms[decision.arm].name,
-        state.unit.amount(decision.reserved),
-        when(decision.expires),
-        decision.propensity,
-        decision.standing,
-        decision.fallback,
+        state.arms[pull.arm].name,
+        state.unit.amount(pull.reserved),
+        when(pull.expires),
+        pull.propensity,
+        pull.status,
+        pull.fallback,
     )
 
 
 def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False) -> Receipt:
     """A pull as its teller sees it."""
-    decision = state.decisions[number]
-    cost = state.unit.amount(decision.cost or 0)
-    name = state.arms[decision.arm].name
-    flags = duplicate, decision.late, decision.overrun, rounded
-    return Receipt(number, name, cost, decision.reward or 0.0, *flags, state.head)
+    pull = state.pulls[number]
+    cost = state.unit.amount(pull.cost or 0)
+    name = state.arms[pull.arm].name
+    flags = duplicate, pull.late, pull.overrun, rounded
+    return Receipt(number, name, cost, pull.reward or 0.0, *flags, state.head)
 
 
 def status_of(state: State) -> Status:
@@ -350,7 +346,7 @@ def status_of(state: State) -> Status:
         outlook=outlook_of(state),
         window=_window(state),
         fallback=state.terms.fallback,
-        outside=amount(state.outside),
+        outside=amount(state.spent_on_fallback),
         archived=state.archived,
     )
 
@@ -369,7 +365,9 @@ def _window(state: State) -> WindowStatus | None:
     start, end = when(state.window_start), when(state.window_end)
     if state.terms.window is None or start is None or end is None:
         return None
-    return WindowStatus(state.terms.window, state.terms.timezone, start, end, state.unit.amount(state.earlier))
+    return WindowStatus(
+        state.terms.window, state.terms.timezone, start, end, state.unit.amount(state.spent_before_window)
+    )
 
 
 def when(micros: int | None) -> datetime | None:
@@ -405,26 +403,26 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
 
 def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
     """A pull as users see it; `names` are those of the arms."""
-    decision, event = found
-    asked = when(decision.asked)
+    pull, event = found
+    asked = when(pull.asked)
     assert asked is not None  # noqa: S101 (every pull has its time)
     return PullStatus(
-        id=decision.number,
-        arm=arm_name(names, decision.arm),
-        status=decision.standing,
+        id=pull.number,
+        arm=arm_name(names, pull.arm),
+        status=pull.status,
         asked=asked,
-        expires=when(decision.expires),
-        reserved=unit.amount(decision.reserved),
-        cost=None if decision.cost is None else unit.amount(decision.cost),
-        reward=decision.reward,
-        late=decision.late,
-        overrun=decision.overrun,
-        amended=decision.amended,
-        propensity=decision.propensity,
-        key=None if decision.key is None else plain_key(decision.key),
+        expires=when(pull.expires),
+        reserved=unit.amount(pull.reserved),
+        cost=None if pull.cost is None else unit.amount(pull.cost),
+        reward=pull.reward,
+        late=pull.late,
+        overrun=pull.overrun,
+        amended=pull.amended,
+        propensity=pull.propensity,
+        key=None if pull.key is None else plain_key(pull.key),
         tags=event.tags,
         metadata=event.metadata or {},
-        fallback=decision.fallback,
+        fallback=pull.fallback,
     )
 
 
@@ -459,7 +457,7 @@ def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
         record.seq,
         moment,
         kind,
-        record.seq if isinstance(event, Asked) else more.pop("decision", None),
+        record.seq if isinstance(event, Asked) else more.pop("pull", None),
         arm_name(names, arm) if isinstance(arm, int) else arm,
         more.pop("cost", more.pop("charged", None)),
         more.pop("reward", None),

@@ -1,6 +1,6 @@
 """`verify`: a ledger against itself. The events are folded again, each is decided again, and every row is compared.
 
-Decisions that are settled and agree with their rows are let go; a later event that names one reads its row again. So
+Pulls that are settled and agree with their rows are let go; a later event that names one reads its row again. So
 memory holds what is under way and what is in doubt, however long the ledger.
 """
 
@@ -15,7 +15,7 @@ from outlay import __version__
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.events import NOTHING, Asked, Opened, Record, from_json, to_json
 from outlay.campaign.ledger.replay import Replay
-from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.settings import PolicyGiven, check_same_policy, chosen
 from outlay.campaign.stores.engines import reading
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
     name: str
     events: int
-    decisions: int
+    pulls: int
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     choices_checked: bool
@@ -96,7 +96,7 @@ class _Check:
             return
         if self._expected is not None:
             self._say(f"no event has the hash {self._expected}: the ledger was rewritten or cut, or is another")
-        self._compare_decisions(self._state.decisions)
+        self._compare_pulls(self._state.pulls)
         self._compare_the_rest(self._state)
 
     def verdict(self) -> Verdict:
@@ -122,7 +122,7 @@ class _Check:
             self._unsaid += 1
 
     def _fold(self, chunk: list[Line]) -> None:
-        """Take in some events, and compare the decisions that they settled."""
+        """Take in some events, and compare the pulls that they settled."""
         records = list(self._read(chunk))
         if self._state is not None:
             self._stored.load_pulls(self._state, records)
@@ -133,9 +133,9 @@ class _Check:
         state = self._state
         if state is not None:
             named = {number for record in records if (number := record.about()) is not None}
-            held = {number: state.decisions[number] for number in named & state.decisions.keys() - state.pending.keys()}
+            held = {number: state.pulls[number] for number in named & state.pulls.keys() - state.pending.keys()}
             for number in held.keys() - self._differing(held).keys():
-                state.let_go(number)
+                state.evict_pull(number)
 
     def _read(self, chunk: list[Line]) -> Iterator[Record]:
         for seq, at, body, before in chunk:
@@ -179,24 +179,24 @@ class _Check:
             self._say(f"event {record.seq} carries another hash than that of the one before it: an event was changed")
             self._broken = True  # as all that follow will
 
-    def _differing(self, decisions: Mapping[int, Decision]) -> dict[int, str]:
-        """Of some decisions, those that are not what their rows say, with the difference."""
+    def _differing(self, pulls: Mapping[int, PullState]) -> dict[int, str]:
+        """Of some pulls, those that are not what their rows say, with the difference."""
         found: dict[int, str] = {}
-        numbers = iter(sorted(decisions))
+        numbers = iter(sorted(pulls))
         while some := list(islice(numbers, CHUNK)):
-            there = self._stored.decisions(some)
+            there = self._stored.pulls(some)
             for number in some:
-                ours = {"campaign": self._stored.number, **msgspec.structs.asdict(decisions[number])}
+                ours = {"campaign": self._stored.number, **msgspec.structs.asdict(pulls[number])}
                 if said := _difference(ours, there.get(number)):
                     found[number] = said
         return found
 
-    def _compare_decisions(self, decisions: Mapping[int, Decision]) -> None:
-        for number, said in self._differing(decisions).items():
-            self._say(f"decision {number}: {said}")
-        kept = self._stored.count_decisions()
+    def _compare_pulls(self, pulls: Mapping[int, PullState]) -> None:
+        for number, said in self._differing(pulls).items():
+            self._say(f"pull {number}: {said}")
+        kept = self._stored.count_pulls()
         if kept > self._asked:
-            self._say(f"there are {kept} rows of decisions, and {self._asked} were made")
+            self._say(f"there are {kept} rows of pulls, and {self._asked} were made")
 
     def _compare_snapshot(self, state: State) -> None:
         self._snapshots.discard(state.seq)

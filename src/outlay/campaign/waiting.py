@@ -16,19 +16,7 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar, get_args
 from weakref import WeakValueDictionary, ref
 
-from outlay.campaign.ledger.events import (
-    AnyEvent,
-    Archived,
-    Asked,
-    Closed,
-    Command,
-    Exhausted,
-    Expired,
-    Record,
-    Renewed,
-    Restored,
-    Told,
-)
+from outlay.campaign.ledger import events as e
 from outlay.campaign.records import Entry, Reply, entries
 from outlay.campaign.stores.base import Store
 from outlay.checks import word
@@ -41,7 +29,7 @@ Hook = Callable[[Entry], object]
 SHORTEST, LONGEST = 0.05, 1.0  # seconds from one look to the next, where another process may have changed something
 AT_LEAST = 1.0  # seconds that a store has to answer, however soon a wait ends
 EVERY = "*"
-KINDS = tuple(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent))
+KINDS = tuple(str(kind.__struct_config__.tag) for kind in get_args(e.AnyEvent))
 LOOK = 1.0  # seconds between two looks at what other processes wrote
 LAST_CALL = 5.0  # seconds that a hook may still take while the campaign is disconnected
 
@@ -52,7 +40,7 @@ _log.addHandler(logging.NullHandler())  # a library prints nothing by itself
 class WithTimeout(NamedTuple):
     """A step: a command that the store must answer in so many seconds."""
 
-    command: Command
+    command: e.Command
     seconds: float
 
 
@@ -63,7 +51,7 @@ class WaitFor(NamedTuple):
     seconds: float | None = None
 
 
-Step = Command | list[Command] | WithTimeout | WaitFor  # of a list the replies come back, errors among them
+Step = e.Command | list[e.Command] | WithTimeout | WaitFor  # of a list the replies come back, errors among them
 
 
 def perform(ledger: Store, campaign: str, step: Step) -> Any:
@@ -100,7 +88,7 @@ async def aperform(ledger: Store, campaign: str, step: Step) -> Any:
     return answers(_logged(campaign, replies))[0]
 
 
-def once(command: Command, seconds: float | None) -> Steps[Any]:
+def once(command: e.Command, seconds: float | None) -> Steps[Any]:
     """One command; StoreBusy where the store takes longer than these seconds."""
     return (yield command if seconds is None else WithTimeout(command, seconds))
 
@@ -130,8 +118,9 @@ class WaitQueue:
     ) -> Steps[T]:
         """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
 
-        `once` asks, with the seconds that the store has to answer. Who is to ask `first` tries before standing behind
-        others: its pull may be there already, and they may wait for it.
+        In between it waits for a change, and looks again after a while, which is longer each time until there was one:
+        another process may have changed something. `once` asks, with the seconds that the store has to answer. Who is
+        to ask `first` tries before standing behind others: its pull may be there already, and they may wait for it.
         """
         end = None if timeout is None else time.monotonic() + timeout
         refusal = NotNow(f"{len(self)} others wait for a pull", 1.0)
@@ -140,7 +129,7 @@ class WaitQueue:
                 return (yield from once(_at_the_store(end)))
             except NotNow as error:
                 refusal = error
-        turn, backoff = self.join(), Backoff(changes)
+        turn, pause = self.join(), SHORTEST
         try:
             while not turn.done():
                 yield WaitFor(turn, _left(end, refusal))
@@ -151,7 +140,13 @@ class WaitQueue:
                 except NotNow as error:
                     refusal = error
                 left = _left(end, refusal)
-                yield from backoff.wait(seen, refusal.retry_after if left is None else min(left, refusal.retry_after))
+                most = refusal.retry_after if left is None else min(left, refusal.retry_after)
+                change = changes.after(seen)
+                try:
+                    yield WaitFor(change, min(pause, most))
+                finally:
+                    changes.forget(change)
+                pause = SHORTEST if change.done() else min(LONGEST, 2 * pause)
         finally:
             self.leave(turn)
 
@@ -178,22 +173,6 @@ class WaitQueue:
 
     def __len__(self) -> int:
         return self._taken + len(self._behind)
-
-
-class Backoff:
-    """How long to wait before the next look: longer each time, until there was a change."""
-
-    def __init__(self, changes: "ChangeCounter") -> None:
-        self._changes, self._pause = changes, SHORTEST
-
-    def wait(self, seen: int, at_most: float) -> Steps[None]:
-        """Wait for a change after those `seen`, or for a while."""
-        future = self._changes.after(seen)
-        try:
-            yield WaitFor(future, min(self._pause, at_most))
-        finally:
-            self._changes.forget(future)
-        self._pause = SHORTEST if future.done() else min(LONGEST, 2 * self._pause)
 
 
 class ChangeCounter:
@@ -246,13 +225,13 @@ class Notifier:
         self._name = name
         self.written, self.settled = ChangeCounter(), ChangeCounter()
 
-    def hear(self, records: Sequence[Record]) -> None:
+    def hear(self, records: Sequence[e.Record]) -> None:
         """These events were committed by this process: what somebody should know of is logged."""
-        for record in records:
-            if type(record.event) not in (Asked, Told) or (isinstance(record.event, Told) and record.event.overrun):
-                _log_event(self._name, record.event)  # a small part of all
+        settling = [record.event for record in records if type(record.event) is not e.Asked]
+        for event in settling:
+            _log_event(self._name, event)
         self.written.announce()
-        if any(type(record.event) is not Asked for record in records):
+        if settling:
             self.settled.announce()
 
 
@@ -307,7 +286,13 @@ class Hooks:
                     target=_work, args=(ref(self), self._notifier), name=f"outlay hooks {self._name}", daemon=True
                 )
                 self._thread.start()
-        return lambda: self._drop(hook)
+
+        def drop() -> None:
+            with self._lock:
+                if hook in self._hooks:
+                    self._hooks.remove(hook)
+
+        return drop
 
     def stop(self) -> None:
         """Call the hooks for what was written, then no more."""
@@ -315,11 +300,6 @@ class Hooks:
         self._notifier.written.announce()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LAST_CALL)
-
-    def _drop(self, hook: _Hook) -> None:
-        with self._lock:
-            if hook in self._hooks:
-                self._hooks.remove(hook)
 
     def deliver(self) -> bool:
         """Call the hooks for all events that are new; False where this was the last time."""
@@ -375,19 +355,19 @@ def _logged(campaign: str, replies: list[Reply]) -> list[Reply]:
     return replies
 
 
-def _log_event(name: str, event: AnyEvent) -> None:
-    if isinstance(event, Told):
-        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.decision)
-    elif isinstance(event, Exhausted):
+def _log_event(name: str, event: e.AnyEvent) -> None:
+    if isinstance(event, e.Told) and event.overrun:
+        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.pull)
+    elif isinstance(event, e.Exhausted):
         why = "the budget is spent, no arm fits what is left of it, or every request is served"
         log(logging.INFO, name, f"exhausted: {why}")
-    elif isinstance(event, (Closed, Archived, Restored)):
+    elif isinstance(event, (e.Closed, e.Archived, e.Restored)):
         log(logging.INFO, name, type(event).__name__.lower())
-    elif isinstance(event, Renewed):
+    elif isinstance(event, e.Renewed):
         log(logging.INFO, name, "began a window: its budget is whole again")
-    elif isinstance(event, Expired):
+    elif isinstance(event, e.Expired):
         ending = "released" if event.charged is None else "charged"
-        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.decision, ending)
+        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.pull, ending)
 
 
 def _at_the_store(end: float | None) -> float | None:

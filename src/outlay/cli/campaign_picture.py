@@ -4,7 +4,6 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len
@@ -15,8 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from outlay.campaign.ledger.windows import zone_of
-from outlay.campaign.monitor import CampaignView, Interval, Point
-from outlay.campaign.reasons import Outlook
+from outlay.campaign.monitor import Balance, CampaignView, RateInterval
 from outlay.campaign.records import ArmStatus, Entry, PullStatus, Status
 from outlay.tables import Table
 from outlay.text import aligned, counted, cut
@@ -24,6 +22,11 @@ from outlay.text import aligned, counted, cut
 MOST_ARMS = 12
 LONGEST = 40  # letters of an arm's name in a line
 WHISKER = 25  # columns
+HEIGHT = 6  # lines of the chart
+ENOUGH = 36  # lines, from which the chart is as high as it may be
+LEAST = 12  # columns of what is in the frame
+WIDE = 130  # columns, from which two tables stand side by side
+EIGHTHS = " ▁▂▃▄▅▆▇█"
 STYLE = {
     "open": "green",
     "paused": "yellow",
@@ -48,25 +51,40 @@ def title(status: Status) -> Text:
 
 def facts(status: Status, width: int) -> Iterator[Text]:
     """The figures, in lines of this width."""
-    share = f" ({status.spent / status.budget:.1%})" if status.budget > 0 else ""
-    groups = [
-        [
-            f"spent {status.spent:,.6g} of {status.budget:,.6g}{share}",
-            f"set aside {status.reserved:,.6g}",
-            f"left {status.left:,.6g}",
-        ],
-        [
-            f"reward {status.reward:,.6g} in {counted(status.pulls, 'pull')}",
-            f"{status.in_flight:,} under way",
-            counted(status.events, "event"),
-        ],
-        _requests(status),
-        _window(status),
-    ]
-    if status.outlook is not None:
-        groups += [_worth(status.outlook), _expected(status.outlook)]
-    for group in groups:
+    for group in _figures(status):
         yield from map(Text, _flowed(group, width))
+
+
+def _figures(status: Status) -> Iterator[list[str]]:
+    """Money, pulls, requests, the window, what is to be expected: each begins a line."""
+    share = f" ({status.spent / status.budget:.1%})" if status.budget > 0 else ""
+    spent = f"spent {status.spent:,.6g} of {status.budget:,.6g}{share}"
+    yield [spent, f"set aside {status.reserved:,.6g}", f"left {status.left:,.6g}"]
+    reward = f"reward {status.reward:,.6g} in {counted(status.pulls, 'pull')}"
+    yield [reward, f"{status.in_flight:,} under way", counted(status.events, "event")]
+    requests: list[str] = []
+    if status.requests is not None:
+        left = max(0, status.requests - status.used)
+        requests += [f"requests {status.used:,} of {status.requests:,} used", f"{left:,} left"]
+    if status.expected is not None:
+        requests.append(f"{counted(status.expected, 'more request')} expected" if status.expected else "none expected")
+    yield requests
+    windows: list[str] = []
+    if (window := status.window) is not None:
+        end = window.end.astimezone(zone_of("status", window.timezone))
+        ends = f"this {window.kind} ends {end:%Y-%m-%d %H:%M %Z}"
+        windows += [ends, f"{window.earlier:,.6g} spent in earlier ones"]
+    if status.fallback is not None:
+        spent = f"{status.outside:,.6g} spent on it outside the budget"
+        windows += [f"fallback {cut(status.fallback, LONGEST)}", spent]
+    yield windows
+    if (ahead := status.outlook) is not None:
+        money = f"one more unit of money {ahead.price:.4g}" if ahead.price else "more money nothing: there is enough"
+        yield [f"one more request is worth {ahead.worth:.4g}", money]
+        parts = [(ahead.low, 1.0 - ahead.share), (ahead.high, ahead.share)]
+        mix = [f"{part:.0%} {cut(arm, LONGEST) if arm else 'unserved'}" for arm, part in parts if round(100 * part)]
+        between = "" if ahead.reward_low is None else f" ({ahead.reward_low:,.5g} to {ahead.reward_high:,.5g})"
+        yield [f"best mix {mix[0]}", *mix[1:], f"reward at the end about {ahead.reward:,.5g}{between}"]
 
 
 def _flowed(facts: Sequence[str], width: int) -> Iterator[str]:
@@ -93,9 +111,10 @@ def bar(status: Status, width: int) -> Text:
     return Text.assemble(("█" * spent, "cyan"), ("▒" * reserved, "yellow"), ("░" * (width - spent - reserved), "dim"))
 
 
-def arms(status: Status, intervals: Sequence[Interval] | None = None) -> Table:
+def arms(status: Status, intervals: Sequence[RateInterval] | None = None) -> Table:
     """The arms, the best rates first; with the intervals of their rates, where these are known."""
-    order = sorted(range(len(status.arms)), key=lambda i: -_rate(status.arms[i]))[:MOST_ARMS]
+    rates = [-math.inf if arm.rate is None else arm.rate for arm in status.arms]
+    order = sorted(range(len(rates)), key=rates.__getitem__, reverse=True)[:MOST_ARMS]
     shown = [status.arms[i] for i in order]
     columns: dict[str, Sequence[str]] = {
         "arm": [arm.name for arm in shown],
@@ -118,10 +137,10 @@ def arms(status: Status, intervals: Sequence[Interval] | None = None) -> Table:
     )
 
 
-def whisker(interval: Interval, rate: float | None, low: float, high: float) -> str:
+def whisker(interval: RateInterval, rate: float | None, low: float, high: float) -> str:
     """An interval and its rate on a line from `low` to `high`.
 
-    >>> whisker(Interval(0.0, 0.5), 0.25, 0.0, 1.0)
+    >>> whisker(RateInterval(0.0, 0.5), 0.25, 0.0, 1.0)
     '├─────●─────┤            '
     """
     if rate is None or not high > low:
@@ -134,7 +153,7 @@ def whisker(interval: Interval, rate: float | None, low: float, high: float) -> 
     return "".join(line)
 
 
-def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> dict[str, list[str]]:
+def _rates(shown: Sequence[ArmStatus], intervals: Sequence[RateInterval]) -> dict[str, list[str]]:
     """Where the rates lie, as numbers and as a picture."""
     ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
     finite = list(filter(math.isfinite, ends))
@@ -148,105 +167,43 @@ def _rates(shown: Sequence[ArmStatus], intervals: Sequence[Interval]) -> dict[st
     return {"95 %": numbers, f"{low:.3g} … {high:.3g}": drawn}
 
 
-def _rate(arm: ArmStatus) -> float:
-    return -math.inf if arm.rate is None else arm.rate
-
-
-def _requests(status: Status) -> list[str]:
-    """How many there are, and how many somebody expects."""
-    said = []
-    if status.requests is not None:
-        left = max(0, status.requests - status.used)
-        said += [f"requests {status.used:,} of {status.requests:,} used", f"{left:,} left"]
-    if status.expected is not None:
-        said.append(f"{counted(status.expected, 'more request')} expected" if status.expected else "none expected")
-    return said
-
-
-def _window(status: Status) -> list[str]:
-    """The window that the budget is for, and what is done when it is spent."""
-    said = []
-    if (window := status.window) is not None:
-        end = window.end.astimezone(zone_of("status", window.timezone))
-        said += [f"this {window.kind} ends {end:%Y-%m-%d %H:%M %Z}", f"{window.earlier:,.6g} spent in earlier ones"]
-    if status.fallback is not None:
-        said += [f"fallback {cut(status.fallback, LONGEST)}", f"{status.outside:,.6g} spent on it outside the budget"]
-    return said
-
-
-def _worth(ahead: Outlook) -> list[str]:
-    """What one more request, and one more unit of money, would bring."""
-    money = f"one more unit of money {ahead.price:.4g}" if ahead.price else "more money nothing: there is enough"
-    return [f"one more request is worth {ahead.worth:.4g}", money]
-
-
-def _expected(ahead: Outlook) -> list[str]:
-    """Which arms are best from now on, and what they bring."""
-    parts = [(ahead.low, 1.0 - ahead.share), (ahead.high, ahead.share)]
-    mix = [f"{share:.0%} {cut(name, LONGEST) if name else 'unserved'}" for name, share in parts if round(100 * share)]
-    between = "" if ahead.reward_low is None else f" ({ahead.reward_low:,.5g} to {ahead.reward_high:,.5g})"
-    return [f"best mix {mix[0]}", *mix[1:], f"reward at the end about {ahead.reward:,.5g}{between}"]
-
-
-HEIGHT = 6  # lines of the chart
-ENOUGH = 36  # lines, from which the chart is as high as it may be
-LEAST = 12  # columns of what is in the frame
-WIDE = 130  # columns, from which two tables stand side by side
-EIGHTHS = " ▁▂▃▄▅▆▇█"
-
-
 def picture(view: CampaignView, width: int, height: int | None = None) -> RenderableType:
     """The whole frame, in so many columns; in so many lines, what matters least is left out."""
-    shown = _room(height, len(view.under_way), len(view.last))
-    frame = _frame(view, width, shown)
-    while height is not None and any(shown[1:]) and _lines(frame, width) > height:
-        more = shown.events >= shown.pulls
-        shown = shown._replace(events=shown.events - more, pulls=shown.pulls - (not more))
-        frame = _frame(view, width, shown)
+    pulls, events = len(view.under_way), len(view.last)
+    chart = HEIGHT if height is None or height >= ENOUGH else HEIGHT // 2
+    frame = _frame(view, width, chart, pulls, events)
+    measure = Console(width=width, file=io.StringIO())
+    while height is not None and pulls + events and len(measure.render_lines(frame, pad=False)) > height:
+        pulls, events = (pulls, events - 1) if events >= pulls else (pulls - 1, events)
+        frame = _frame(view, width, chart, pulls, events)
     return frame
 
 
-class _Room(NamedTuple):
-    """Lines of the chart, pulls and events that are shown."""
-
-    chart: int
-    pulls: int
-    events: int
-
-
-def _frame(view: CampaignView, width: int, shown: _Room) -> RenderableType:
-    """The frame with so much in it."""
+def _frame(view: CampaignView, width: int, chart: int, pulls: int, events: int) -> RenderableType:
+    """The frame with a chart of so many lines, and so many pulls and events."""
     status, inner = view.status, max(LEAST, width - 4)
-    subtitle = Text(f"{status.policy}, {status.mode}", style="dim")
-    figures = [*facts(status, inner), bar(status, inner), Text()]
-    body = Group(*figures, *_chart(view.burn, inner, shown.chart))
     frame = Panel(
-        body, title=title(status), subtitle=subtitle, box=box.ROUNDED, title_align="left", subtitle_align="right"
-    )  # fmt: skip
-    left, right = (width, width) if width < WIDE else ((width - 4) * 11 // 20, (width - 4) * 9 // 20)
-    below = []
-    if shown.pulls or not view.under_way:
-        below.append(_under_way(view.under_way[: shown.pulls], status))
-    if shown.events:
-        below.append(_events(view.last[-shown.events :]))
+        Group(*facts(status, inner), bar(status, inner), Text(), *_chart(view.burn, inner, chart)),
+        title=title(status),
+        subtitle=Text(f"{status.policy}, {status.mode}", style="dim"),
+        box=box.ROUNDED,
+        title_align="left",
+        subtitle_align="right",
+    )
+    below: list[RenderableType] = []
+    if pulls or not view.under_way:
+        below.append(_under_way(view.under_way[:pulls], status))
+    if events:
+        below.append(_events(view.last[-events:]))
     if width >= WIDE:
-        beside = Grid.grid(Side(width=left), Side(width=right), padding=(0, 4))
+        left = (width - 4) * 11 // 20
+        beside = Grid.grid(Side(width=left), Side(width=width - 4 - left), padding=(0, 4))
         beside.add_row(*below)
         below = [beside] if below else []
     return Group(frame, Text(), arms(status, view.intervals), *below)
 
 
-def _lines(frame: RenderableType, width: int) -> int:
-    return len(Console(width=width, file=io.StringIO()).render_lines(frame, pad=False))
-
-
-def _room(height: int | None, pulls: int, events: int) -> _Room:
-    """All that there is; in few lines, a lower chart."""
-    low = height is not None and height < ENOUGH
-    return _Room(HEIGHT // 2 if low else HEIGHT, pulls, events)
-
-
-def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
+def _chart(burn: Sequence[Balance], width: int, height: int) -> Iterable[Text]:
     """The money left over time."""
     if len(burn) < 2 or burn[0].at == burn[-1].at:
         yield Text("nothing spent yet", style="dim")
@@ -264,11 +221,11 @@ def _chart(burn: Sequence[Point], width: int, height: int) -> Iterable[Text]:
     yield Text(f"{'':{margin}}{both[0]}{both[1]:>{max(0, width - margin - len(both[0]))}}", style="dim")
 
 
-def left_over_time(burn: Sequence[Point], columns: int) -> list[float]:
+def left_over_time(burn: Sequence[Balance], columns: int) -> list[float]:
     """What was left at the end of each of so many equal stretches of time.
 
     >>> at = [datetime(2030, 1, 1, 12, minute) for minute in (0, 5, 10)]
-    >>> left_over_time([Point(at[0], 9.0), Point(at[1], 5.0), Point(at[2], 1.0)], 4)
+    >>> left_over_time([Balance(at[0], 9.0), Balance(at[1], 5.0), Balance(at[2], 1.0)], 4)
     [9.0, 5.0, 5.0, 1.0]
     """
     start, span = burn[0].at, burn[-1].at - burn[0].at

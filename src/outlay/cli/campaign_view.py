@@ -26,7 +26,7 @@ FAILED = 1  # exit code
 def verify(ctx: click.Context, store: str, name: str, expected_head: str | None) -> None:
     """Fold and decide every event again, and compare with every row and every choice.
 
-    Prints {"name", "events", "decisions", "problems", "notes", "choices_checked", "head"}; exits with 1 where there
+    Prints {"name", "events", "pulls", "problems", "notes", "choices_checked", "head"}; exits with 1 where there
     are problems.
     """
     from outlay.campaign import verify
@@ -154,10 +154,10 @@ def watch(campaign: "Campaign", once: bool, every: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from outlay.campaign.monitor import Watch
+    from outlay.campaign.monitor import CampaignMonitor
     from outlay.cli.campaign_picture import picture
 
-    terminal, watching = Console(highlight=False), Watch(campaign)
+    terminal, watching = Console(highlight=False), CampaignMonitor(campaign)
     if once or not terminal.is_terminal:
         terminal.print(picture(watching.look(), terminal.width))
         return

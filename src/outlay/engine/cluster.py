@@ -176,7 +176,7 @@ def _dask(workers: int | None) -> Iterator[Cluster]:
     import distributed
     from joblib._dask import DaskDistributedBackend
 
-    class Backend(DaskDistributedBackend):  # type: ignore[misc]
+    class DaskPassingErrors(DaskDistributedBackend):  # type: ignore[misc]
         """Joblib's, which would wait for ever for a chunk that dask has given up: it does not pass the error on."""
 
         def submit(self, func: Any, callback: Any = None) -> Any:
@@ -189,7 +189,7 @@ def _dask(workers: int | None) -> Iterator[Cluster]:
             client = distributed.get_client()
         except ValueError:  # there is none
             client = opened.enter_context(_local_dask(workers))
-        backend = Backend(client=client, wait_for_workers_timeout=_WAIT_SECONDS)
+        backend = DaskPassingErrors(client=client, wait_for_workers_timeout=_WAIT_SECONDS)
         try:
             slots = backend.effective_n_jobs(-1)
         except TimeoutError:
@@ -223,7 +223,7 @@ def _ray(workers: int | None) -> Iterator[Cluster]:
     import ray
     from ray.util.joblib.ray_backend import RayBackend
 
-    class Backend(RayBackend):  # type: ignore[misc]
+    class StreamingRay(RayBackend):  # type: ignore[misc]
         """Ray's, with results as they come, which joblib denies to all process pools for the sake of forked ones."""
 
         supports_return_generator = True
@@ -244,5 +244,5 @@ def _ray(workers: int | None) -> Iterator[Cluster]:
             opened.callback(ray.shutdown)
         slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
         mine = slots if workers is None else min(workers, slots)
-        backend = Backend(ray_remote_args={"max_restarts": -1, "max_task_retries": _DEATHS})
+        backend = StreamingRay(ray_remote_args={"max_restarts": -1, "max_task_retries": _DEATHS})
         yield Cluster(backend, mine, 2 * mine, (ray.exceptions.RayError,))

@@ -21,8 +21,8 @@ from outlay import __version__
 from outlay.checks import check_folder, check_writable, writing
 from outlay.engine.limits import MODES
 from outlay.errors import BadFile
-from outlay.experiments.file import Experiment, PolicyEntry, Sweep, Value, Values, printable
-from outlay.experiments.plan import Point, folder_of, shown, title_of
+from outlay.experiments.file import Experiment, Sweep, Value, Values, printable
+from outlay.experiments.plan import SweepPoint, folder_of, shown, title_of
 from outlay.report.curves import (
     FLOOR_HELPS,
     LOWER_BOUND,
@@ -35,7 +35,7 @@ from outlay.report.curves import (
     floor_for,
     regret_axis,
 )
-from outlay.report.page import PageFigure, Ranking, budgets_spanned, ranking, render, report_files, write_report
+from outlay.report.page import PageFigure, PolicyRanking, budgets_spanned, ranking, render, report_files, write_report
 from outlay.report.regret import headed, table
 from outlay.report.style import (
     INK,
@@ -78,7 +78,7 @@ for point, result in experiments.results(experiment, "FOLDER"):
 """
 
 
-def check_outputs(experiment: Experiment, points: Sequence[Point], folder: Path) -> None:
+def check_outputs(experiment: Experiment, points: Sequence[SweepPoint], folder: Path) -> None:
     """Raise BadFile where something cannot be written, as far as can be told before the work."""
     paths = [path for point in points for path in _files(point, folder)]
     paths += _sweep_files(folder) if experiment.sweeps else []
@@ -89,7 +89,7 @@ def check_outputs(experiment: Experiment, points: Sequence[Point], folder: Path)
             check_writable(path)
 
 
-def write_point(experiment: Experiment, point: Point, result: Result, folder: Path) -> list[Path]:
+def write_point(experiment: Experiment, point: SweepPoint, result: Result, folder: Path) -> list[Path]:
     """Write the report and then the result, into the folder itself or one named after the swept values; the paths.
 
     A report takes seconds to draw, so it is kept where all its files are there, it is about the same result, and its
@@ -107,7 +107,7 @@ def write_point(experiment: Experiment, point: Point, result: Result, folder: Pa
     return [saved, *reports]
 
 
-def _files(point: Point, folder: Path) -> list[Path]:
+def _files(point: SweepPoint, folder: Path) -> list[Path]:
     """The files of a point: its result, then its report."""
     home = folder / point.folder if point.values else folder
     return [home / "result.parquet", *report_files(home)]
@@ -149,7 +149,7 @@ class PointRanking(NamedTuple):
     """The ranking at one point; `level` where all arms are equally good, and nothing can be lost."""
 
     values: Values
-    ranking: Ranking
+    ranking: PolicyRanking
     level: bool
 
     @property
@@ -247,7 +247,7 @@ def loss(value: float) -> str:
     return amount(value, below_ten=2, most=1e9)
 
 
-def point_ranking(point: Point, result: Result) -> PointRanking:
+def point_ranking(point: SweepPoint, result: Result) -> PointRanking:
     """How the policies stand at a point."""
     return PointRanking(point.values, ranking(result), result.requests is None and not np.any(result.gaps))
 
@@ -385,7 +385,10 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
     means = f"mean of {runs} runs, 95 % bands" if runs > 1 else "1 run"
     scale: Scale = "log" if apart else "linear"
     high = float(tops.max()) * FLOOR_HELPS[scale]
-    kept = [panel._replace(floor=None) if _highest(panel) > high else panel for panel in panels]
+    kept = [
+        panel._replace(floor=None) if panel.floor is not None and np.nanmax(panel.floor.values) > high else panel
+        for panel in panels
+    ]
     axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
     title = f"Regret at {where(rows)}, {means}"
     across = _across(xs, words)
@@ -407,10 +410,6 @@ def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp],
     floor = np.array([row.lower_bound for row in rows if row.policy == rows[0].policy])[order]
     name = LOWER_BOUND if rows[0].requests is None else REQUESTS_BOUND
     return Panel(title, curves, None if np.isnan(floor).all() else Line(name, xs, floor))
-
-
-def _highest(panel: Panel) -> float:
-    return -np.inf if panel.floor is None else float(np.nanmax(panel.floor.values))
 
 
 def _across(xs: Floats, words: list[str]) -> Axis:
@@ -477,13 +476,17 @@ def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Lin
 def page_text(experiment: Experiment, rankings: Sequence[PointRanking], table: Table, figure: PageFigure) -> str:
     """The page as text."""
     source = printable(experiment.source.name)
-    folders = [folder_of(one.values) for one in rankings]
-    rows = [[_link(folder, first), *rest] for folder, (first, *rest) in zip(folders, table.rows, strict=True)]
+    link = Markup('<a href="./{}/report.html">{}</a>')
+    folders = [quote(folder_of(one.values)) for one in rankings]
+    rows = [[link.format(folder, first), *rest] for folder, (first, *rest) in zip(folders, table.rows, strict=True)]
+    verdict = sweep_verdict(rankings, experiment.runs)
+    if fixed := [one.label for one in experiment.players if one.label not in rankings[0].ranking.order]:
+        verdict.append(f"Not ranked, because pulling one arm for ever is not learning: {', '.join(fixed)}.")
     return render(
         "sweep.html.j2",
         title=experiment.title,
         summary=_summary(experiment, len(rankings)),
-        verdict=[" ".join([*sweep_verdict(rankings, experiment.runs), *_unranked(experiment, rankings)])],
+        verdict=[" ".join(verdict)],
         served=_served(experiment),
         figure=figure,
         table=replace(table, rows=rows),
@@ -499,24 +502,25 @@ def settings(experiment: Experiment) -> dict[str, str]:
         f"sweep: {sweep.name}": f"{', '.join(sweep.over)} = {', '.join(map(shown, sweep.values))}"
         for sweep in experiment.sweeps
     }
+    players = []
+    for one in experiment.players:
+        call = f"{one.name}({', '.join(f'{name}={value!r}' for name, value in one.parameters.items())})"
+        players.append(call if one.label == one.name else f"{one.label}: {call}")
+    budgets, requests = budgets_spanned(experiment.budgets), dict.fromkeys(experiment.requests or ())
+    if "budget_per_request" in _swept(experiment):
+        budgets = "budget_per_request times the requests"
     return {
         "file": printable(experiment.source.name),
         **swept,
-        "policies": "; ".join(map(_player, experiment.players)),
+        "policies": "; ".join(players),
         "problem": f"{len(experiment.problem):,} arms before the sweep",
-        "budgets": _budgets(experiment),
-        **_more(experiment),
+        "budgets": budgets,
+        **({"requests": ", ".join(f"{count:,}" for count in requests)} if requests else {}),
+        **({} if experiment.mode == MODES[0] else {"mode": experiment.mode}),
         "runs": f"{experiment.runs:,} of each policy at each point",
         "seed": str(experiment.seed),
         "outlay": __version__,
     }
-
-
-def _more(experiment: Experiment) -> dict[str, str]:
-    """Requests and mode, where they are not as in most experiments."""
-    requests = dict.fromkeys(experiment.requests or ())
-    found = {"requests": ", ".join(f"{count:,}" for count in requests)} if requests else {}
-    return found if experiment.mode == MODES[0] else found | {"mode": experiment.mode}
 
 
 def _served(experiment: Experiment) -> bool:
@@ -536,32 +540,9 @@ def _words(experiment: Experiment, chart: SweepChart) -> str:
     return words + _UNBOUNDED * chart.unbounded
 
 
-def _budgets(experiment: Experiment) -> str:
-    """The budgets of the file, unless the sweep sets them."""
-    if "budget_per_request" in _swept(experiment):
-        return "budget_per_request times the requests"
-    return budgets_spanned(experiment.budgets)
-
-
 def _summary(experiment: Experiment, points: int) -> str:
     policies = len(experiment.players)
     values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
     counts = f"{counted(policies, 'policy', 'policies')} at {counted(points, 'point')} ({values})"
     budget = "" if "budget_per_request" in _swept(experiment) else f", a budget of {experiment.budgets[-1]:,.6g}"
     return f"Which policy spends the budget best, and where? {counts}{budget}"
-
-
-def _unranked(experiment: Experiment, rankings: Sequence[PointRanking]) -> list[str]:
-    learning = set(rankings[0].ranking.order)
-    others = [one.label for one in experiment.players if one.label not in learning]
-    return [f"Not ranked, because pulling one arm for ever is not learning: {', '.join(others)}."] if others else []
-
-
-def _player(one: PolicyEntry) -> str:
-    given = ", ".join(f"{name}={value!r}" for name, value in one.parameters.items())
-    call = f"{one.name}({given})"
-    return call if one.label == one.name else f"{one.label}: {call}"
-
-
-def _link(folder: str, text: object) -> Markup:
-    return Markup('<a href="./{}/report.html">{}</a>').format(quote(folder), text)

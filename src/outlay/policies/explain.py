@@ -20,7 +20,6 @@ from outlay.policies.protocol import (
     Policy,
     Sampled,
     Scored,
-    SequentialMemory,
     policy_kind,
 )
 from outlay.policies.ration import Ration
@@ -31,7 +30,7 @@ SEED = 0
 Means = Literal["evidence", "score", "chance", "its own rule"]
 
 
-class Weight(NamedTuple):
+class ArmEvidence(NamedTuple):
     """What speaks for or against an arm; None where the policy does not say.
 
     `evidence` against it is in natural units, ∞ where no doubt is left. Above `enough` the arm is left alone; `enough`
@@ -45,15 +44,15 @@ class Weight(NamedTuple):
     score: float | None = None
 
 
-class Weighing(NamedTuple):
+class PolicyExplanation(NamedTuple):
     """How a policy weighs some arms; `leaders` are those that the others are compared with."""
 
     means: Means
     leaders: tuple[int, ...]
-    weights: tuple[Weight, ...]
+    weights: tuple[ArmEvidence, ...]
 
 
-def weigh(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequence[int]) -> Weighing:
+def explain_choice(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequence[int]) -> PolicyExplanation:
     """How a policy weighs these arms at this moment; nothing is changed.
 
     >>> from outlay.policies import Frugal
@@ -63,69 +62,64 @@ def weigh(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequenc
     ...     memory.observe(0, 1.0, 0.9)
     >>> for _ in range(3):
     ...     memory.observe(1, 1.0, 0.4)
-    >>> found = weigh(policy, memory, np.array([20, 3]), Now(23, 3.1, 23.0), [1])
+    >>> found = explain_choice(policy, memory, np.array([20, 3]), Now(23, 3.1, 23.0), [1])
     >>> found.leaders, [(round(each.evidence, 2), round(each.enough, 2)) for each in found.weights]
     ((0,), [(5.24, 0.57)])
     """
     if isinstance(policy, Ration):
-        return _in_dues(policy, memory, now, arms)
+        return _against_the_edge(policy, memory, now, arms)
     method = policy_kind(type(policy)).method
     if method == "excess":
         return _against_the_leader(cast("Compared", policy), memory, pulls, arms)
     if method == "score":
         scored = cast("Scored", policy)
         scores = [float(scored.score(memory.belief(arm), now.log_n)) for arm in arms]
-        return Weighing("score", (), tuple(Weight(arm, score=s) for arm, s in zip(arms, scores, strict=True)))
-    if method == "sample":
-        return _by_chance(cast("Sampled", policy), memory, pulls, arms)
-    return Weighing("its own rule", (), tuple(map(Weight, arms)))
+    elif method == "sample":
+        scores = _shares_of_draws(cast("Sampled", policy), memory, pulls, arms)
+    else:
+        return PolicyExplanation("its own rule", (), tuple(map(ArmEvidence, arms)))
+    weights = tuple(ArmEvidence(arm, score=score) for arm, score in zip(arms, scores, strict=True))
+    return PolicyExplanation("score" if method == "score" else "chance", (), weights)
 
 
-def _against_the_leader(policy: Compared, memory: Memory, pulls: Counts, arms: Sequence[int]) -> Weighing:
+def _against_the_leader(policy: Compared, memory: Memory, pulls: Counts, arms: Sequence[int]) -> PolicyExplanation:
     if not pulls.any():
-        return Weighing("evidence", (), tuple(map(Weight, arms)))
+        return PolicyExplanation("evidence", (), tuple(map(ArmEvidence, arms)))
     leader, _ = leader_of(memory, pulls)
     lead = cast("LeaderMemory", memory).lead(leader)
-
-    def excess(belief: Any) -> float:
-        return policy.excess(belief, lead, lead)
-
-    others = [arm for arm in arms if pulls[arm] > 0 and arm != leader]
-    weights = {arm: _weight(arm, memory.belief(arm), excess) for arm in others}
-    return Weighing("evidence", (leader,), tuple(weights.get(arm, Weight(arm)) for arm in arms))
+    others = {arm: memory.belief(arm) for arm in arms if pulls[arm] > 0 and arm != leader}
+    return _compared((leader,), arms, others, lambda belief: policy.excess(belief, lead, lead))
 
 
-def _in_dues(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> Weighing:
+def _against_the_edge(policy: Ration, memory: Any, now: Now, arms: Sequence[int]) -> PolicyExplanation:
     """The same in `Ration`'s currency, against both ends of the edge in use."""
-    if cast("SequentialMemory", memory).opened() == 0:
-        return Weighing("evidence", (), tuple(map(Weight, arms)))
+    if memory.opened() == 0:
+        return PolicyExplanation("evidence", (), tuple(map(ArmEvidence, arms)))
     at = hull_position(policy.known_budget, policy.known_requests, memory, now)
     ends = tuple(arm for arm in (at.edge.low, at.edge.high) if arm != NOTHING)
     spared = {*ends, at.ahead.low, at.ahead.high}
-
-    asked = required_in_dues(policy.slope, at)
-
-    def excess(belief: Any) -> float:
-        return excess_in_dues(asked, belief, at)
-
-    others = [arm for arm in arms if memory.pulls[arm] > 0 and arm not in spared]
-    weights = {arm: _weight(arm, known_cost(memory, arm), excess) for arm in others}
-    return Weighing("evidence", ends, tuple(weights.get(arm, Weight(arm)) for arm in arms))
+    required = required_in_dues(policy.slope, at)
+    others = {arm: known_cost(memory, arm) for arm in arms if memory.pulls[arm] > 0 and arm not in spared}
+    return _compared(ends, arms, others, lambda belief: excess_in_dues(required, belief, at))
 
 
-def _weight(arm: int, belief: Any, excess: Callable[[Any], float]) -> Weight:
-    """Evidence and what is enough, from the excess of the arm and of one that nothing speaks against."""
-    beyond, enough = float(excess(belief)), -float(excess(belief._replace(mean_reward=math.inf)))
-    if enough == -math.inf:
-        return Weight(arm, None, 0.0)  # it has had as much as the leader
-    if not math.isfinite(enough):
-        return Weight(arm)
-    return Weight(arm, beyond + enough, enough)
+def _compared(
+    leaders: tuple[int, ...], arms: Sequence[int], others: dict[int, Any], excess: Callable[[Any], float]
+) -> PolicyExplanation:
+    """Evidence and what is enough, from the excess of each arm and of one that nothing speaks against."""
+    found = {arm: ArmEvidence(arm) for arm in arms}
+    for arm, belief in others.items():
+        beyond, enough = float(excess(belief)), -float(excess(belief._replace(mean_reward=math.inf)))
+        if enough == -math.inf:
+            found[arm] = ArmEvidence(arm, None, 0.0)  # it has had as much as the leader
+        elif math.isfinite(enough):
+            found[arm] = ArmEvidence(arm, beyond + enough, enough)
+    return PolicyExplanation("evidence", leaders, tuple(found.values()))
 
 
-def _by_chance(policy: Sampled, memory: Memory, pulls: Counts, arms: Sequence[int]) -> Weighing:
+def _shares_of_draws(policy: Sampled, memory: Memory, pulls: Counts, arms: Sequence[int]) -> list[float]:
     """How often each arm comes first, in draws of its own that change nothing."""
     rng, log_n = np.random.default_rng(SEED), log_of(int(pulls.sum()))
     draws = np.array([[policy.sample(memory.belief(arm), log_n, rng) for arm in arms] for _ in range(DRAWS)])
-    first = np.bincount(np.argmax(draws, axis=1), minlength=len(arms)) / DRAWS
-    return Weighing("chance", (), tuple(Weight(arm, score=float(s)) for arm, s in zip(arms, first, strict=True)))
+    shares: list[float] = (np.bincount(np.argmax(draws, axis=1), minlength=len(arms)) / DRAWS).tolist()
+    return shares

@@ -32,8 +32,9 @@ from outlay.report.regret import Format, RegretTable, bound_sentence, checked_ti
 from outlay.report.runs import LEAST_SEEN, distribution_figure, pulls_figure, reward_figure, shares
 from outlay.report.style import WIDTHS, Width, inline_svg, save_figures, sheet_of, svg_text
 from outlay.results import Result, checked
+from outlay.tables import Table
 from outlay.text import amount, capital, counted, listed, percent
-from outlay.usercode import own_classes, reference_of, short
+from outlay.usercode import own_classes, reference_of, short_name
 
 TABLES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "tex": "latex"}  # by the file's ending
 FIGURES = ("regret", "distribution", "pulls", "reward")
@@ -150,11 +151,11 @@ def page_text(
         figures={figure.name: figure for figure in figures},
         table=table,
         bound=capital(bound_sentence(numbers.floor)),
-        arms=arm_rows(result),
+        arms=arms_table(result),
         served=result.requests is not None,
         gap=_GAP[result.requests is not None],
         more_arms=max(0, arms - _MOST_ARMS),
-        policies=policy_rows(result),
+        policies=policies_table(result),
         settings=settings(result),
         files=[f"table.{ending}" for ending in TABLES] + [f"{name}.pdf" for name in FIGURES] if files else [],
         command=command or shell_call(result),
@@ -162,49 +163,35 @@ def page_text(
     )
 
 
-class ArmRow(NamedTuple):
-    """One arm of the problem, as text."""
-
-    name: str
-    best: bool
-    law: str
-    mean_cost: str
-    mean_reward: str
-    rate: str
-    gap: str
-
-
-def arm_rows(result: Result) -> list[ArmRow]:
-    """The problem table: every arm or, of too many, those with the smallest gaps."""
+def arms_table(result: Result) -> Table:
+    """The problem: every arm or, of too many, those with the smallest gaps."""
     problem, gaps = result.problem, result.gaps
     shown: Sequence[int] = range(len(problem))
     if len(problem) > _MOST_ARMS:
         shown = np.argsort(gaps, kind="stable")[:_MOST_ARMS].tolist()
     paid = problem.mean_costs > 0
     rates = np.where(paid, problem.mean_rewards / np.where(paid, problem.mean_costs, 1.0), np.nan)
-    columns = (problem.mean_costs, problem.mean_rewards, rates, gaps)
-    return [
-        ArmRow(
-            problem.names[k],
-            not gaps[k],
-            _beginning(_rounded(repr(problem.arms[k]))),
-            *("–" if np.isnan(values[k]) else f"{values[k]:.4g}".replace("-", "−") for values in columns),
-        )
-        for k in shown
-    ]
+    columns, rows = (problem.mean_costs, problem.mean_rewards, rates, gaps), []
+    best, code = Markup('{}<span class="best"> best</span>'), Markup("<code>{}</code>")
+    for k in shown:
+        name = problem.names[k] if gaps[k] else best.format(problem.names[k])
+        numbers = ("–" if np.isnan(values[k]) else f"{values[k]:.4g}".replace("-", "−") for values in columns)
+        law = _rounded(repr(problem.arms[k]))
+        if len(law) > _LONGEST_LAW:  # its parameters come in order, so that it is cut at the end
+            law = law[: _LONGEST_LAW - 1] + "…"
+        rows.append([name, *numbers, code.format(law)])
+    law_heading = "law of (cost, reward)"
+    return Table(["arm", "mean cost", "mean reward", "rate", "gap", law_heading], rows, texts=["arm", law_heading])
 
 
-class PolicyRow(NamedTuple):
-    """One policy, as text: what it is, in the words of its docstring, and its parameters."""
-
-    label: str
-    words: str
-    call: str
-
-
-def policy_rows(result: Result) -> list[PolicyRow]:
-    """What was compared."""
-    return [PolicyRow(label, _description(policy), _call(policy)) for label, policy in result.policies.items()]
+def policies_table(result: Result) -> Table:
+    """What was compared: each policy in the words of its docstring, and its parameters."""
+    rows = []
+    for label, policy in result.policies.items():
+        words, call = _description(policy), _rounded(policy if isinstance(policy, str) else repr(policy))
+        what = Markup("{}<br><code>{}</code>").format(words, call) if words else Markup("<code>{}</code>").format(call)
+        rows.append([label, what])
+    return Table(["policy", "what it is"], rows, texts=["policy", "what it is"])
 
 
 def _description(policy: object) -> str:
@@ -214,18 +201,9 @@ def _description(policy: object) -> str:
     return "" if first.startswith(f"{type(policy).__name__}(") else first
 
 
-def _call(policy: object) -> str:
-    return _rounded(policy if isinstance(policy, str) else repr(policy))
-
-
 def _rounded(text: str) -> str:
     """The text with its numbers to twelve digits: further digits are rounding errors."""
     return re.sub(r"\d+\.\d{12,}(e[+-]?\d+)?", lambda found: repr(float(f"{float(found[0]):.12g}")), text)
-
-
-def _beginning(text: str) -> str:
-    """As much of a law as fits; its parameters come in order, so that it is cut at the end."""
-    return text if len(text) <= _LONGEST_LAW else text[: _LONGEST_LAW - 1] + "…"
 
 
 def settings(result: Result) -> dict[str, str]:
@@ -357,7 +335,7 @@ _SERVED = {  # where requests are limited beside the budget
 }
 
 
-class Ranking(NamedTuple):
+class PolicyRanking(NamedTuple):
     """The policies that learn, ranked by mean regret at the largest budget."""
 
     order: list[str]
@@ -380,7 +358,7 @@ class Ranking(NamedTuple):
         return {label: float(median) for label, mean, median in numbers if mean > _CARRIED * median}
 
 
-def ranking(result: Result) -> Ranking:
+def ranking(result: Result) -> PolicyRanking:
     """Rank the policies of a result.
 
     A policy that pulls one arm for ever learns nothing, and is ranked only where there is no other policy.
@@ -391,7 +369,7 @@ def ranking(result: Result) -> Ranking:
     ranked.sort(key=lambda index: (runs[index].mean(), index))
     best = runs[ranked[0]]
     earned = float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1])
-    return Ranking(
+    return PolicyRanking(
         [result.labels[index] for index in ranked],
         [result.labels[index] for index in ranked[1:] if _alike(best, runs[index])],
         runs[ranked].mean(axis=1),
@@ -402,7 +380,7 @@ def ranking(result: Result) -> Ranking:
     )
 
 
-def verdict(found: Ranking, result: Result) -> list[str]:
+def verdict(found: PolicyRanking, result: Result) -> list[str]:
     """The ranking in words."""
     if result.requests is None and not np.any(result.gaps):
         return ["All arms are equally good: whatever is pulled, nothing is lost."]
@@ -525,7 +503,7 @@ def _problem_code(problem: Problem) -> str:
         text = (Problem({type(law): law for law in problem.arms}.values()) if many else problem).to_toml()
     except BadFile:
         return "...  # its laws cannot be written down: make it as you did"
-    laws = [short(reference) for reference in _own_laws(problem)]
+    laws = [short_name(reference) for reference in _own_laws(problem)]
     handed = f", laws=[{', '.join(laws)}]" if laws else ""
     if many or len(text) > _LONGEST_PROBLEM:
         return f'outlay.Problem.load("problem.toml"{handed})  # where problem.save("problem.toml") put it'
@@ -540,7 +518,7 @@ def _imports(result: Result) -> list[str]:
     for reference in dict.fromkeys(references):
         module, _, name = reference.rpartition(":")
         here = module == "__main__" or "." in name
-        lines.append(f"# {short(reference)} is yours: define it here" if here else f"from {module} import {name}")
+        lines.append(f"# {short_name(reference)} is yours: define it here" if here else f"from {module} import {name}")
     return lines
 
 

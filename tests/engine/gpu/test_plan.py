@@ -2,22 +2,17 @@
 
 import importlib.util
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from outlay import policies
 from outlay.engine.gpu import backend
-from outlay.engine.gpu.backend import THREADS, Chunk, Plan
+from outlay.engine.gpu.backend import THREADS
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import (
-    BUILT_IN,
-    Greedy,
-    Remembering,
     gaussians,
     has_gpu,
-    host,
     needs_compiler,
     task_of,
 )
@@ -40,24 +35,6 @@ class TestPlan:
         monkeypatch.setattr(backend, "Plan", full)
         with pytest.raises(OutlayError, match=r"^the GPU's memory is full: fewer runs, or backend='threads'$"):
             backend.run([task_of(gaussians(2), policies.Fixed(0))], 1, lambda done: None)
-
-    @needs_compiler
-    def test_memories_that_grow_are_given_room(self):
-        manager = SimpleNamespace(deallocations=[1])
-        context = SimpleNamespace(memory_manager=manager, get_memory_info=lambda: (1000, 2000))
-        card = host(current_context=lambda: context)
-        assert Plan(card, task_of(gaussians(2), BUILT_IN["UCBB1"])).free_bytes == 1000
-        assert Plan(card, task_of(gaussians(2), BUILT_IN["UCBM1"])).free_bytes == 250
-        assert manager.deallocations == []
-
-    @needs_compiler
-    def test_a_memory_in_a_memory_is_each_runs_own(self):
-        task = task_of(gaussians(3), Remembering(0.1))
-        plan = Plan(host(), task)
-        memories = Chunk(plan, task).memories
-        assert (memories.moments.stats.shape, memories.seen.shape) == ((3, 8, 384), (3, 384))
-        flat = Plan(host(), task_of(gaussians(3), Greedy(0.1)))
-        assert plan.bytes_per_run == flat.bytes_per_run + 3 * 8
 
     def test_too_little_memory_is_one_sentence(self):
         with pytest.raises(OutlayError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):

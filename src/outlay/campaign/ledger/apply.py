@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.events import link
-from outlay.campaign.ledger.learner import ORDER, Learner, Stream
+from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.state import Arm, Decision, State, mean_costs
+from outlay.campaign.ledger.state import Arm, PullState, State, mean_costs
 from outlay.campaign.ledger.validation import LONGEST, check_opening
 from outlay.errors import StoreError
 from outlay.policies import named
@@ -25,9 +24,11 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
         state.since = record.at
     elif state is None:
         raise ValueError("the first event of a campaign opens it")
+    elif type(event) in _FLAGS:
+        setattr(state, *_FLAGS[type(event)])
     else:
         _RULES[type(event)](state, event, record)
-    state.head = link(state.head, record.seq, record.at, e.to_json(event))
+    state.head = e.link(state.head, record.seq, record.at, e.to_json(event))
     state.seq, state.at = record.seq, record.at
     return state
 
@@ -53,74 +54,74 @@ def _opened(event: e.Opened, policy: Policy | None) -> State:
     budget = Unit.named(event.terms.unit).amount(event.budget)
     learner = None if policy is None else Learner(policy, len(arms), budget, event.requests, mean_costs(arms))
     if learner:
-        learner.shuffle(Stream(event.terms.seed, ORDER))
+        learner.shuffle(EventRandom(event.terms.seed, ORDER))
     return State(event, arms, learner)
 
 
 def _asked(state: State, event: e.Asked, record: e.Record) -> None:
-    decision = Decision(
+    pull = PullState(
         *(record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity),
         fallback=event.fallback,
     )
-    state.launch(decision)
+    state.open_pull(pull)
     state.used += 1
     arm = state.arms[event.arm]
     arm.in_flight += 1
     arm.reserved += event.reserved
     state.reserved += event.reserved
-    state.apart += event.reserved * event.fallback
+    state.reserved_elsewhere += event.reserved * event.fallback
 
 
 def _told(state: State, event: e.Told, record: e.Record) -> None:
     place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
-    _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.outside)
+    _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.fallback)
     _hear(state, event.arm, event.cost)
-    state.untold.pop(event.arm, None)
-    state.used += event.unvoided
-    state.used_before += event.unvoided and event.earlier
-    _land(state, event.decision)
-    decision = state.decisions.get(event.decision)
-    if decision is not None:
-        decision.standing, decision.late, decision.overrun = "told", event.late, event.overrun
-        decision.told_cost, decision.told_reward = event.cost, event.reward
-        decision.cost, decision.reward, decision.place = event.cost, event.reward, place
+    state.unreported.pop(event.arm, None)
+    state.used += event.was_cancelled
+    state.used_before_window += event.was_cancelled and event.earlier
+    _close_pull(state, event.pull)
+    pull = state.pulls.get(event.pull)
+    if pull is not None:
+        pull.status, pull.late, pull.overrun = "told", event.late, event.overrun
+        pull.told_cost, pull.told_reward = event.cost, event.reward
+        pull.cost, pull.reward, pull.sample_index = event.cost, event.reward, place
 
 
 def _expired(state: State, event: e.Expired, record: e.Record) -> None:
-    decision = state.decisions[event.decision]
+    pull = state.pulls[event.pull]
     if event.charged is not None:
         learn = not event.unlearned
-        decision.place = _count(state, decision.arm, event.charged, event.reward, None, record, learn=learn)
-        decision.cost, decision.reward = event.charged, event.reward
-        _set_apart(state, event.charged, state.is_earlier(decision), decision.fallback)
+        pull.sample_index = _count(state, pull.arm, event.charged, event.reward, None, record, learn=learn)
+        pull.cost, pull.reward = event.charged, event.reward
+        _set_apart(state, event.charged, state.is_earlier(pull), pull.fallback)
     if not event.charged:
-        _miss(state, decision.arm)
-    _land(state, event.decision)
-    decision.standing = "expired"
+        _miss(state, pull.arm)
+    _close_pull(state, event.pull)
+    pull.status = "expired"
 
 
-def _voided(state: State, event: e.Voided, _: e.Record) -> None:
-    _land(state, event.decision)
-    decision = state.decisions[event.decision]
+def _cancelled(state: State, event: e.Cancelled, _: e.Record) -> None:
+    _close_pull(state, event.pull)
+    pull = state.pulls[event.pull]
     state.used -= 1
-    state.used_before -= state.is_earlier(decision)
-    decision.standing = "cancelled"
+    state.used_before_window -= state.is_earlier(pull)
+    pull.status = "cancelled"
 
 
 def _extended(state: State, event: e.Extended, _: e.Record) -> None:
-    decision = state.decisions[event.decision]
-    decision.expires = event.expires
-    state.expect(decision)
+    pull = state.pulls[event.pull]
+    pull.expires = event.expires
+    state.expect(pull)
 
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
-    _set_apart(state, event.cost - event.instead.cost, event.earlier, event.outside)
+    _set_apart(state, event.cost - event.instead.cost, event.earlier, event.fallback)
     _hear(state, event.arm, event.cost)
-    decision = state.decisions.get(event.decision)
-    if decision is not None:
-        decision.cost, decision.reward = event.cost, event.reward
-        decision.amended, decision.overrun = True, event.overrun
+    pull = state.pulls.get(event.pull)
+    if pull is not None:
+        pull.cost, pull.reward = event.cost, event.reward
+        pull.amended, pull.overrun = True, event.overrun
 
 
 def _budgeted(state: State, event: e.Budgeted, _: e.Record) -> None:
@@ -153,16 +154,16 @@ def renewed(state: State, event: e.Renewed, _: e.Record | None = None) -> None:
     if state.forecast is not None:
         state.forecast += state.used_now
     state.window_start, state.window_end = event.start, event.end
-    state.earlier, state.apart = state.spent - state.outside, state.reserved
-    state.used_before, state.carried = state.used, len(state.pending)
+    state.spent_before_window, state.reserved_elsewhere = state.spent - state.spent_on_fallback, state.reserved
+    state.used_before_window, state.carried = state.used, len(state.pending)
     if state.learner:
-        state.learner.begin_anew(state.unit.amount(state.earlier), state.used)
+        state.learner.begin_anew(state.unit.amount(state.spent_before_window), state.used)
     _reopen(state, more=True)
 
 
 def _added(state: State, event: e.Added, record: e.Record) -> None:
     if state.learner:
-        state.learner.widen(Stream(state.terms.seed, record.seq), event.arm.mean_cost)
+        state.learner.widen(EventRandom(state.terms.seed, record.seq), event.arm.mean_cost)
     state.add(Arm.agreed(event.arm))
 
 
@@ -179,35 +180,11 @@ def _enabled(state: State, event: e.Enabled, _: e.Record) -> None:
 def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
     if state.learner:
         samples = zip(event.arms, event.costs, event.rewards, strict=True)
-        state.learner.observe_all(samples, Stream(state.terms.seed, record.seq))
+        state.learner.observe_all(samples, EventRandom(state.terms.seed, record.seq))
     for index, cost in zip(event.arms, event.costs, strict=True):
         state.arms[index].samples += 1
         _hear(state, index, state.unit.units("warm_start", "cost", cost))
     state.warmed.append(event.key)
-
-
-def _paused(state: State, event: e.Paused, _: e.Record) -> None:  # noqa: ARG001
-    state.paused = True
-
-
-def _resumed(state: State, event: e.Resumed, _: e.Record) -> None:  # noqa: ARG001
-    state.paused = False
-
-
-def _exhausted(state: State, event: e.Exhausted, _: e.Record) -> None:  # noqa: ARG001
-    state.ended = "exhausted"
-
-
-def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
-    state.ended = "closed"
-
-
-def _archived(state: State, event: e.Archived, _: e.Record) -> None:  # noqa: ARG001
-    state.archived = True
-
-
-def _restored(state: State, event: e.Restored, _: e.Record) -> None:  # noqa: ARG001
-    state.archived = False
 
 
 def _count(
@@ -218,14 +195,14 @@ def _count(
     It is learned first: where a user's memory raises, no sum has changed.
     """
     arm, unit, learner = state.arms[index], state.unit, state.learner
-    place = None if instead is None else instead.place
+    place = None if instead is None else instead.sample_index
     if instead is not None and place is not None:
         if learner:
             old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
             learner.revise(index, place, old, new)
     elif learn:
         if learner:
-            learner.observe(index, unit.amount(cost), reward, Stream(state.terms.seed, record.seq))
+            learner.observe(index, unit.amount(cost), reward, EventRandom(state.terms.seed, record.seq))
         place = arm.samples
         arm.samples += 1
     if instead is None:
@@ -240,47 +217,53 @@ def _count(
     return place
 
 
-def _set_apart(state: State, more: int, earlier: bool, outside: bool) -> None:
+def _set_apart(state: State, more: int, earlier: bool, fallback: bool) -> None:
     """Of what was just spent, so much counts against no budget, or against that of an earlier window."""
-    if outside:
-        state.outside += more
+    if fallback:
+        state.spent_on_fallback += more
         if state.learner:
             state.learner.pay_elsewhere(state.unit.amount(more))
     elif earlier:
-        state.earlier += more
+        state.spent_before_window += more
 
 
 def _hear(state: State, index: int, cost: int) -> None:
     """Remember a cost that was told; what was charged for an expired pull is not such a cost."""
     arm = state.arms[index]
-    arm.heard += 1
-    arm.dearest = max(arm.dearest, cost)
-    state.dearest = max(state.dearest, cost)
+    arm.cost_reports += 1
+    arm.max_cost_seen = max(arm.max_cost_seen, cost)
+    state.max_cost_seen = max(state.max_cost_seen, cost)
 
 
 def _miss(state: State, index: int) -> None:
     """Remember that a pull of an arm of unknown cost ended untold, and counts for nothing."""
     arm = state.arms[index]
-    if arm.max_cost is None and not arm.dearest:
-        state.untold[index] = state.untold.get(index, 0) + 1
+    if arm.max_cost is None and not arm.max_cost_seen:
+        state.unreported[index] = state.unreported.get(index, 0) + 1
 
 
-def _land(state: State, number: int) -> None:
-    """A decision is under way no longer, if it was."""
-    decision = state.land(number)
-    if decision is not None:
-        arm = state.arms[decision.arm]
+def _close_pull(state: State, number: int) -> None:
+    """A pull is under way no longer, if it was."""
+    pull = state.close_pull(number)
+    if pull is not None:
+        arm = state.arms[pull.arm]
         arm.in_flight -= 1
-        arm.reserved -= decision.reserved
-        state.reserved -= decision.reserved
-        if decision.fallback or state.is_earlier(decision):
-            state.apart -= decision.reserved
+        arm.reserved -= pull.reserved
+        state.reserved -= pull.reserved
+        if pull.fallback or state.is_earlier(pull):
+            state.reserved_elsewhere -= pull.reserved
 
 
+_FLAGS: dict[type[e.AnyEvent], tuple[str, object]] = {
+    e.Paused: ("paused", True),
+    e.Resumed: ("paused", False),
+    e.Exhausted: ("ended", "exhausted"),
+    e.Closed: ("ended", "closed"),
+    e.Archived: ("archived", True),
+    e.Restored: ("archived", False),
+}
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
-    e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Voided: _voided, e.Extended: _extended,
+    e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Cancelled: _cancelled, e.Extended: _extended,
     e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
     e.Renewed: renewed, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
-    e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
-    e.Archived: _archived, e.Restored: _restored,
 }  # fmt: skip

@@ -9,131 +9,19 @@ from typing import assert_never
 import msgspec
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import (
-    Namer,
-    Ruling,
-    admissible,
-    arm_index,
-    ask,
-    check_cost,
-    check_pending,
-    check_reward,
-    check_some_arm_fits,
-    choose,
-    found,
-    learner_of,
-)
+from outlay.campaign.ledger.allocate import Decided, Namer, admissible, ask, check_some_arm_fits, choose, learner_of
 from outlay.campaign.ledger.apply import apply
-from outlay.campaign.ledger.events import NOTHING
-from outlay.campaign.ledger.state import Decision, State
-from outlay.campaign.ledger.validation import MOST_ARMS, check_arm, check_opening, check_requests
+from outlay.campaign.ledger.state import PullState, State
+from outlay.campaign.ledger.validation import MOST_ARMS, MOST_REWARD, check_arm, check_opening, check_requests
 from outlay.campaign.ledger.windows import bounds, renewal
-from outlay.errors import CampaignConflict
+from outlay.errors import BadParameter, CampaignConflict, UnknownPull
 from outlay.policies.protocol import Policy
 
-
-def pause(state: State) -> Ruling:
-    """Name no arm for a while."""
-    return [] if state.paused else [e.Paused()], None
+MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
+MOST_NAMED = 20  # arms in a message
 
 
-def resume(state: State) -> Ruling:
-    """Name arms again; what is closed stays closed."""
-    if state.ended == "closed":
-        raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
-    return [e.Resumed()] if state.paused else [], None
-
-
-def close(state: State) -> Ruling:
-    """Name no arm any more."""
-    return [] if state.ended == "closed" else [e.Closed()], None
-
-
-def archive(state: State) -> Ruling:
-    """Put it away: no arm is named, pulls under way can still be told."""
-    return [] if state.archived else [e.Archived()], None
-
-
-def restore(state: State) -> Ruling:
-    """Bring it back as it was."""
-    return [e.Restored()] if state.archived else [], None
-
-
-def add_arm(state: State, command: e.AddArm, by: Namer | None) -> Ruling:
-    """Another arm; the same again is none."""
-    index = state.index(command.arm.name)
-    check_arm("add_arm", command.arm)
-    if index is not None:
-        if state.arms[index].terms == command.arm:
-            return [], None
-        there, given = state.arms[index].terms, command.arm
-        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
-        if pair[0] == pair[1]:
-            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
-        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
-    if len(state.arms) >= MOST_ARMS:
-        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
-    (by or learner_of(state)).check_wider()
-    return [e.Added(command.arm)], None
-
-
-def disable(state: State, command: e.DisableArm) -> Ruling:
-    """An arm that is not to be pulled any more."""
-    index = arm_index(state, "disable_arm", command.arm)
-    return [e.Disabled(index)] if state.arms[index].enabled else [], None
-
-
-def enable(state: State, command: e.EnableArm) -> Ruling:
-    """One that may be pulled again."""
-    index = arm_index(state, "enable_arm", command.arm)
-    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
-
-
-def warm(state: State, command: e.Warm) -> Ruling:
-    """Samples from elsewhere; a log that is known teaches nothing."""
-    if command.key in state.warmed:
-        return [], 0
-    arms = {name: arm_index(state, "warm_start", name) for name in set(command.arms)}
-    for reward in command.rewards:
-        check_reward("warm_start", reward)
-    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
-
-
-def set_budget(state: State, command: e.SetBudget) -> Ruling:
-    """Another budget, and the end where more is spent already."""
-    if state.ended == "closed":
-        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
-    if command.budget == state.budget:
-        return [], None
-    ends = not state.ended and state.counted > command.budget
-    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
-
-
-def set_requests(state: State, command: e.SetRequests) -> Ruling:
-    """Another number of requests, and the end where as many are served already."""
-    if state.ended == "closed":
-        raise CampaignConflict(
-            f"campaign {state.name!r} is closed: its requests stay {_counted_limits(state.requests)}"
-        )
-    check_requests("set_requests", command.requests)
-    if command.requests == state.requests:
-        return [], None
-    ends = not state.ended and state.served >= command.requests
-    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
-
-
-def expect(state: State, command: e.Expect) -> Ruling:
-    """Another forecast."""
-    check_requests("expect", command.requests, least=0)
-    same = state.forecast == state.used + command.requests
-    return [] if same else [e.Expected(command.requests)], None
-
-
-def _counted_limits(requests: int | None) -> str:
-    return "unlimited" if requests is None else f"{requests:,}"
-
-
-def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Ruling:
+def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Decided:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
     `by` chooses in place of the campaign's own policy when choices are made again; how likely they were is then not
@@ -144,46 +32,55 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
     if state is None:
         raise ValueError("the first command of a campaign opens it")
     match command:
-        case e.Sweep():
-            return _sweep(state, now)
+        case e.ExpirePulls():
+            return _expire_pulls(state, now)
         case e.Ask():
             return ask(state, command, now, by)
         case e.Tell():
             return _tell(state, command)
-        case e.Void():
-            return _void(state, command)
+        case e.Cancel():
+            return _cancel(state, command)
         case e.Charge():
             return _charge(state, command)
         case e.Extend():
-            return _extend(state, command, now)
+            _check_open(_found(state, command.pull), "be extended")
+            return [e.Extended(command.pull, now + command.ttl)], None
         case e.Amend():
             return _amend(state, command)
         case e.SetBudget():
-            return set_budget(state, command)
+            return _set_budget(state, command)
         case e.SetRequests():
-            return set_requests(state, command)
+            return _set_requests(state, command)
         case e.Expect():
-            return expect(state, command)
+            check_requests("expect_requests", command.requests, least=0)
+            same = state.forecast == state.used + command.requests
+            return [] if same else [e.Expected(command.requests)], None
         case e.AddArm():
-            return add_arm(state, command, by)
+            return _add_arm(state, command, by)
         case e.DisableArm():
-            return disable(state, command)
+            index = _arm_index(state, "disable_arm", command.arm)
+            return [e.Disabled(index)] if state.arms[index].enabled else [], None
         case e.EnableArm():
-            return enable(state, command)
-        case e.Warm():
-            return warm(state, command)
+            index = _arm_index(state, "enable_arm", command.arm)
+            return [] if state.arms[index].enabled else [e.Enabled(index)], None
+        case e.WarmStart():
+            return _warm_start(state, command)
         case e.Pause():
-            return pause(state)
+            return [] if state.paused else [e.Paused()], None
         case e.Resume():
-            return resume(state)
+            if state.ended == "closed":
+                raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
+            return [e.Resumed()] if state.paused else [], None
         case e.Close():
-            return close(state)
+            return [] if state.ended == "closed" else [e.Closed()], None
         case e.Archive():
-            return archive(state)
+            return [] if state.archived else [e.Archived()], None
         case e.Restore():
-            return restore(state)
-        case e.Weigh():
-            return [], _next(state)
+            return [e.Restored()] if state.archived else [], None
+        case e.Explain():  # which arm an ask would name now, a pause aside
+            learner_of(state)
+            arms = [] if state.ended else admissible(state)
+            return [], choose(state, arms, state.seq + 1)[0] if arms else None
     assert_never(command)
 
 
@@ -198,7 +95,7 @@ def step(
     events, reply = decide(state, command, now)
     records = []
     for event in events:
-        seq, before = (1, NOTHING) if state is None else (state.seq + 1, state.head)
+        seq, before = (1, e.NOTHING) if state is None else (state.seq + 1, state.head)
         state, record = _applied(state, e.Record(seq, now, event, before), policy)
         records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
@@ -206,6 +103,12 @@ def step(
         state, more, reply = step(state, command, now, policy)
         records += more
     return state, records, reply
+
+
+def is_due(state: State, now: int) -> bool:
+    """Whether a sweep would find something to do: it is asked before every command."""
+    now = max(now, state.at)
+    return (state.due is not None and now >= state.due) or renewal(state, now) is not None
 
 
 def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tuple[State, e.Record]:
@@ -226,7 +129,7 @@ def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tu
         return apply(state, record, policy), record
 
 
-def _open(state: State | None, command: e.Open, now: int) -> Ruling:
+def _open(state: State | None, command: e.Open, now: int) -> Decided:
     if state is not None:
         return [], None
     opening = e.Opened(command.name, command.arms, command.budget, command.terms, command.requests)
@@ -236,93 +139,7 @@ def _open(state: State | None, command: e.Open, now: int) -> Ruling:
     return [opening, *([] if window is None else [e.Renewed(*bounds(window, command.terms.timezone, now))])], None
 
 
-def _tell(state: State, command: e.Tell) -> Ruling:
-    decision = found(state, command.decision)
-    name = state.arms[decision.arm].name
-    if command.arm not in (None, name):
-        raise CampaignConflict(f"pull {decision.number} is one of {name!r}, not of {command.arm!r}")
-    outcome = command.cost, command.reward
-    if decision.standing == "told":
-        if outcome not in ((decision.told_cost, decision.told_reward), (decision.cost, decision.reward)):
-            said = f"cost {state.unit.amount(decision.told_cost or 0):g} and reward {decision.told_reward:g}"
-            raise CampaignConflict(f"pull {decision.number} was told with {said}, which stands; amend corrects it")
-        return [], True
-    check_cost(state, "tell", decision, command.cost)
-    check_reward("tell", command.reward)
-    earlier, outside = state.is_earlier(decision), decision.fallback
-    event = e.Told(
-        *(command.decision, decision.arm, command.cost, command.reward),
-        late=decision.standing != "open",
-        overrun=_overruns(state, decision, command.cost) or _beyond(state, decision),
-        instead=_counted(decision),
-        rounded=command.rounded,
-        unvoided=decision.standing == "cancelled",
-        earlier=earlier,
-        outside=outside,
-    )
-    more = 0 if earlier or outside else command.cost - (decision.cost or 0)
-    return [event, *_crossing(state, more, decision.standing != "expired" and not earlier)], False
-
-
-def _void(state: State, command: e.Void) -> Ruling:
-    decision = found(state, command.decision)
-    if decision.standing == "cancelled":
-        return [], None
-    check_pending(decision, "be cancelled")
-    return [e.Voided(command.decision, command.reason)], None
-
-
-def _charge(state: State, command: e.Charge) -> Ruling:
-    decision = found(state, command.decision)
-    if decision.standing == "expired" and decision.cost is not None:
-        return [], None
-    check_pending(decision, "be charged")
-    expired = e.Expired(decision.number, decision.reserved, state.terms.default_reward)
-    return [expired, *_crossing(state, *_weight(state, decision))], None
-
-
-def _extend(state: State, command: e.Extend, now: int) -> Ruling:
-    check_pending(found(state, command.decision), "be extended")
-    return [e.Extended(command.decision, now + command.ttl)], None
-
-
-def _amend(state: State, command: e.Amend) -> Ruling:
-    decision = found(state, command.decision)
-    if decision.standing != "told":
-        raise CampaignConflict(f"pull {decision.number} is {decision.standing}, not told: tell it first")
-    instead = _counted(decision)
-    assert instead is not None  # noqa: S101 (it was told)
-    cost = instead.cost if command.cost is None else command.cost
-    reward = instead.reward if command.reward is None else command.reward
-    if (instead.cost, instead.reward) == (cost, reward):
-        return [], True
-    check_cost(state, "amend", decision, cost)
-    check_reward("amend", reward)
-    more, earlier, outside = cost - instead.cost, state.is_earlier(decision), decision.fallback
-    event = e.Amended(
-        *(command.decision, decision.arm, cost, reward, instead, command.reason),
-        overrun=_overruns_now(state, decision, cost, more),
-        rounded=command.rounded,
-        earlier=earlier,
-        outside=outside,
-    )
-    return [event, *_crossing(state, 0 if earlier or outside else more)], False
-
-
-def _next(state: State) -> int | None:
-    """The arm that an ask would name now, a pause aside; None where none can be named."""
-    learner_of(state)
-    arms = [] if state.ended else admissible(state)
-    return choose(state, arms, state.seq + 1)[0] if arms else None
-
-
-def is_due(state: State, now: int) -> bool:
-    """Whether a sweep would find something to do: it is asked before every command."""
-    now = max(now, state.at)
-    return (state.due is not None and now >= state.due) or renewal(state, now) is not None
-
-
-def _sweep(state: State, now: int) -> Ruling:
+def _expire_pulls(state: State, now: int) -> Decided:
     """What is overdue expires; then, where the window is over, the next begins."""
     window = renewal(state, now)
     events: list[e.AnyEvent] = []
@@ -332,61 +149,221 @@ def _sweep(state: State, now: int) -> Ruling:
         charge, reward = state.terms.expiry == "charge", state.terms.default_reward
         events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
         if window is None:
-            weights = [_weight(state, decision) for decision in overdue]
+            weights = [_weight(state, pull) for pull in overdue]
             spent, served = (sum(part) for part in zip(*weights, strict=True))
             events += _crossing(state, spent if charge else 0, served)
     return [*events, *([] if window is None else [window])], None
 
 
-def _weight(state: State, decision: Decision) -> tuple[int, int]:
+def _tell(state: State, command: e.Tell) -> Decided:
+    pull = _found(state, command.pull)
+    name = state.arms[pull.arm].name
+    if command.arm not in (None, name):
+        raise CampaignConflict(f"pull {pull.number} is one of {name!r}, not of {command.arm!r}")
+    outcome = command.cost, command.reward
+    if pull.status == "told":
+        if outcome not in ((pull.told_cost, pull.told_reward), (pull.cost, pull.reward)):
+            said = f"cost {state.unit.amount(pull.told_cost or 0):g} and reward {pull.told_reward:g}"
+            raise CampaignConflict(f"pull {pull.number} was told with {said}, which stands; amend corrects it")
+        return [], True
+    _check_cost(state, "tell", pull, command.cost)
+    _check_reward("tell", command.reward)
+    earlier, fallback = state.is_earlier(pull), pull.fallback
+    event = e.Told(
+        *(command.pull, pull.arm, command.cost, command.reward),
+        late=pull.status != "open",
+        overrun=_overruns(state, pull, command.cost) or _beyond(state, pull),
+        instead=_counted(pull),
+        rounded=command.rounded,
+        was_cancelled=pull.status == "cancelled",
+        earlier=earlier,
+        fallback=fallback,
+    )
+    more = 0 if earlier or fallback else command.cost - (pull.cost or 0)
+    return [event, *_crossing(state, more, pull.status != "expired" and not earlier)], False
+
+
+def _cancel(state: State, command: e.Cancel) -> Decided:
+    pull = _found(state, command.pull)
+    if pull.status == "cancelled":
+        return [], None
+    _check_open(pull, "be cancelled")
+    return [e.Cancelled(command.pull, command.reason)], None
+
+
+def _charge(state: State, command: e.Charge) -> Decided:
+    pull = _found(state, command.pull)
+    if pull.status == "expired" and pull.cost is not None:
+        return [], None
+    _check_open(pull, "be charged")
+    expired = e.Expired(pull.number, pull.reserved, state.terms.default_reward)
+    return [expired, *_crossing(state, *_weight(state, pull))], None
+
+
+def _amend(state: State, command: e.Amend) -> Decided:
+    pull = _found(state, command.pull)
+    if pull.status != "told":
+        raise CampaignConflict(f"pull {pull.number} is {pull.status}, not told: tell it first")
+    instead = _counted(pull)
+    assert instead is not None  # noqa: S101 (it was told)
+    cost = instead.cost if command.cost is None else command.cost
+    reward = instead.reward if command.reward is None else command.reward
+    if (instead.cost, instead.reward) == (cost, reward):
+        return [], True
+    _check_cost(state, "amend", pull, cost)
+    _check_reward("amend", reward)
+    more, earlier, fallback = cost - instead.cost, state.is_earlier(pull), pull.fallback
+    event = e.Amended(
+        *(command.pull, pull.arm, cost, reward, instead, command.reason),
+        overrun=_overruns_now(state, pull, cost, more),
+        rounded=command.rounded,
+        earlier=earlier,
+        fallback=fallback,
+    )
+    return [event, *_crossing(state, 0 if earlier or fallback else more)], False
+
+
+def _set_budget(state: State, command: e.SetBudget) -> Decided:
+    """Another budget, and the end where more is spent already."""
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
+    if command.budget == state.budget:
+        return [], None
+    ends = not state.ended and state.counted > command.budget
+    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
+
+
+def _set_requests(state: State, command: e.SetRequests) -> Decided:
+    """Another number of requests, and the end where as many are served already."""
+    if state.ended == "closed":
+        requests = "unlimited" if state.requests is None else f"{state.requests:,}"
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its requests stay {requests}")
+    check_requests("set_requests", command.requests)
+    if command.requests == state.requests:
+        return [], None
+    ends = not state.ended and state.served >= command.requests
+    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
+
+
+def _add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
+    """Another arm; the same again is none."""
+    index = state.index(command.arm.name)
+    check_arm("add_arm", command.arm)
+    if index is not None:
+        if state.arms[index].terms == command.arm:
+            return [], None
+        there, given = state.arms[index].terms, command.arm
+        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
+        if pair[0] == pair[1]:
+            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
+        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
+    if len(state.arms) >= MOST_ARMS:
+        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
+    (by or learner_of(state)).check_wider()
+    return [e.Added(command.arm)], None
+
+
+def _warm_start(state: State, command: e.WarmStart) -> Decided:
+    """Samples from elsewhere; a log that is known teaches nothing."""
+    if command.key in state.warmed:
+        return [], 0
+    arms = {name: _arm_index(state, "warm_start", name) for name in set(command.arms)}
+    for reward in command.rewards:
+        _check_reward("warm_start", reward)
+    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
+
+
+def _weight(state: State, pull: PullState) -> tuple[int, int]:
     """What a pull under way takes of the budget and of the requests of this window, if it is charged."""
-    earlier = state.is_earlier(decision)
-    return 0 if earlier or decision.fallback else decision.reserved, int(not earlier)
+    earlier = state.is_earlier(pull)
+    return 0 if earlier or pull.fallback else pull.reserved, int(not earlier)
 
 
-def _counted(decision: Decision) -> e.Counted | None:
+def _counted(pull: PullState) -> e.Counted | None:
     """What it counts for so far, if it does."""
-    if decision.cost is None or decision.reward is None:
+    if pull.cost is None or pull.reward is None:
         return None
-    return e.Counted(decision.cost, decision.reward, decision.place)
+    return e.Counted(pull.cost, pull.reward, pull.sample_index)
 
 
-def _overruns(state: State, decision: Decision, cost: int) -> bool:
-    """Whether it cost more than was set aside; for a voided pull nothing is.
+def _overruns(state: State, pull: PullState, cost: int) -> bool:
+    """Whether it cost more than was set aside; for a cancelled pull nothing is.
 
     Only in hard mode is it a promise that an arm of which nothing is known needs nothing.
     """
-    capped = state.terms.mode == "hard" and not decision.fallback
-    promised = decision.reserved > 0 or state.arms[decision.arm].max_cost is not None or capped
-    return promised and cost > (0 if decision.standing == "cancelled" else decision.reserved)
+    capped = state.terms.mode == "hard" and not pull.fallback
+    promised = pull.reserved > 0 or state.arms[pull.arm].max_cost is not None or capped
+    return promised and cost > (0 if pull.status == "cancelled" else pull.reserved)
 
 
-def _overruns_now(state: State, decision: Decision, cost: int, more: int) -> bool:
+def _overruns_now(state: State, pull: PullState, cost: int, more: int) -> bool:
     """Whether a pull is an overrun after a correction: for it, or still."""
-    passes = more > 0 and _passes(state, decision, cost, more)
-    return passes or (decision.overrun and _overruns(state, decision, cost))
+    passes = more > 0 and _passes(state, pull, cost, more)
+    return passes or (pull.overrun and _overruns(state, pull, cost))
 
 
-def _beyond(state: State, decision: Decision) -> bool:
-    """Whether a pull that was voided and is told after all takes a request more than there are.
+def _beyond(state: State, pull: PullState) -> bool:
+    """Whether a pull that was cancelled and is told after all takes a request more than there are.
 
     Of an earlier window nobody knows any more how many were left of it: there, any may.
     """
-    if decision.standing != "cancelled" or state.requests is None:
+    if pull.status != "cancelled" or state.requests is None:
         return False
-    return state.is_earlier(decision) or state.used_now >= state.requests
+    return state.is_earlier(pull) or state.used_now >= state.requests
 
 
-def _passes(state: State, decision: Decision, cost: int, more: int) -> bool:
+def _passes(state: State, pull: PullState, cost: int, more: int) -> bool:
     """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others.
 
     Of an earlier window nobody knows any more what was left of it: there, any may.
     """
-    past = (state.is_earlier(decision) or more > state.left) and not decision.fallback
-    return _overruns(state, decision, cost) or (state.terms.mode == "hard" and past)
+    past = (state.is_earlier(pull) or more > state.left) and not pull.fallback
+    return _overruns(state, pull, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
     """Exhausted, where this much more spending crosses the budget, or so many requests more are all there are."""
     all_served = state.requests is not None and state.served + served >= state.requests
     return [e.Exhausted()] if not state.ended and (state.counted + more > state.budget or all_served) else []
+
+
+def _found(state: State, number: int) -> PullState:
+    """The pull of this number, or UnknownPull."""
+    pull = state.pulls.get(number)
+    if pull is None:
+        raise UnknownPull(state.name, number)
+    return pull
+
+
+def _check_open(pull: PullState, verb: str) -> None:
+    """Refuse what can only be done to a pull under way."""
+    if pull.status != "open":
+        raise CampaignConflict(f"pull {pull.number} is {pull.status} and cannot {verb}")
+
+
+def _check_cost(state: State, owner: str, pull: PullState, cost: int) -> None:
+    """Refuse a cost that the terms do not allow, or that would be too much for the sums."""
+    if cost < 0 and not state.terms.negative_costs:
+        raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
+    if max(abs(state.spent), abs(state.arms[pull.arm].spent)) + abs(cost) > MOST_SPENT:
+        raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
+
+
+def _check_reward(owner: str, reward: float) -> None:
+    """Refuse a reward whose square would be too large for the sums."""
+    if not abs(reward) <= MOST_REWARD:
+        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
+
+
+def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
+    """What to raise where there is no such arm."""
+    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
+    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
+
+
+def _arm_index(state: State, owner: str, name: str) -> int:
+    """The arm of this name, or BadParameter."""
+    index = state.index(name)
+    if index is None:
+        raise unknown_arm(state, owner, name)
+    return index

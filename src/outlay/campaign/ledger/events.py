@@ -33,8 +33,6 @@ class Settings(NamedTuple):
 
 
 DEFAULT = Settings()
-
-
 SEPARATOR = "\u2063"  # between a key and the number of one of many asks: no key of a user can hold it
 MOST_AT_ONCE = 10_000  # asks or tells in one call
 FORMAT = 1  # of the events and of the rules that they follow; a ledger keeps the one that it was opened with
@@ -63,7 +61,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int
     policy: dict[str, Any]  # name, parameters
     version: str  # of outlay
-    ttl: int | None = None  # microseconds a decision may stay open
+    ttl: int | None = None  # microseconds a pull may stay open
     expiry: Expiry = "charge"
     reservation: int | None = None
     default_reward: float = 0.0
@@ -103,17 +101,17 @@ class Asked(Event, frozen=True):
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """What a decision counted for until now, and the place of its sample among those of its arm."""
+    """What a pull counted for until now, and the place of its sample among those of its arm."""
 
     cost: int
     reward: float
-    place: int | None  # None where it was not learned
+    sample_index: int | None  # None where it was not learned
 
 
 class Told(Event, frozen=True):
     """What a pull cost and earned."""
 
-    decision: int
+    pull: int
     arm: int
     cost: int
     reward: float
@@ -121,38 +119,38 @@ class Told(Event, frozen=True):
     overrun: bool = False  # above what was set aside
     instead: Counted | None = None  # of what was charged when it expired
     rounded: bool = False  # up to a whole unit
-    unvoided: bool = False  # it had been voided, and takes a request again
+    was_cancelled: bool = False  # it had been cancelled, and takes a request again
     earlier: bool = False  # it was asked for in an earlier window, and counts there
-    outside: bool = False  # it was a fallback, and counts against no budget
+    fallback: bool = False  # it was a fallback, and counts against no budget
 
 
 class Expired(Event, frozen=True):
     """The pull was given up, or not told in time; `charged` is what was set aside, or None where it was released."""
 
-    decision: int
+    pull: int
     charged: int | None = None
     reward: float = 0.0
     unlearned: bool = False  # a policy of the user's own would not take it for a sample
 
 
-class Voided(Event, frozen=True):
+class Cancelled(Event, frozen=True):
     """The pull was never made."""
 
-    decision: int
+    pull: int
     reason: str = ""
 
 
 class Extended(Event, frozen=True):
     """The pull may take longer."""
 
-    decision: int
+    pull: int
     expires: int
 
 
 class Amended(Event, frozen=True):
     """What was told was wrong; this is what it cost and earned."""
 
-    decision: int
+    pull: int
     arm: int
     cost: int
     reward: float
@@ -161,7 +159,7 @@ class Amended(Event, frozen=True):
     overrun: bool = False  # above what was set aside, or past a hard cap
     rounded: bool = False
     earlier: bool = False  # as in Told, like the next
-    outside: bool = False
+    fallback: bool = False
 
 
 class Budgeted(Event, frozen=True):
@@ -242,7 +240,7 @@ class Restored(Event, frozen=True):
 
 
 AnyEvent = (
-    Opened | Asked | Told | Expired | Voided | Extended | Amended | Budgeted | Requested | Expected | Renewed | Added
+    Opened | Asked | Told | Expired | Cancelled | Extended | Amended | Budgeted | Requested | Expected | Renewed | Added
     | Disabled | Enabled | Warmed | Paused | Resumed | Exhausted | Closed | Archived | Restored
 )  # fmt: skip
 
@@ -259,23 +257,23 @@ class Record(msgspec.Struct, frozen=True):
     before: str  # the hash of the event before it
 
     def about(self) -> int | None:
-        """The decision that the event makes or is about.
+        """The pull that the event makes or is about.
 
-        >>> ledger = Record(2, 0, Asked(0, 5, "Frugal@0.2.0"), ""), Record(3, 0, Voided(2), "")
+        >>> ledger = Record(2, 0, Asked(0, 5, "Frugal@0.2.0"), ""), Record(3, 0, Cancelled(2), "")
         >>> [record.about() for record in ledger]
         [2, 2]
         """
         event = self.event
         if isinstance(event, Asked):
             return self.seq
-        return event.decision if isinstance(event, (Told, Expired, Voided, Extended, Amended)) else None
+        return event.pull if isinstance(event, (Told, Expired, Cancelled, Extended, Amended)) else None
 
 
 def to_json(event: AnyEvent) -> str:
     """The event as it is written.
 
-    >>> to_json(Told(decision=2, arm=0, cost=125, reward=0.5))
-    '{"kind":"told","decision":2,"arm":0,"cost":125,"reward":0.5}'
+    >>> to_json(Told(pull=2, arm=0, cost=125, reward=0.5))
+    '{"kind":"told","pull":2,"arm":0,"cost":125,"reward":0.5}'
     """
     return _encoder.encode(event).decode()
 
@@ -300,7 +298,7 @@ class Open(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Name an arm; the same key gives the same decision, with the tags and metadata it was first asked with."""
+    """Name an arm; the same key gives the same pull, with the tags and metadata it was first asked with."""
 
     key: str | None = None
     ttl: int | None = None
@@ -308,65 +306,40 @@ class Ask(NamedTuple):
     metadata: dict[str, Any] | None = None
 
 
-def plain_key(key: str) -> str:
-    """A key as users read it."""
-    return key.replace(SEPARATOR, "", 1)
-
-
-def spellings(key: str) -> tuple[str, ...]:
-    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
-    name, slash, number = key.rpartition("/")
-    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
-
-
-def all_spellings(key: str) -> tuple[str, ...]:
-    """The same, and those of all asks that were asked for at once with this key."""
-    return (*spellings(key), *(f"{key}/{SEPARATOR}{number}" for number in range(MOST_AT_ONCE)))
-
-
-def one_of_many(key: str, number: int) -> str:
-    """The key of one of many asks; no ask by itself can have it.
-
-    >>> one_of_many("job", 0) == "job/0"
-    False
-    """
-    return f"{key}/{SEPARATOR}{number}"
-
-
 class Tell(NamedTuple):
-    """Settle what a decision cost and earned; `arm`, if the teller knows it, must be the decision's."""
+    """Settle what a pull cost and earned; `arm`, if the teller knows it, must be the pull's."""
 
-    decision: int
+    pull: int
     cost: int
     reward: float
     arm: str | None = None
     rounded: bool = False  # the cost, up to a whole unit
 
 
-class Void(NamedTuple):
+class Cancel(NamedTuple):
     """Say that the pull was never made."""
 
-    decision: int
+    pull: int
     reason: str = ""
 
 
 class Charge(NamedTuple):
     """Give a pull up, and charge what was set aside for it until it is told after all."""
 
-    decision: int
+    pull: int
 
 
 class Extend(NamedTuple):
-    """Give a decision more time, from now."""
+    """Give a pull more time, from now."""
 
-    decision: int
+    pull: int
     ttl: int
 
 
 class Amend(NamedTuple):
     """Correct what was told; None leaves the cost or the reward as it is."""
 
-    decision: int
+    pull: int
     cost: int | None
     reward: float | None
     reason: str = ""
@@ -409,7 +382,7 @@ class EnableArm(NamedTuple):
     arm: str
 
 
-class Warm(NamedTuple):
+class WarmStart(NamedTuple):
     """Learn from samples made elsewhere."""
 
     arms: tuple[str, ...]
@@ -439,18 +412,43 @@ class Restore(NamedTuple):
     """Bring it back."""
 
 
-class Weigh(NamedTuple):
+class Explain(NamedTuple):
     """Say which arm would be named now, and what for; nothing happens."""
 
 
-class Sweep(NamedTuple):
+class ExpirePulls(NamedTuple):
     """Let what is overdue expire, and a window that is over give way to the next."""
 
 
 Command = (
-    Open | Ask | Tell | Void | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
-    | EnableArm | Warm | Pause | Resume | Close | Archive | Restore | Weigh | Sweep
+    Open | Ask | Tell | Cancel | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
+    | EnableArm | WarmStart | Pause | Resume | Close | Archive | Restore | Explain | ExpirePulls
 )  # fmt: skip
+
+
+def plain_key(key: str) -> str:
+    """A key as users read it."""
+    return key.replace(SEPARATOR, "", 1)
+
+
+def spellings(key: str) -> tuple[str, ...]:
+    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
+    name, slash, number = key.rpartition("/")
+    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
+
+
+def all_spellings(key: str) -> tuple[str, ...]:
+    """The same, and those of all asks that were asked for at once with this key."""
+    return (*spellings(key), *(f"{key}/{SEPARATOR}{number}" for number in range(MOST_AT_ONCE)))
+
+
+def one_of_many(key: str, number: int) -> str:
+    """The key of one of many asks; no ask by itself can have it.
+
+    >>> one_of_many("job", 0) == "job/0"
+    False
+    """
+    return f"{key}/{SEPARATOR}{number}"
 
 
 NOTHING = "0" * 64  # what comes before the first event

@@ -71,7 +71,7 @@ class Replay:
     def _wanted(self, state: State, event: e.AnyEvent, at: int) -> e.AnyEvent | None:
         """What belongs here: the rest of what the last command came to, what is overdue, or what this one comes to."""
         if not self._due:
-            self._due.extend(decide(state, e.Sweep(), at)[0])
+            self._due.extend(decide(state, e.ExpirePulls(), at)[0])
         if not self._due:
             self._due.extend(decide(state, _command(state, event, at), at, self._chooser(state, event))[0])
         return self._due.popleft() if self._due else None
@@ -111,15 +111,15 @@ def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
         case e.Asked():
             return e.Ask(event.key, event.ttl, event.tags, event.metadata)
         case e.Told():
-            return e.Tell(event.decision, event.cost, event.reward, None, event.rounded)
-        case e.Voided():
-            return e.Void(event.decision, event.reason)
+            return e.Tell(event.pull, event.cost, event.reward, None, event.rounded)
+        case e.Cancelled():
+            return e.Cancel(event.pull, event.reason)
         case e.Expired():
-            return e.Charge(event.decision)  # what is overdue was due before
+            return e.Charge(event.pull)  # what is overdue was due before
         case e.Extended():
-            return e.Extend(event.decision, event.expires - at)
+            return e.Extend(event.pull, event.expires - at)
         case e.Amended():
-            return e.Amend(event.decision, event.cost, event.reward, event.reason, event.rounded)
+            return e.Amend(event.pull, event.cost, event.reward, event.reason, event.rounded)
         case e.Budgeted():
             return e.SetBudget(event.budget)
         case e.Requested():
@@ -138,7 +138,7 @@ def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
             return e.EnableArm(state.arms[event.arm].name)
         case e.Warmed():
             names = tuple(state.arms[arm].name for arm in event.arms)
-            return e.Warm(names, event.costs, event.rewards, event.key, event.source)
+            return e.WarmStart(names, event.costs, event.rewards, event.key, event.source)
         case e.Paused():
             return e.Pause()
         case e.Resumed():
@@ -147,7 +147,7 @@ def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
             return e.Close()
         case e.Exhausted():
             return e.Ask()  # which found that no arm fits; all else that exhausts is in what is due
-    return e.Sweep()  # Opened comes first, and a window that is over was due before
+    return e.ExpirePulls()  # Opened comes first, and a window that is over was due before
 
 
 def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:

@@ -15,7 +15,7 @@ from outlay import __version__
 from outlay.campaign.ledger.apply import check_policy
 from outlay.campaign.ledger.events import Opened
 from outlay.campaign.ledger.learner import Learner
-from outlay.campaign.ledger.state import Arm, Decision, Ending, State, mean_costs
+from outlay.campaign.ledger.state import Arm, Ending, PullState, State, mean_costs
 from outlay.parameters import is_record
 from outlay.policies.protocol import CampaignMemory, Policy, has
 
@@ -52,23 +52,25 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     warmed: list[str]
     opened: Opened
     arms: list[Arm]
-    pending: list[Decision]
+    pending: list[PullState]
     knowledge: _Knowledge
     used: int
     requests: int | None = None
     forecast: int | None = None
-    untold: dict[int, int] = {}
+    unreported: dict[int, int] = {}
     archived: bool = False
     window_start: int | None = None
     window_end: int | None = None
-    earlier: int = 0
-    outside: int = 0
-    apart: int = 0
-    used_before: int = 0
+    spent_before_window: int = 0
+    spent_on_fallback: int = 0
+    reserved_elsewhere: int = 0
+    used_before_window: int = 0
 
 
-# Of a state, what a snapshot holds under the same name and sets last.
-_SAME = ("archived", "window_start", "window_end", "earlier", "outside", "apart", "used_before")
+# What a state has under the same name.
+_SAME = [
+    name for name in _Snapshot.__struct_fields__ if name not in ("version", "opened", "arms", "pending", "knowledge")
+]
 
 
 def dump(state: State) -> bytes | None:
@@ -83,15 +85,15 @@ def dump(state: State) -> bytes | None:
     if not all(map(_is_plain, fields)):
         return None
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in fields]
-    body = msgspec.msgpack.encode(
-        _Snapshot(
-            *(WRITER, state.seq, state.at, state.head, state.budget, state.paused),
-            *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
-            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere, learner.past),
-            *(state.used, state.requests, state.forecast, state.untold),
-            *(getattr(state, name) for name in _SAME),
-        )
+    kept = _Snapshot(
+        version=WRITER,
+        opened=state.opened,
+        arms=state.arms,
+        pending=list(state.pending.values()),
+        knowledge=_Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere, learner.past),
+        **{name: getattr(state, name) for name in _SAME},
     )
+    body = msgspec.msgpack.encode(kept)
     return _sum(body) + body
 
 
@@ -107,14 +109,10 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     policy = check_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)
-    state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
-    state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
-    state.untold = kept.untold
     for name in _SAME:
         setattr(state, name, getattr(kept, name))
-    for decision in kept.pending:
-        state.launch(decision)
-    state.requests, state.used, state.forecast = kept.requests, kept.used, kept.forecast
+    for pull in kept.pending:
+        state.open_pull(pull)
     if policy is not None:
         state.learner = _learner(policy, kept, state)
     return state

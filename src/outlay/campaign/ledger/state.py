@@ -15,7 +15,7 @@ Ending = Literal["exhausted", "closed"]
 FEW = 64  # deadlines out of date that may wait to be dropped
 
 
-class Decision(msgspec.Struct):
+class PullState(msgspec.Struct):
     """One ask and what became of it; the fields are the columns of its row."""
 
     number: int  # the sequence number of its event
@@ -26,12 +26,12 @@ class Decision(msgspec.Struct):
     ttl: int | None = None
     expires: int | None = None
     propensity: float | None = None
-    standing: PullPhase = "open"
+    status: PullPhase = "open"
     cost: int | None = None  # as it counts now: told, charged or amended
     reward: float | None = None
     told_cost: int | None = None  # as it was told first
     told_reward: float | None = None
-    place: int | None = None  # of its sample among those of its arm
+    sample_index: int | None = None  # of its sample among those of its arm
     late: bool = False
     overrun: bool = False
     amended: bool = False
@@ -51,8 +51,8 @@ class Arm(msgspec.Struct):
     reserved: int = 0
     reward: float = 0.0
     samples: int = 0  # that were learned from, here or elsewhere
-    heard: int = 0  # costs that somebody told, here or elsewhere, corrections included
-    dearest: int = 0  # the largest of them
+    cost_reports: int = 0  # costs that somebody told, here or elsewhere, corrections included
+    max_cost_seen: int = 0  # the largest of them
     squares: float = 0.0  # of rewards, summed
     cost_squares: float = 0.0
     products: float = 0.0  # of costs and rewards
@@ -83,7 +83,7 @@ def mean_costs(arms: Sequence[Arm]) -> list[float] | None:
 class State:
     """A campaign after its first `seq` events.
 
-    `decisions` holds those that are pending, and of the others as many as somebody wanted to keep or look up: the
+    `pulls` holds those that are pending, and of the others as many as somebody wanted to keep or look up: the
     rules never read one that is neither pending nor named in the command.
     """
 
@@ -92,15 +92,15 @@ class State:
         self.learner = learner  # None where the policy is not built in and was not given: then nothing can be asked
         self.name, self.terms, self.budget = opened.name, opened.terms, opened.budget
         self.requests = opened.requests  # pulls that may be made in all
-        self.used = 0  # requests: those of pulls that were asked for and not voided
+        self.used = 0  # requests: those of pulls that were asked for and not cancelled
         self.forecast: int | None = None  # how many are expected to be used in all
         # The window in which budget and requests count, if they count by windows: from its start to its end.
         self.window_start: int | None = None
         self.window_end: int | None = None
-        self.earlier = 0  # spent on pulls that were asked for in earlier windows
-        self.outside = 0  # spent on fallbacks
-        self.apart = 0  # set aside for pulls under way of earlier windows, and for fallbacks
-        self.used_before = 0  # requests, in earlier windows
+        self.spent_before_window = 0  # spent on pulls that were asked for in earlier windows
+        self.spent_on_fallback = 0  # spent on fallbacks
+        self.reserved_elsewhere = 0  # set aside for pulls under way of earlier windows, and for fallbacks
+        self.used_before_window = 0  # requests, in earlier windows
         self.carried = 0  # pulls under way of earlier windows
         self.unit = Unit.named(opened.terms.unit)
         self.seq = 0
@@ -110,33 +110,33 @@ class State:
         self.ended: Ending | None = None
         self.archived = False
         self.warmed: list[str] = []
-        self.decisions: dict[int, Decision] = {}
-        self.pending: dict[int, Decision] = {}
+        self.pulls: dict[int, PullState] = {}
+        self.pending: dict[int, PullState] = {}
         self.keys: dict[str, int] = {}
-        self.under_way: dict[int, int] = {}  # from an arm to its pending decisions, if it has any
-        self.untold: dict[int, int] = {}  # from an arm of unknown cost to its pulls that ended so since the last tell
+        self.under_way: dict[int, int] = {}  # from an arm to its pending pulls, if it has any
+        self.unreported: dict[int, int] = {}  # the same for arms of unknown cost and pulls that ended untold, of late
         # What follows from the arms, kept at hand: there may be many.
         self.spent = sum(arm.spent for arm in arms)
         self.reserved = sum(arm.reserved for arm in arms)  # for pulls under way
-        self.dearest = max((arm.dearest for arm in arms), default=0)
+        self.max_cost_seen = max((arm.max_cost_seen for arm in arms), default=0)
         self.disabled = sum(not arm.enabled for arm in arms)
         self.indices = {arm.name: i for i, arm in enumerate(arms)}
-        self._deadlines: list[tuple[int, int]] = []  # a heap of (expires, decision); the first is always pending
+        self._deadlines: list[tuple[int, int]] = []  # a heap of (expires, pull); the first is always pending
 
     @property
     def due(self) -> int | None:
-        """When the first of the pending decisions expires."""
+        """When the first of the pending pulls expires."""
         return self._deadlines[0][0] if self._deadlines else None
 
     @property
     def counted(self) -> int:
         """What was spent of the budget: in this window, and not on fallbacks."""
-        return self.spent - self.earlier - self.outside
+        return self.spent - self.spent_before_window - self.spent_on_fallback
 
     @property
     def held(self) -> int:
         """What is set aside of the budget."""
-        return self.reserved - self.apart
+        return self.reserved - self.reserved_elsewhere
 
     @property
     def left(self) -> int:
@@ -146,11 +146,11 @@ class State:
     @property
     def used_now(self) -> int:
         """Requests that are used in this window."""
-        return self.used - self.used_before
+        return self.used - self.used_before_window
 
     @property
     def served(self) -> int:
-        """Those that are used for good: their pulls were told, or ended otherwise but by being voided."""
+        """Those that are used for good: their pulls were told, or ended otherwise but by being cancelled."""
         return self.used_now - (len(self.pending) - self.carried)
 
     @property
@@ -158,14 +158,14 @@ class State:
         """The arm that is named once the budget is spent, if that was agreed."""
         return None if self.terms.fallback is None else self.indices[self.terms.fallback]
 
-    def is_earlier(self, decision: Decision) -> bool:
-        """Whether a decision counts in a window before this one: that in which it was made."""
-        return self.window_start is not None and decision.asked < self.window_start
+    def is_earlier(self, pull: PullState) -> bool:
+        """Whether a pull counts in a window before this one: that in which it was made."""
+        return self.window_start is not None and pull.asked < self.window_start
 
     @property
     def horizon(self) -> int | None:
         """How many requests the policy is to reckon with in this window: as many as there are, or are expected."""
-        expected = None if self.forecast is None else self.forecast - self.used_before
+        expected = None if self.forecast is None else self.forecast - self.used_before_window
         known = [number for number in (self.requests, expected) if number is not None]
         return max(1, min(known)) if known else None
 
@@ -188,33 +188,33 @@ class State:
         self.indices[arm.name] = len(self.arms)
         self.arms.append(arm)
 
-    def launch(self, decision: Decision) -> None:
-        """Take a decision as pending."""
-        self.hold(decision)
-        self.pending[decision.number] = decision
-        self.carried += self.is_earlier(decision)
-        self.under_way[decision.arm] = self.under_way.get(decision.arm, 0) + 1
-        self.expect(decision)
+    def open_pull(self, pull: PullState) -> None:
+        """Take a pull as pending."""
+        self.cache_pull(pull)
+        self.pending[pull.number] = pull
+        self.carried += self.is_earlier(pull)
+        self.under_way[pull.arm] = self.under_way.get(pull.arm, 0) + 1
+        self.expect(pull)
 
-    def expect(self, decision: Decision) -> None:
-        """Look out for the time at which a pending decision expires, which may have changed."""
-        if decision.expires is not None:
-            heappush(self._deadlines, (decision.expires, decision.number))
+    def expect(self, pull: PullState) -> None:
+        """Look out for the time at which a pending pull expires, which may have changed."""
+        if pull.expires is not None:
+            heappush(self._deadlines, (pull.expires, pull.number))
         self._drop_stale_deadlines()
 
-    def land(self, number: int) -> Decision | None:
-        """Take a decision as pending no longer; returns it, if it was."""
-        decision = self.pending.pop(number, None)
-        if decision is not None:
-            self.carried -= self.is_earlier(decision)
-            self.under_way[decision.arm] -= 1
-            if not self.under_way[decision.arm]:
-                del self.under_way[decision.arm]
+    def close_pull(self, number: int) -> PullState | None:
+        """Take a pull as pending no longer; returns it, if it was."""
+        pull = self.pending.pop(number, None)
+        if pull is not None:
+            self.carried -= self.is_earlier(pull)
+            self.under_way[pull.arm] -= 1
+            if not self.under_way[pull.arm]:
+                del self.under_way[pull.arm]
         self._drop_stale_deadlines()
-        return decision
+        return pull
 
     def _drop_stale_deadlines(self) -> None:
-        """Have a pending decision first. Later entries may be out of date, as long as they are not many."""
+        """Have a pending pull first. Later entries may be out of date, as long as they are not many."""
         deadlines, pending = self._deadlines, self.pending
         if len(deadlines) > 2 * len(pending) + FEW:
             deadlines[:] = [(d.expires, d.number) for d in pending.values() if d.expires is not None]
@@ -222,19 +222,19 @@ class State:
         while deadlines and not ((first := pending.get(deadlines[0][1])) and first.expires == deadlines[0][0]):
             heappop(deadlines)
 
-    def hold(self, decision: Decision) -> None:
-        """Keep a decision at hand."""
-        self.decisions[decision.number] = decision
-        if decision.key is not None:
-            self.keys[decision.key] = decision.number
+    def cache_pull(self, pull: PullState) -> None:
+        """Keep a pull at hand."""
+        self.pulls[pull.number] = pull
+        if pull.key is not None:
+            self.keys[pull.key] = pull.number
 
-    def let_go(self, number: int) -> None:
-        """Hold a settled decision no longer."""
-        decision = self.decisions.pop(number)
-        if decision.key is not None:
-            self.keys.pop(decision.key, None)
+    def evict_pull(self, number: int) -> None:
+        """Hold a settled pull no longer."""
+        pull = self.pulls.pop(number)
+        if pull.key is not None:
+            self.keys.pop(pull.key, None)
 
     def forget_settled(self) -> None:
         """Keep only what is pending."""
-        self.decisions = dict(self.pending)
+        self.pulls = dict(self.pending)
         self.keys = {d.key: d.number for d in self.pending.values() if d.key is not None}

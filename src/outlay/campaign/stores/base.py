@@ -11,9 +11,9 @@ import msgspec
 
 from outlay.campaign.ledger.allocate import next_window
 from outlay.campaign.ledger.decide import is_due, step
-from outlay.campaign.ledger.events import Amend, Ask, Command, Record, Sweep, Tell, Weigh
+from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Explain, Record, Tell
 from outlay.campaign.ledger.state import State
-from outlay.campaign.reasons import weighed_of
+from outlay.campaign.reasons import explanation_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
 from outlay.errors import BadParameter, PullOver
 from outlay.policies.protocol import Policy
@@ -36,7 +36,7 @@ class Store(Protocol):
     def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """Each command's reply, or the error that it met, once what it changed is kept.
 
-        StoreBusy where that takes more than `timeout` seconds. A pull whose asker gave up, here or below, is voided
+        StoreBusy where that takes more than `timeout` seconds. A pull whose asker gave up, here or below, is cancelled
         unless it has a key, by which it can be asked for again.
         """
 
@@ -54,7 +54,7 @@ class Store(Protocol):
         """
 
     def state(self) -> State:
-        """Where the campaign stands; decisions and what the policy knows may be missing."""
+        """Where the campaign stands; pulls and what the policy knows may be missing."""
 
     def status(self) -> Status:
         """The same for users, as of one moment."""
@@ -63,7 +63,7 @@ class Store(Protocol):
         """The events after the first `after`, in order."""
 
     def find(self, wanted: PullFilter) -> Iterator[Found]:
-        """The decisions that are wanted, each with the event that made it, in order."""
+        """The pulls that are wanted, each with the event that made it, in order."""
 
     def close(self) -> None:
         """Write what waits and let go of everything; again, nothing happens."""
@@ -88,7 +88,7 @@ def run(
     replies: list[Reply] = []
     for command in commands:
         if state is not None and is_due(state, now):
-            state, more, _ = step(state, Sweep(), now)
+            state, more, _ = step(state, ExpirePulls(), now)
             records += more
         before = _mark(state)
         try:
@@ -118,9 +118,9 @@ def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply
     if isinstance(command, Ask):
         return next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, (Tell, Amend)):
-        return receipt_of(state, command.decision, bool(reply), command.rounded)
-    if isinstance(command, Weigh):
-        return weighed_of(state, reply)
+        return receipt_of(state, command.pull, bool(reply), command.rounded)
+    if isinstance(command, Explain):
+        return explanation_of(state, reply)
     return reply
 
 

@@ -9,8 +9,8 @@ from itertools import islice
 import msgspec
 
 from outlay.campaign.ledger.apply import apply
-from outlay.campaign.ledger.events import Asked, Command, Open, Record, Sweep
-from outlay.campaign.ledger.state import Decision, State
+from outlay.campaign.ledger.events import Asked, Command, ExpirePulls, Open, Record
+from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.windows import renewal
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores.base import FORKED, Clock, Done, Listener, announce, plain, run
@@ -88,7 +88,7 @@ class MemoryLedger:
         self._check_process()
         with self._lock:
             if not self._closed and renewal(self._state, self._clock.now(at_least=self._state.at)):
-                self._done([Sweep()])  # the window is over, and the next has begun
+                self._done([ExpirePulls()])  # the window is over, and the next has begun
             return status_of(self._state)
 
     def records(self, after: int = 0) -> Iterator[Record]:
@@ -97,11 +97,11 @@ class MemoryLedger:
         yield from self._records[after:]
 
     def find(self, wanted: PullFilter) -> Iterator[Found]:
-        """The decisions that are wanted, as they stand now."""
+        """The pulls that are wanted, as they stand now."""
         self._check_process()
         with self._lock:
-            decisions = [msgspec.structs.replace(decision) for decision in self._state.decisions.values()]
-        return islice(self._fitting(wanted, decisions), wanted.limit)
+            pulls = [msgspec.structs.replace(pull) for pull in self._state.pulls.values()]
+        return islice(self._fitting(wanted, pulls), wanted.limit)
 
     def close(self) -> None:
         """Take no more commands; what happened can still be read."""
@@ -112,11 +112,11 @@ class MemoryLedger:
         if os.getpid() != self._process:
             raise StoreError(FORKED)
 
-    def _fitting(self, wanted: PullFilter, decisions: list[Decision]) -> Iterator[Found]:
-        for decision in decisions:
-            asked = self._records[decision.number - 1].event
-            if isinstance(asked, Asked) and wanted.fits(decision, asked):
-                yield decision, asked
+    def _fitting(self, wanted: PullFilter, pulls: list[PullState]) -> Iterator[Found]:
+        for pull in pulls:
+            asked = self._records[pull.number - 1].event
+            if isinstance(asked, Asked) and wanted.fits(pull, asked):
+                yield pull, asked
 
     def _fold_anew(self) -> None:
         """Drop what is known: the records know better."""

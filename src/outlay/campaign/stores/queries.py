@@ -1,4 +1,4 @@
-"""What is read from the tables of a ledger and written to them: campaigns, events, arms, decisions, snapshots.
+"""What is read from the tables of a ledger and written to them: campaigns, events, arms, pulls, snapshots.
 
 SQLAlchemy writes every statement. Those that are run for each batch of commands it writes once, and the driver runs
 them each time; rows are written many at a time, by one statement, and to PostgreSQL several statements go in one piece,
@@ -23,6 +23,7 @@ from outlay.campaign.ledger.events import (
     Amend,
     Ask,
     Asked,
+    Cancel,
     Charge,
     Command,
     Disabled,
@@ -31,13 +32,12 @@ from outlay.campaign.ledger.events import (
     Opened,
     Record,
     Tell,
-    Void,
     Warmed,
     all_spellings,
     from_json,
     to_json,
 )
-from outlay.campaign.ledger.state import Arm, Decision, Ending, State
+from outlay.campaign.ledger.state import Arm, Ending, PullState, State
 from outlay.campaign.ledger.validation import check_time
 from outlay.campaign.records import Found, PullFilter
 from outlay.campaign.stores import schema
@@ -70,7 +70,7 @@ _SET_CAMPAIGN = (
     .values({name: sa.bindparam(name) for name in _OF_STATE})
 )
 # What is written is in the order of the columns.
-assert schema.decision.c.keys() == ["campaign", *Decision.__struct_fields__]  # noqa: S101
+assert schema.pull.c.keys() == ["campaign", *PullState.__struct_fields__]  # noqa: S101
 assert schema.arm.c.keys() == ["campaign", "number", *Arm.__struct_fields__]  # noqa: S101
 
 
@@ -286,16 +286,16 @@ def write(batch: StatementBatch, written: Sequence[Written]) -> None:
         touched, changed = set[int](), set[int]()
         for each in records:
             of_events.append((number, each.seq, each.at, to_json(each.event), name, each.before))
-            decision = each.about()
-            if decision is not None:
-                touched.add(decision)
-                changed.add(state.decisions[decision].arm)
+            pull = each.about()
+            if pull is not None:
+                touched.add(pull)
+                changed.add(state.pulls[pull].arm)
             else:
                 changed.update(_arms_of(state, each))
-        of_pulls += [(number, *astuple(state.decisions[key])) for key in sorted(touched)]
+        of_pulls += [(number, *astuple(state.pulls[key])) for key in sorted(touched)]
         of_arms += [(number, i, *astuple(state.arms[i])) for i in sorted(changed)]
         of_campaigns.append((*(getattr(state, name) for name in _OF_STATE), number))
-    batch.insert(_upsert(schema.decision, batch.dialect.name), of_pulls)
+    batch.insert(_upsert(schema.pull, batch.dialect.name), of_pulls)
     batch.insert(_NEW_EVENT, of_events)
     batch.insert(_upsert(schema.arm, batch.dialect.name), of_arms)
     for row in of_campaigns:
@@ -310,7 +310,7 @@ def write_now(connection: Connection, written: Written) -> None:
 
 
 def _arms_of(state: State, written: Record) -> Iterable[int]:
-    """The arms whose rows an event changes that is about no decision."""
+    """The arms whose rows an event changes that is about no pull."""
     event = written.event
     if isinstance(event, Opened):
         return range(len(event.arms))
@@ -345,14 +345,14 @@ class CampaignRow(msgspec.Struct):
     archived: bool
     window_start: int | None
     window_end: int | None
-    earlier: int
-    outside: int
-    apart: int
-    used_before: int
+    spent_before_window: int
+    spent_on_fallback: int
+    reserved_elsewhere: int
+    used_before_window: int
 
 
 def state_of(connection: Connection, name: str) -> State | None:
-    """A campaign's state from its rows, without decisions and without what its policy knows; None if there is none."""
+    """A campaign's state from its rows, without pulls and without what its policy knows; None if there is none."""
     table = schema.campaign
     there = connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
     if there is None:
@@ -379,12 +379,12 @@ def arms(connection: Connection, number: int) -> Iterator[Arm]:
         yield _typed(connection, Arm, row, "the row of an arm")
 
 
-def decisions(connection: Connection, number: int, *conditions: sa.ColumnElement[bool]) -> Iterator[Decision]:
-    """Some of the decisions of a campaign, in order."""
-    table = schema.decision
+def pulls(connection: Connection, number: int, *conditions: sa.ColumnElement[bool]) -> Iterator[PullState]:
+    """Some of the pulls of a campaign, in order."""
+    table = schema.pull
     rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
     for row in rows.mappings():
-        yield _typed(connection, Decision, row, "the row of a decision")
+        yield _typed(connection, PullState, row, "the row of a pull")
 
 
 def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
@@ -408,51 +408,51 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
 
 
 def load_pulls(connection: Connection, number: int, state: State, records: Iterable[Record]) -> None:
-    """Have the state hold the decisions again that it let go and that events name."""
+    """Have the state hold the pulls again that it let go and that events name."""
     named = {seq for each in records if (seq := each.about()) is not None and seq <= state.seq}
-    if gone := sorted(named - state.decisions.keys()):
-        for decision in decisions(connection, number, schema.decision.c.number.in_(gone)):
-            state.hold(decision)
+    if gone := sorted(named - state.pulls.keys()):
+        for pull in pulls(connection, number, schema.pull.c.number.in_(gone)):
+            state.cache_pull(pull)
 
 
 def load_pulls_for(connection: Connection, number: int, state: State, commands: Iterable[Command]) -> None:
     """The same for those that commands name."""
     numbers, keys = set(), set()
     for command in commands:
-        if isinstance(command, (Tell, Void, Charge, Extend, Amend)) and command.decision not in state.decisions:
-            numbers.add(command.decision)
+        if isinstance(command, (Tell, Cancel, Charge, Extend, Amend)) and command.pull not in state.pulls:
+            numbers.add(command.pull)
         elif isinstance(command, Ask) and command.key is not None and command.key not in state.keys:
             keys.add(command.key)
-    for column, wanted in ((schema.decision.c.number, numbers), (schema.decision.c.key, keys)):
+    for column, wanted in ((schema.pull.c.number, numbers), (schema.pull.c.key, keys)):
         if wanted:
-            for decision in decisions(connection, number, column.in_(sorted(wanted))):
-                state.hold(decision)
+            for pull in pulls(connection, number, column.in_(sorted(wanted))):
+                state.cache_pull(pull)
 
 
 def find(connection: Connection, campaign: int, wanted: PullFilter, most: int) -> tuple[list[Found], int | None]:
-    """The first wanted decisions among `most` that the database offers, and the number after which to go on, if any.
+    """The first wanted pulls among `most` that the database offers, and the number after which to go on, if any.
 
     Tags are only in the events: the database leaves out those that have none, and we look at the others.
     """
-    decision, event = schema.decision, schema.event
+    pull, event = schema.pull, schema.event
     query = (
-        sa.select(decision, event.c.body)
-        .join(event, sa.and_(event.c.campaign == decision.c.campaign, event.c.seq == decision.c.number))
-        .where(decision.c.campaign == campaign, decision.c.number > wanted.after)
+        sa.select(pull, event.c.body)
+        .join(event, sa.and_(event.c.campaign == pull.c.campaign, event.c.seq == pull.c.number))
+        .where(pull.c.campaign == campaign, pull.c.number > wanted.after)
     )
     if wanted.status is not None:
-        query = query.where(decision.c.standing == wanted.status)
+        query = query.where(pull.c.status == wanted.status)
     if wanted.key is not None:
-        query = query.where(decision.c.key.in_(all_spellings(wanted.key)))
+        query = query.where(pull.c.key.in_(all_spellings(wanted.key)))
     if wanted.tag is not None:
         query = query.where(event.c.body.contains('"tags":["', autoescape=True))
-    rows = connection.execute(query.order_by(decision.c.number).limit(most)).mappings().all()
+    rows = connection.execute(query.order_by(pull.c.number).limit(most)).mappings().all()
     found: list[Found] = []
     for row in rows:
         asked = _record(connection, row["number"], row["asked"], row["body"], "").event
-        one = _typed(connection, Decision, row, "the row of a decision")
+        one = _typed(connection, PullState, row, "the row of a pull")
         if not isinstance(asked, Asked):
-            raise damaged(connection, f"decision {one.number}", "the event of this number made none")
+            raise damaged(connection, f"pull {one.number}", "the event of this number made none")
         if wanted.fits(one, asked):
             found.append((one, asked))
     return found, rows[-1]["number"] if len(rows) == most else None
@@ -502,14 +502,14 @@ class StoredCampaign:
         table = schema.arm
         return self._by_number(sa.select(table).where(table.c.campaign == self.number).order_by(table.c.number))
 
-    def decisions(self, numbers: Sequence[int]) -> dict[int, Row]:
-        """The rows of some decisions, by number; those that are missing are left out."""
-        table = schema.decision
+    def pulls(self, numbers: Sequence[int]) -> dict[int, Row]:
+        """The rows of some pulls, by number; those that are missing are left out."""
+        table = schema.pull
         return self._by_number(sa.select(table).where(table.c.campaign == self.number, table.c.number.in_(numbers)))
 
-    def count_decisions(self) -> int:
-        """How many rows of decisions there are."""
-        wanted = sa.select(sa.func.count()).where(schema.decision.c.campaign == self.number)
+    def count_pulls(self) -> int:
+        """How many rows of pulls there are."""
+        wanted = sa.select(sa.func.count()).where(schema.pull.c.campaign == self.number)
         return int(self._connection.execute(wanted).scalar_one())
 
     def snapshots(self) -> set[int]:
@@ -524,7 +524,7 @@ class StoredCampaign:
         return bytes(self._connection.execute(wanted).scalar_one())
 
     def load_pulls(self, state: State, records: Iterable[Record]) -> None:
-        """Have the state hold the decisions again that it let go and that events name."""
+        """Have the state hold the pulls again that it let go and that events name."""
         load_pulls(self._connection, self.number, state, records)
 
     def _by_number(self, wanted: sa.Select[tuple[object, ...]]) -> dict[int, Row]:

@@ -53,10 +53,10 @@ campaign = Table(
     Column("archived", Boolean, nullable=False),
     Column("window_start", _Big),  # NULL where there are no windows, like the next
     Column("window_end", _Big),
-    Column("earlier", _Big, nullable=False),  # spent on pulls of earlier windows
-    Column("outside", _Big, nullable=False),  # spent on fallbacks
-    Column("apart", _Big, nullable=False),  # set aside for pulls of these kinds
-    Column("used_before", _Big, nullable=False),  # requests, in earlier windows
+    Column("spent_before_window", _Big, nullable=False),  # spent on pulls of earlier windows
+    Column("spent_on_fallback", _Big, nullable=False),  # spent on fallbacks
+    Column("reserved_elsewhere", _Big, nullable=False),  # set aside for pulls of these kinds
+    Column("used_before_window", _Big, nullable=False),  # requests, in earlier windows
 )
 
 arm = Table(
@@ -74,16 +74,16 @@ arm = Table(
     Column("reserved", _Big, nullable=False),
     Column("reward", Float(53), nullable=False),
     Column("samples", _Big, nullable=False),
-    Column("heard", _Big, nullable=False),
-    Column("dearest", _Big, nullable=False),
+    Column("cost_reports", _Big, nullable=False),
+    Column("max_cost_seen", _Big, nullable=False),
     Column("squares", Float(53), nullable=False),
     Column("cost_squares", Float(53), nullable=False),
     Column("products", Float(53), nullable=False),
     sqlite_with_rowid=False,
 )
 
-decision = Table(
-    "decision",
+pull = Table(
+    "pull",
     metadata,
     _of_campaign(),
     Column("number", _Big, primary_key=True),
@@ -94,21 +94,21 @@ decision = Table(
     Column("ttl", _Big),
     Column("expires", _Big),
     Column("propensity", Float(53)),
-    Column("standing", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
     Column("cost", _Big),
     Column("reward", Float(53)),
     Column("told_cost", _Big),
     Column("told_reward", Float(53)),
-    Column("place", _Big),
+    Column("sample_index", _Big),
     Column("late", Boolean, nullable=False),
     Column("overrun", Boolean, nullable=False),
     Column("amended", Boolean, nullable=False),
     Column("fallback", Boolean, nullable=False),
     sqlite_with_rowid=False,
 )
-# Most decisions have no key: in SQLite, where each commit writes whole pages, these stay out of the index.
-_with_key = decision.c.key.is_not(None)
-Index("one_decision_a_key", decision.c.campaign, decision.c.key, unique=True, sqlite_where=_with_key)
+# Most pulls have no key: in SQLite, where each commit writes whole pages, these stay out of the index.
+_with_key = pull.c.key.is_not(None)
+Index("one_pull_a_key", pull.c.campaign, pull.c.key, unique=True, sqlite_where=_with_key)
 
 # In SQLite, in the order of writing: in that of campaigns, each of them would have a last page of its own to split.
 event = Table(

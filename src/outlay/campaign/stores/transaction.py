@@ -23,7 +23,7 @@ from sqlalchemy.engine import Connection, Engine
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import step
-from outlay.campaign.ledger.events import Ask, Command, Open, Record, Void
+from outlay.campaign.ledger.events import Ask, Cancel, Command, Open, Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
@@ -50,10 +50,10 @@ from outlay.policies.protocol import Policy
 CHUNK = 2000  # events read at a time
 RETRY_FOR = 60.0  # seconds to go on trying while a server is away
 HELD = 1.0  # seconds that one transaction decides: others wait for it, and a server ends one that is silent for long
-KEPT = 10_000  # settled decisions at hand
+KEPT = 10_000  # settled pulls at hand
 EVERY = 4096  # events from one snapshot to the next, at least
 BYTES_PER_EVENT = 2048  # that a snapshot may cost on average
-UNRECEIVED = "nobody received it"  # why a pull is voided whose asker gave up
+UNRECEIVED = "nobody received it"  # why a pull is cancelled whose asker gave up
 
 
 class SqlLedger:
@@ -116,7 +116,7 @@ class SqlLedger:
             after = chunk[-1].seq
 
     def find(self, wanted: PullFilter) -> Iterator[Found]:
-        """The decisions that are wanted, a page at a time."""
+        """The pulls that are wanted, a page at a time."""
         engine, left, after = self._database.engine, wanted.limit, wanted.after
         while left != 0:
             most = CHUNK if left is None or wanted.tag is not None else min(CHUNK, left)
@@ -330,7 +330,7 @@ class CampaignBatch:
         self.cached = cached
         # Asks last, when most is known; and after all, who was served in part.
         self.requests = sorted(requests, key=lambda one: (bool(one.replies), isinstance(next(iter(one.left), 0), Ask)))
-        self.voids = list(cached.unreceived)
+        self.cancelled = list(cached.undelivered)
         self.done: Done | None = None
         self.taken: list[tuple[WriteRequest[CachedLedger], Sequence[Command]]] = []  # with what is decided of each
         self.error: BaseException | None = None
@@ -342,7 +342,7 @@ class CampaignBatch:
         try:
             self.cached.catch_up(connection, found, by)
             self.taken = [(request, request.left) for request in self.requests]
-            commands: list[Command] = [Void(number, UNRECEIVED) for number in self.voids]
+            commands: list[Command] = [Cancel(number, UNRECEIVED) for number in self.cancelled]
             for _, part in self.taken:
                 commands += part
             self.done = self.cached.decide(connection, commands, until)
@@ -352,8 +352,8 @@ class CampaignBatch:
     def answer(self) -> None:
         """Give each request its replies, now that they are kept, and tell the listeners."""
         assert self.done is not None  # noqa: S101 (it was decided)
-        replies, start = self.done.replies, len(self.voids)
-        del self.cached.unreceived[: min(start, len(replies))]
+        replies, start = self.done.replies, len(self.cancelled)
+        del self.cached.undelivered[: min(start, len(replies))]
         for request, part in self.taken:
             request.replies += replies[start : start + len(part)]
             start += len(part)
@@ -375,7 +375,7 @@ class CachedLedger:
         self._opening = None if opening is None else plain(opening)
         self._clock = clock or Clock()
         self.closed = False
-        self.unreceived: list[int] = []  # decisions that nobody received, to be voided with the next batch
+        self.undelivered: list[int] = []  # pulls that nobody received, to be cancelled with the next batch
         self.listeners: list[Listener] = []
         self.id: int | None = None
         self.shared = False  # whether somebody else had written to it, the last time
@@ -449,9 +449,9 @@ class CachedLedger:
         self._snapshot = state.seq
 
     def tidy(self) -> None:
-        """Let go of settled decisions when they are many, and tell the listeners what has been kept."""
+        """Let go of settled pulls when they are many, and tell the listeners what has been kept."""
         state, news = self.state, self._news
-        if state is not None and len(state.decisions) > len(state.pending) + KEPT:
+        if state is not None and len(state.pulls) > len(state.pending) + KEPT:
             state.forget_settled()
         self._news = []
         announce(self.name, self.listeners, news)

@@ -1,7 +1,7 @@
 """Group commit: one thread writes, and takes all that has come in while it wrote as its next transaction.
 
 One writer serves all campaigns of a store. What a caller gave up waiting for is not done, or is undone: pulls that
-nobody received are voided with the next batch.
+nobody received are cancelled with the next batch.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class WrittenCampaign(Protocol):
 
     name: str
     closed: bool  # it was let go
-    unreceived: list[int]  # pulls that nobody received, to be voided with the next batch
+    undelivered: list[int]  # pulls that nobody received, to be cancelled with the next batch
 
 
 C = TypeVar("C", bound=WrittenCampaign)
@@ -65,7 +65,7 @@ class WriteRequest(Generic[C]):
             self.future.set_result(self.replies)
         return True
 
-    def unreceived(self) -> list[int]:
+    def undelivered(self) -> list[int]:
         """The pulls that only the caller could have known of: one with a key can be asked for again, by anybody."""
         answers = zip(self.commands, self.replies, strict=False)
         return [
@@ -184,8 +184,8 @@ class Writer(Generic[C]):
             self._take_back(request)
 
     def _take_back(self, request: WriteRequest[C]) -> None:
-        if pulls := request.unreceived():
-            request.campaign.unreceived.extend(pulls)
+        if pulls := request.undelivered():
+            request.campaign.undelivered.extend(pulls)
             self._enter(WriteRequest(request.campaign))
 
     def _work(self) -> None:
@@ -236,8 +236,8 @@ class Writer(Generic[C]):
 
     def _let_go(self, campaign: C) -> None:
         before = 0
-        while campaign.unreceived and len(campaign.unreceived) != before:  # as long as some are voided
-            before = len(campaign.unreceived)
+        while campaign.undelivered and len(campaign.undelivered) != before:  # as long as some are cancelled
+            before = len(campaign.undelivered)
             self._serve([WriteRequest(campaign)])
         self._over |= self._leave(campaign)
 

@@ -1,7 +1,7 @@
 """Parameters, laws and arms as numba needs them, and what it is told once, so that compiled code can call Python's.
 
 Compilation must depend on types only, never on how many arms there are or what a user passed. So each field has one
-type (`coerced`), arms of one law are the rows of a table (`Rows`), a mix of laws composes such tables (`Split`), and
+type (`coerced`), arms of one law are the rows of a table (`LawRows`), a mix of laws composes such tables (`Split`), and
 `World` finds an arm's row in them. Numba is told, once:
 
 - `x.score(...)`, and every other method of the protocol, on a NamedTuple is the method of that tuple's class;
@@ -128,7 +128,7 @@ class Laws(NamedTuple):
         return cost, reward
 
 
-class Rows(NamedTuple):
+class LawRows(NamedTuple):
     """Arms of one law: its numbers are a row of a table, its arrays a stretch of longer ones."""
 
     law: AnyLaw  # one of them, for its type
@@ -144,8 +144,8 @@ class Rows(NamedTuple):
 class Split(NamedTuple):
     """Rows below `cut` on the left, the others on the right."""
 
-    left: Rows
-    right: "Rows | Split"
+    left: LawRows
+    right: "LawRows | Split"
     cut: int
 
     def pull(self, row: int, rng: Drawing) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class Split(NamedTuple):
 class World(NamedTuple):
     """The arms, grouped by law, in the problem's order."""
 
-    groups: Rows | Split
+    groups: LawRows | Split
     rows: NDArray[np.int64]  # [arm]: its row in the groups, counted through all of them
 
     def pull(self, arm: int, rng: Drawing) -> tuple[float, float]:
@@ -166,7 +166,7 @@ class World(NamedTuple):
         return self.groups.pull(self.rows[arm], rng)
 
 
-def law_at(rows: Rows, row: int) -> AnyLaw:
+def law_at(rows: LawRows, row: int) -> AnyLaw:
     """The law in a row; the compiler's version is made from the law's type."""
     raise NotImplementedError("only compiled code reads a table of laws; the interpreter draws from Laws")
 
@@ -184,20 +184,20 @@ def compose(laws: Sequence[AnyLaw]) -> World:
     rows = np.empty(len(laws), np.int64)
     rows[[arm for kind in kinds for arm in members[kind]]] = np.arange(len(laws))
     tables = [_rows([laws[arm] for arm in members[kind]]) for kind in kinds]
-    groups: Rows | Split = tables.pop()
+    groups: LawRows | Split = tables.pop()
     while tables:
         table = tables.pop()
         groups = Split(table, groups, len(table.numbers))
     return World(groups, rows)
 
 
-def _rows(laws: list[FieldTuple]) -> Rows:
+def _rows(laws: list[FieldTuple]) -> LawRows:
     parts = [_flat(law) for law in laws]
     arrays = tuple(np.concatenate(stretch) for stretch in zip(*(part[1] for part in parts), strict=True))
     lengths = np.array([[len(array) for array in part[1]] for part in parts], np.int64).reshape(len(laws), len(arrays))
     starts = np.zeros((len(laws) + 1, len(arrays)), np.int64)
     np.cumsum(lengths, axis=0, out=starts[1:])
-    return Rows(laws[0], np.array([part[0] for part in parts], np.float64).reshape(len(laws), -1), arrays, starts)
+    return LawRows(laws[0], np.array([part[0] for part in parts], np.float64).reshape(len(laws), -1), arrays, starts)
 
 
 def _flat(law: FieldTuple) -> tuple[list[float], list[NDArray[np.float64]]]:

@@ -5,7 +5,7 @@ import { card, cut, make, table } from "./parts.js";
 import { pathOf } from "./service.js";
 
 const MOST = 8; // pulls that are listed
-const COUNTS = [["late", "Told late"], ["overrun", "Overruns"], ["expired", "Expired"], ["voided", "Cancelled"], ["amended", "Amended"]];
+const COUNTS = [["late", "Told late"], ["overrun", "Overruns"], ["expired", "Expired"], ["cancelled", "Cancelled"], ["amended", "Amended"]];
 
 /** How many pulls were late, over what was set aside, expired, cancelled or amended. */
 export function unusual({ counts }) {

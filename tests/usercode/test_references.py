@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from outlay.errors import BadCode, BadParameter
-from outlay.usercode import digest, found
+from outlay.usercode import digest, find_class
 
 SOURCE = """
 import math
@@ -28,37 +28,37 @@ def write(path: Path, formula: str = "math.inf", before: str = "") -> Path:
 
 def test_a_class_is_found_in_a_file_and_in_a_module(tmp_path):
     write(tmp_path / "outlay_mine.py")
-    cls = found("compare", "policy", "outlay_mine.py:Mine", tmp_path)
+    cls = find_class("compare", "policy", "outlay_mine.py:Mine", tmp_path)
     assert cls.__name__ == "Mine"
-    assert found("compare", "policy", "outlay_mine:Mine", tmp_path) is cls
-    assert found("compare", "policy", "outlay_mine.py:Mine", tmp_path) is cls
+    assert find_class("compare", "policy", "outlay_mine:Mine", tmp_path) is cls
+    assert find_class("compare", "policy", "outlay_mine.py:Mine", tmp_path) is cls
 
 
 def test_modules_beside_the_file_can_be_imported(tmp_path):
     (tmp_path / "outlay_beside.py").write_text("bonus = 7.0\n")
     write(tmp_path / "outlay_user.py", "bonus", "from outlay_beside import bonus")
-    assert found("compare", "policy", "outlay_user.py:Mine", tmp_path)().score(None, 0.0) == 7.0
+    assert find_class("compare", "policy", "outlay_user.py:Mine", tmp_path)().score(None, 0.0) == 7.0
 
 
 def test_a_changed_file_is_run_again_and_its_code_has_another_digest(tmp_path):
     path = write(tmp_path / "outlay_edited.py", "1.0")
-    first = found("compare", "policy", "outlay_edited.py:Mine", tmp_path)
+    first = find_class("compare", "policy", "outlay_edited.py:Mine", tmp_path)
     kept = digest(first)
     write(path, "1.0  # a comment is no code")
-    second = found("compare", "policy", "outlay_edited.py:Mine", tmp_path)
+    second = find_class("compare", "policy", "outlay_edited.py:Mine", tmp_path)
     assert (first is second, digest(second)) == (False, kept)
     write(path, "2.0")
-    assert digest(found("compare", "policy", "outlay_edited.py:Mine", tmp_path)) != kept
+    assert digest(find_class("compare", "policy", "outlay_edited.py:Mine", tmp_path)) != kept
 
 
 @pytest.mark.parametrize("helper", ["def helper(x):\n    return x + 1\n", "def helper(x):\n    return x + 2\n"])
 def test_the_digest_covers_helpers_and_is_the_same_in_every_process(tmp_path, fresh_python, helper):
     write(tmp_path / "outlay_helped.py", "helper(log_n)", helper)
-    cls = found("compare", "policy", "outlay_helped.py:Mine", tmp_path)
+    cls = find_class("compare", "policy", "outlay_helped.py:Mine", tmp_path)
     script = "from outlay_helped import Mine; from outlay.usercode import digest; print(digest(Mine))"
     assert fresh_python(script).stdout.strip() == digest(cls)
     other = write(tmp_path / "outlay_other.py", "helper(log_n)", helper.replace("x +", "x -"))
-    assert digest(found("compare", "policy", f"{other.name}:Mine", tmp_path)) != digest(cls)
+    assert digest(find_class("compare", "policy", f"{other.name}:Mine", tmp_path)) != digest(cls)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_bad_name_is_answered_in_one_sentence(tmp_path, text, sentence):
     for name in ("outlay_here", "random", "pytest"):
         write(tmp_path / f"{name}.py")
     with pytest.raises(BadParameter, match=sentence):
-        found("compare", "policy", text, tmp_path)
+        find_class("compare", "policy", text, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -97,5 +97,5 @@ def test_a_bad_name_is_answered_in_one_sentence(tmp_path, text, sentence):
 def test_a_file_that_cannot_be_run_says_where(tmp_path, source, sentence):
     (tmp_path / "outlay_bad.py").write_text(source)
     with pytest.raises(BadCode, match=sentence):
-        found("compare", "policy", "outlay_bad.py:Mine", tmp_path)
+        find_class("compare", "policy", "outlay_bad.py:Mine", tmp_path)
     assert "outlay_bad" not in sys.modules

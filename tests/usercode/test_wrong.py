@@ -12,7 +12,7 @@ import outlay
 from outlay.arms import Constant, catalogue
 from outlay.errors import BadCode, BadParameter
 from outlay.policies import Thrifty
-from tests.own import wrong
+from tests.usercode import wrong
 
 NUMBER = "must return a number; it returned"
 ARM = "must return an arm, a whole number from 0 to 2; it returned"
