@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from outlay import policies
 from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner, SomeArms, SomeOpenedArms
-from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
@@ -113,29 +111,3 @@ def test_choices_are_those_of_the_full_comparison(name: str, stories: int) -> No
                 story.happens(n)
             arm, expected = story.chooses()
             assert arm == expected, f"story {seed}, choice {n}"
-
-
-@pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("under_way", [0, 8])
-def test_few_arms_are_compared(name: str, under_way: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty arms far apart, told in turn: after a while most choices are made without a look at all of them."""
-    rng, waiting, looks = np.random.default_rng(0), list[int](), list[int]()
-    learner = Learner(MADE[name], 40, 1e4)
-    find = lazy_leader.find_leader
-
-    def looked(*given: Any) -> int:
-        looks.append(1)
-        return find(*given)
-
-    monkeypatch.setattr(lazy_leader, "find_leader", looked)
-    compared: NDArray[np.int64] = np.zeros(2, np.int64)
-    for n in range(700):
-        counts = {arm: waiting.count(arm) for arm in waiting}
-        waiting.append(learner.choose(range(40), counts, 0.0, EventRandom(0, n)))
-        compared[n // 600] += len(looks)
-        looks.clear()
-        if len(waiting) > under_way:
-            arm = waiting.pop(0)
-            cost, reward = np.array([1.0, 0.1 + arm / 40]) + 0.02 * rng.standard_normal(2)
-            learner.observe(arm, float(cost), float(reward), EventRandom(0, n))
-    assert compared[1] < 60

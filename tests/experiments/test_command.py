@@ -23,7 +23,7 @@ def ask(*arguments: str) -> Result:
     return CliRunner().invoke(commands, ["compare", *arguments], prog_name="outlay")
 
 
-def test_a_sweep_prints_its_table(write, simulated):
+def test_a_sweep_prints_its_table(write, simulated, undrawn):
     write(SWEPT)
     done = ask("experiment.toml", "--out", "out")
     assert done.exit_code == 0, done.output
@@ -43,7 +43,7 @@ def test_a_sweep_prints_its_table(write, simulated):
     assert printed[: len(shown)] == shown
 
 
-def test_quiet_and_json(write, simulated):
+def test_quiet_and_json(write, simulated, undrawn):
     write(SWEPT)
     done = ask("experiment.toml", "--out", "out", "--quiet")
     assert (done.exit_code, done.output) == (0, "")

@@ -186,7 +186,12 @@ def outlook_of(state: State) -> Outlook | None:
     if horizon is None or state.ended or not any(arm.pulls for arm in arms):
         return None
     spent = [amount(arm.spent) for arm in arms]
-    costs = np.array([_mean_cost(arm, cost) for arm, cost in zip(arms, spent, strict=True)])
+    costs = np.array(
+        [
+            arm.mean_cost if arm.mean_cost is not None else cost / arm.pulls if arm.pulls else 0.0
+            for arm, cost in zip(arms, spent, strict=True)
+        ]
+    )
     rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in arms])
     flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
     left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
@@ -210,10 +215,6 @@ def outlook_of(state: State) -> Outlook | None:
         None if spread is None else expected - NORMAL * spread,
         None if spread is None else expected + NORMAL * spread,
     )
-
-
-def _mean_cost(arm: Arm, spent: float) -> float:
-    return arm.mean_cost if arm.mean_cost is not None else spent / arm.pulls if arm.pulls else 0.0
 
 
 def _mix(costs: Vector, low: int, high: int, per_request: float) -> dict[int, float]:

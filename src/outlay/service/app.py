@@ -6,7 +6,9 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from importlib import import_module
 from itertools import count
 from urllib.parse import unquote
@@ -16,16 +18,17 @@ from prometheus_client.core import GaugeMetricFamily
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlay.campaign.records import Status
 from outlay.errors import BadParameter
-from outlay.service import ServiceSettings, routes, streams
+from outlay.service import ServiceSettings, streams
 from outlay.service.alerts import BudgetAlerts
 from outlay.service.auth import KeyCache
 from outlay.service.campaigns import OpenCampaigns
 from outlay.service.endpoints import SAFE, Endpoint
-from outlay.service.openapi import document
+from outlay.service.openapi import ROUTES, document
 from outlay.service.problems import Refused, headers_of, problem_of
 from outlay.service.schemas import encode
 
@@ -63,78 +66,53 @@ class Application:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.campaigns, self.keys, self.metrics = OpenCampaigns(settings), KeyCache(settings.store), Metrics()
-        self._paths = _Paths()
-        for route in (*routes.table, *streams.table):
-            self._paths.add(route.path, route.method, Endpoint(route, self.campaigns, self.keys))
+        paths: defaultdict[str, ByMethod] = defaultdict(ByMethod)
+        for route in ROUTES:
+            paths[route.path].apps[route.method] = Endpoint(route, self.campaigns, self.keys)
         for path, page in streams.pages().items():
-            self._paths.add(path, "GET", page)
-        self._http = RequestMiddleware(self._dispatch, settings, self.metrics)
+            paths[path].apps["GET"] = page
+        listed = [Route(path, by_method) for path, by_method in paths.items()]
+        router = Router(listed, redirect_slashes=False, default=_nothing_here, lifespan=self._lifespan)
+        self._inner = RequestMiddleware(router, settings, self.metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif scope["type"] == "http":
-            scope["app"] = self
-            await self._http(scope, receive, send)
+        scope["app"] = self
+        await self._inner(scope, receive, send)
 
     @staticmethod
     def description() -> bytes:
         """The OpenAPI document."""
         return json.dumps(document(), ensure_ascii=False).encode()
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Begin and end, as the server says."""
-        await receive()
+    @asynccontextmanager
+    async def _lifespan(self, _: "Application") -> AsyncIterator[None]:
         alerts = asyncio.ensure_future(BudgetAlerts(self.campaigns).run())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        yield
         self.campaigns.stopping.set()
         await alerts
         await self.campaigns.close()
         self.keys.close()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand over to what stands at the path."""
-        apps, scope["path_params"] = self._paths.find(scope["path"])
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        if not apps:
-            raise Refused("not_found")
-        if method not in apps:
-            raise Refused("method_not_allowed", allow=", ".join(sorted(apps)))
-        scope["outlay.route"] = "page"  # an endpoint says better
-        await apps[method](scope, receive, send)
 
 
-class _Paths:
-    """What stands at a path, and what below it by the next part, None for a parameter."""
+class ByMethod:
+    """What can be called at one path."""
 
     def __init__(self) -> None:
-        self._below: dict[str | None, _Paths] = {}
-        self._apps: dict[str, ASGIApp] = {}  # by method
-        self._names: list[str] = []  # of the parameters
+        self.apps: dict[str, ASGIApp] = {}
 
-    def add(self, path: str, method: str, app: ASGIApp) -> None:
-        """Put something at a path."""
-        place = self
-        for part in path.split("/"):
-            place = place._below.setdefault(None if part.startswith("{") else part, _Paths())
-        place._apps[method] = app
-        place._names = re.findall(r"{(\w+)}", path)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand over to the application of the method; a name in a path may hold an encoded slash."""
+        app = self.apps.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        if app is None:
+            raise Refused("method_not_allowed", allow=", ".join(sorted(self.apps)))
+        scope["path_params"] = {name: unquote(value) for name, value in scope["path_params"].items()}
+        scope["outlay.route"] = app.route.path if isinstance(app, Endpoint) else "page"
+        await app(scope, receive, send)
 
-    def find(self, path: str) -> tuple[dict[str, ASGIApp], dict[str, str]]:
-        """What stands there, by method; parts are split before they are decoded, so that a name may hold a slash."""
-        place, values = self, []
-        for part in path.split("/"):
-            below = place._below.get(part)
-            if below is None and part:
-                below = place._below.get(None)
-                values.append(unquote(part))
-            if below is None:
-                return {}, {}
-            place = below
-        return place._apps, dict(zip(place._names, values, strict=False))  # nothing has a name where nothing stands
+
+async def _nothing_here(*_: object) -> None:
+    raise Refused("not_found")
 
 
 class RequestMiddleware:
@@ -146,6 +124,8 @@ class RequestMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if scope["type"] != "http":
+            return await self._inner(scope, receive, send)
         began = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")

@@ -7,7 +7,6 @@ are needed is decided by whether one was ever made: revoking the last does not o
 import asyncio
 import hashlib
 import hmac
-import json
 import logging
 import secrets
 import time
@@ -76,20 +75,12 @@ ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # where no 
 
 
 def from_micros(micros: int) -> datetime:
-    """A time of a key or an act.
-
-    >>> from_micros(0).year
-    1970
-    """
+    """A time of a key or an audit entry."""
     return datetime.fromtimestamp(micros / MICROS, UTC)
 
 
 def digest_of(token: str) -> str:
-    """What is kept of it.
-
-    >>> len(digest_of("out_example"))
-    64
-    """
+    """What is kept of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -102,8 +93,8 @@ api_key = sa.Table(
     sa.Column("id", sa.String(16), primary_key=True),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
-    sa.Column("scopes", sa.Text, nullable=False),  # JSON, as the next
-    sa.Column("campaigns", sa.Text, nullable=False),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("campaigns", sa.JSON, nullable=False),
     sa.Column("created", _Big, nullable=False),
     sa.Column("expires", _Big),
     sa.Column("revoked", _Big),
@@ -135,7 +126,7 @@ class AuditEntry(NamedTuple):
     campaign: str | None
     status: int
     request: str
-    seq: int = 0  # its number in the log
+    seq: int = 0  # its number in the log, which the database gives
 
 
 def now() -> int:
@@ -168,7 +159,7 @@ class KeyStore:
         self._connected(new=True)
         with self._writing() as connection:
             metadata.create_all(connection)
-            lists = {"scopes": json.dumps(sorted(wanted)), "campaigns": json.dumps(sorted(only))}
+            lists = {"scopes": sorted(wanted), "campaigns": sorted(only)}
             connection.execute(sa.insert(api_key).values(key._asdict() | lists))
         return token, key
 
@@ -176,8 +167,7 @@ class KeyStore:
         """Every key that was ever made, the oldest first."""
         rows = self._rows(sa.select(api_key).order_by(api_key.c.created, api_key.c.id), api_key)
         return [
-            Key(**{**row, **{field: frozenset(json.loads(row[field])) for field in ("scopes", "campaigns")}})
-            for row in rows
+            Key(**{**row, "scopes": frozenset(row["scopes"]), "campaigns": frozenset(row["campaigns"])}) for row in rows
         ]
 
     def revoke(self, key: str) -> None:
@@ -196,7 +186,7 @@ class KeyStore:
     def record(self, entry: AuditEntry) -> None:
         """Add to the log of what admins did."""
         with self._writing() as connection:
-            connection.execute(sa.insert(audit).values({k: v for k, v in entry._asdict().items() if k != "seq"}))
+            connection.execute(sa.insert(audit).values(dict(zip(entry._fields[:-1], entry, strict=False))))
 
     def entries(self, limit: int = 100, before: int | None = None, campaigns: Iterable[str] = ()) -> list[AuditEntry]:
         """What admins did last, the newest first: before this number, and on these campaigns, if any."""
@@ -260,7 +250,7 @@ class KeyCache:
             raise self._failed(address)
         if at - self._used.get(key.id, key.used or 0) > USED:
             self._used[key.id] = at
-            await self._off_the_loop(lambda: self._note_use(key.id, at))
+            await self._write(lambda: self._store.note_use(key.id, at))
         return key
 
     async def still_valid(self, key: Key) -> bool:
@@ -286,10 +276,7 @@ class KeyCache:
         """Keep what an admin did; where no key was ever made there is nobody to name, and the log has it."""
         _log.info("audit", extra={"said": {name: value for name, value in entry._asdict().items() if name != "at"}})
         if self._keys:
-            try:
-                await self._off_the_loop(lambda: self._store.record(entry))
-            except StoreError as error:
-                _log.error("the audit log cannot be written: %s", error)
+            await self._write(lambda: self._store.record(entry))
 
     async def entries(self, key: Key, limit: int, before: int | None) -> list[AuditEntry]:
         """What admins did last, as far as this key may see the campaigns that it was done to."""
@@ -303,11 +290,12 @@ class KeyCache:
     async def _off_the_loop(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _note_use(self, key: str, at: int) -> None:
+    async def _write(self, work: Callable[[], None]) -> None:
+        """Write what no request fails for."""
         try:
-            self._store.note_use(key, at)
+            await self._off_the_loop(work)
         except StoreError as error:
-            _log.warning("the use of key %s cannot be noted: %s", key, error)
+            _log.error("the audit log, or when a key was used, cannot be written: %s", error)
 
     def _failed(self, address: str) -> Refused:
         """Count a failure; who has too many hears that, and is told when to come back."""
@@ -324,15 +312,5 @@ class KeyCache:
 
 
 def csrf_of(key: Key) -> str:
-    """What pages of the service must send with whatever changes something.
-
-    >>> len(csrf_of(Key("1", "me", "ab", frozenset(), frozenset(), 0)))
-    64
-    """
+    """What pages of the service must send with whatever changes something."""
     return hmac.new(key.digest.encode(), b"outlay csrf", hashlib.sha256).hexdigest()
-
-
-def check_csrf(key: Key, given: str) -> None:
-    """Refuse what a browser sent on behalf of another site."""
-    if not hmac.compare_digest(given.encode(), csrf_of(key).encode()):
-        raise Refused("bad_origin", "a browser must send the token of its session")

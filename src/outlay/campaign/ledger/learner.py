@@ -228,7 +228,11 @@ class Learner:
         memory, pulls, everywhere = copied(self.memory), self.pulls.copy(), self._everywhere()
         for arm in sorted(under_way):
             expected = self._expected(arm) if self.pulls[arm] else everywhere
-            memory = self._with_expected(memory, arm, under_way[arm], expected)
+            if self._adds:
+                cast("CampaignMemory", memory).add_expected(arm, under_way[arm], *expected)
+            else:
+                for _ in range(under_way[arm]):
+                    memory = observed(memory, arm, *expected)
             pulls[arm] += under_way[arm]
         return memory, pulls
 
@@ -238,15 +242,6 @@ class Learner:
         return fsum(
             count * (self._expected(arm) if self.pulls[arm] else everywhere)[0] for arm, count in under_way.items()
         )
-
-    def _with_expected(self, memory: Memory, arm: int, count: int, expected: Sample) -> Memory:
-        """The memory with `count` samples more, all as expected."""
-        if self._adds:
-            cast("CampaignMemory", memory).add_expected(arm, count, *expected)
-            return memory
-        for _ in range(count):
-            memory = observed(memory, arm, *expected)
-        return memory
 
     def _expected(self, arm: int) -> Sample:
         """What a pull of an arm cost and earned on average."""
