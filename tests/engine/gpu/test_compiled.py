@@ -107,8 +107,7 @@ def ptx(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(code, "_kernels", {})
 
     def compiled(task: Task) -> str:
-        chunk = Chunk(Plan(host(), task), task)
-        return str(chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1)))
+        return str(Chunk(Plan(host(), task), task).kernel)
 
     return compiled
 
@@ -121,8 +120,7 @@ def compiled_for(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(code, "_kernels", {})
 
     def compiled_for(task: Task) -> Any:
-        chunk = Chunk(Plan(host(), task), task)
-        return chunk._compiled(chunk.arguments(np.zeros(4, np.int64), 1))
+        return Chunk(Plan(host(), task), task).kernel
 
     return compiled_for
 

@@ -100,11 +100,11 @@ class Warp:
                 patch.setattr(module, "forget", self.kernel.forget)
             patch.setattr(backend, "THREADS", self.LANES)
             patch.setattr(backend, "_FIRST_SLICE", limit)
-            chunk = backend.Chunk(backend.Plan(host(), task), task)
-            kernel = self.kernel.play_hard if task.hard else self.kernel.play
-            chunk.plan.world = Laws(tuple(task.problem.arms))
-            chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
-            chunk.play(lambda share: None)
+            plan, kernel = backend.Plan(host(), task), self.kernel.play_hard if task.hard else self.kernel.play
+            blocks = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
+            patch.setattr(plan.code, "kernel_for", lambda *_: blocks)
+            plan.world = Laws(tuple(task.problem.arms))
+            backend.Chunk(plan, task).play(0, lambda share: None)
         return task.crossings
 
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numba import cuda, types
 from numba.core.errors import NumbaError
-from numba.cuda import cgutils, libdevice
+from numba.cuda import cgutils
 from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.engine import decide
 from outlay.engine.gpu import kernel
-from outlay.engine.gpu.philox import VERBS, Philox, turn
+from outlay.engine.gpu.philox import VERBS, Philox
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
 from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, method_finder, row_source
 from outlay.parameters import is_record
@@ -68,21 +68,13 @@ def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -
     """
 
     def type_of(value: Any) -> NumbaType:
-        if is_record(value):
-            return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         if isinstance(value, tuple):
-            return types.BaseTuple.from_types([type_of(item) for item in value])
-        if getattr(value, "ndim", 0) > 0 and np.dtype(value.dtype) in types_of:
-            return types.Array(types_of[np.dtype(value.dtype)], value.ndim, "C")
-        if isinstance(value, np.uint64):
-            return types.uint64
-        if isinstance(value, (bool, np.bool_)):
-            return types.boolean
-        if isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63:
-            return types.int64
-        if isinstance(value, (float, np.floating)):
-            return types.float64
-        kind = f"an array of {value.dtype}" if getattr(value, "ndim", 0) > 0 else repr(value)
+            cls = [stand_in(type(value))] if is_record(value) else []
+            return types.BaseTuple.from_types([type_of(item) for item in value], *cls)
+        dtype, axes = np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype), getattr(value, "ndim", 0)
+        if dtype in types_of:
+            return types.Array(types_of[dtype], axes, "C") if axes else types_of[dtype]
+        kind = f"an array of {dtype}" if axes else repr(value)
         raise CannotCompile(f"a field is {kind}, not a number of 64 bits or an array of such")
 
     return tuple(map(type_of, arguments))
@@ -160,11 +152,6 @@ def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
 
 
-def _turn(half_turns: float) -> tuple[float, float]:
-    sine, cosine = libdevice.sincospi(half_turns)
-    return cosine, sine
-
-
 registry.register_attr(_Fields)
 registry.register_attr(_UniFields)
 for _name, _arguments in (
@@ -183,7 +170,6 @@ for _function, _found in (
     (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
     (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
     (kernel.of_run, _of_run),
-    (turn, lambda _: _turn),
 ):
     overload(_function, strict=False, jit_options=OPTIONS)(_found)
     _registered.add(_function)
