@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numba import cuda, types
 from numba.core.errors import NumbaError
-from numba.cuda import cgutils
+from numba.cuda import cgutils, libdevice
 from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
 from outlay.engine import decide
 from outlay.engine.gpu import kernel
-from outlay.engine.gpu.philox import VERBS, Philox
+from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
 from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, method_finder, row_source
 from outlay.parameters import is_record
@@ -152,6 +152,11 @@ def _rebuilt(_context: Emitter, like: NumbaType, values: NumbaType) -> Found:
     return types.BaseTuple.from_types(list(values.types), like.instance_class)(like, values), codegen
 
 
+def _turn(half_turns: float) -> tuple[float, float]:
+    sine, cosine = libdevice.sincospi(half_turns)
+    return cosine, sine
+
+
 registry.register_attr(_Fields)
 registry.register_attr(_UniFields)
 for _name, _arguments in (
@@ -170,6 +175,7 @@ for _function, _found in (
     (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
     (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
     (kernel.of_run, _of_run),
+    (turn, lambda _: _turn),
 ):
     overload(_function, strict=False, jit_options=OPTIONS)(_found)
     _registered.add(_function)

@@ -71,10 +71,10 @@ class Philox(NamedTuple):
         one, two = philox(words[BLOCK], words[RUN], words[KEY])
         words[BLOCK] += _ONE
         radius = math.sqrt(-2.0 * math.log((float(one >> _SHIFT) + 1.0) * _FINEST))  # of (0, 1]
-        angle = float(two >> _SHIFT) * (2.0 * math.pi * _FINEST)
-        normals[NORMAL] = radius * math.sin(angle)
+        cosine, sine = turn(float(two >> _SHIFT) * (2.0 * _FINEST))
+        normals[NORMAL] = radius * sine
         normals[KEEPS_NORMAL] = 1.0
-        return radius * math.cos(angle)
+        return radius * cosine
 
     def standard_exponential(self) -> float:
         """By inversion."""
@@ -158,3 +158,8 @@ def philox(block: np.uint64, run: np.uint64, key: np.uint64) -> tuple[np.uint64,
 def _narrow(word: np.uint64) -> np.uint32:
     """The lower half: the GPU multiplies 32 bits by 32 in one instruction."""
     return np.uint32(word & _LOW)
+
+
+def turn(half_turns: float) -> tuple[float, float]:
+    """Cosine and sine of π·half_turns; the GPU has one function for the two."""
+    return math.cos(math.pi * half_turns), math.sin(math.pi * half_turns)
