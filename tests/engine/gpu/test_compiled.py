@@ -168,21 +168,6 @@ class TestCompiled:
         assert (before(1.0), after(1.0)) == (2.0, 12345.0)
         assert after is not double
 
-    @pytest.mark.soak
-    def test_redefined_code_is_other_ptx(self, ptx):
-        def double(x: float) -> float:
-            return 2.0 * x
-
-        class Mine(NamedTuple):
-            x: float
-
-            def score(self, belief: Belief, log_n: float) -> float:
-                return double(belief.mean_reward) + self.x
-
-        before = ptx(task_of(gaussians(2), Mine(1.0)))
-        double.__code__ = (lambda x: 12345.0 * x).__code__
-        assert ptx(task_of(gaussians(2), Mine(1.0))) != before
-
     def test_a_verb_that_the_stream_lacks_is_one_sentence(self, ptx):
         with pytest.raises(OutlayError, match=r": on a GPU rng has no vonmises\(\), only random, standard_normal, .*$"):
             ptx(task_of(gaussians(2), Choosy(0.2)))
