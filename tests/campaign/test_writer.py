@@ -68,7 +68,7 @@ def test_a_command_that_cannot_be_written_fails_alone(store: str) -> None:
 
     def ask(key: str) -> None:
         try:
-            (outcomes[key],) = campaign._ledger.transact([e.Ask(key, 2**70 if key == "bad" else None)])
+            (outcomes[key],) = campaign._ledger.transact([e.SetBudget(2**70) if key == "bad" else e.Ask(key)])
         except OverflowError as refusal:
             outcomes[key] = refusal
 
