@@ -12,6 +12,7 @@ from outlay import Campaign
 from outlay.campaign import waiting
 from outlay.campaign.ledger.events import Ask
 from outlay.errors import NotNow
+from tests.campaign.busy import asked
 
 
 @pytest.fixture
@@ -69,12 +70,10 @@ def test_whoever_waits_is_woken(tmp_path: Path, kept: bool, settle: str) -> None
 def test_fifty_who_wait_ask_about_once_each_and_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = one_at_a_time()
     asked, order = counted(campaign, monkeypatch), []
-    first = campaign.ask()
-    assert first is not None
+    first = asked(campaign)
 
     def work(number: int) -> None:
-        pull = campaign.ask(wait=True)
-        assert pull is not None
+        pull = asked(campaign, wait=True)
         order.append(number)
         pull.tell(1, 1)
 
@@ -94,12 +93,10 @@ def test_fifty_who_wait_ask_about_once_each_and_in_turn(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("never_polls")
 def test_threads_and_tasks_stand_in_one_queue() -> None:
     campaign, order = one_at_a_time(), []
-    first = campaign.ask()
-    assert first is not None
+    first = asked(campaign)
 
     def thread() -> None:
-        pull = campaign.ask(wait=True)
-        assert pull is not None
+        pull = asked(campaign, wait=True)
         order.append("thread")
         pull.tell(1, 1)
 
@@ -151,8 +148,7 @@ def test_other_changes_wake_as_well(change: str) -> None:
 def test_two_that_opened_the_same_store_wake_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, got = f"sqlite:///{tmp_path}/a.db", []
     with one_at_a_time(store) as one, Campaign.open(store) as other:
-        first = one.ask()
-        assert first is not None
+        first = asked(one)
         monkeypatch.setattr(waiting, "SHORTEST", 1e6)
         monkeypatch.setattr("outlay.campaign.ledger.allocate.A_WHILE", 1e6)
         thread = threading.Thread(target=lambda: got.append(other.ask(wait=True)))
@@ -210,8 +206,7 @@ def test_patience_ends(behind: bool) -> None:
 def test_a_cancelled_waiter_makes_room_for_the_next(first: bool) -> None:
     async def main() -> None:
         campaign = one_at_a_time()
-        held = campaign.ask()
-        assert held is not None
+        held = asked(campaign)
         tasks = []
         for number in range(3):
             tasks.append(asyncio.create_task(campaign.aask(wait=True)))
@@ -234,8 +229,7 @@ def test_a_cancelled_waiter_makes_room_for_the_next(first: bool) -> None:
 
 def test_a_key_whose_pull_is_there_waits_for_nobody() -> None:
     campaign = one_at_a_time()
-    mine = campaign.ask(key="mine")
-    assert mine is not None
+    mine = asked(campaign, key="mine")
     thread = threading.Thread(target=lambda: campaign.ask(wait=True))
     thread.start()
     in_queue(campaign, 1)
