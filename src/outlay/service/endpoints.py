@@ -7,9 +7,12 @@ check of who may call what, and the OpenAPI document.
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Coroutine
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
+from msgspec import NODEFAULT, defstruct
+from msgspec.structs import asdict
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -47,18 +50,35 @@ class Route(NamedTuple):
         return self.scope == "admin" and self.method != "GET"
 
 
+class Parameters(msgspec.Struct):
+    """What a handler takes beside the request, by name."""
+
+
 class RouteTable(list[Route]):
     """Routes that belong together."""
 
     def route(
         self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
     ) -> Callable[[H], H]:
-        """Add a function: parameters named `body` and `query` are decoded into the types that it says."""
+        """Add a function: what it takes beside the request are the fields of the body, or of the query of a GET.
+
+        A parameter named `body` is the whole body.
+        """
 
         def add(handler: H) -> H:
             hints = get_type_hints(handler, include_extras=True)
-            types = hints.get("body"), hints.get("query"), hints.get("return")
-            self.append(Route(method, path, scope, handler, *types, statuses, media))
+            answer = hints.pop("return")
+            given = [parameter for name, parameter in signature(handler).parameters.items() if name != "request"]
+            taken = hints.get("body")
+            if taken is None and given:
+                name = handler.__name__.title().replace("_", "") + ("Query" if method == "GET" else "Body")
+                fields = [
+                    (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
+                    for each in given
+                ]
+                taken = defstruct(name, fields, bases=(Parameters,), forbid_unknown_fields=True)
+            body, query = (None, taken) if method == "GET" else (taken, None)
+            self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
             return handler
 
         return add
@@ -127,9 +147,10 @@ class Endpoint:
         await self._authorize(request)
         arguments: dict[str, Any] = {}
         if route.query is not None:
-            arguments["query"] = _query(request, route.query)
+            arguments = asdict(_query(request, route.query))
         if self._body is not None:
-            arguments["body"] = self._body.decode(await self._read(request))
+            body = self._body.decode(await self._read(request))
+            arguments = asdict(body) if isinstance(body, Parameters) else {"body": body}
         try:
             if "campaign" in request.path_params:
                 request.campaign = await self._campaigns.campaign(request.name)
@@ -181,12 +202,12 @@ class Endpoint:
             await self._keys.record(auth.AuditEntry(auth.now(), request.key.id, *said, request.scope["outlay.request"]))
 
 
-def _query(request: ApiRequest, wanted: type[T]) -> T:
+def _query(request: ApiRequest, wanted: type[Parameters]) -> Parameters:
     """What the query says."""
     given = request.query_params
     if len(given) < len(given.multi_items()):
         raise Refused("bad_request", "the query says something twice")
-    known = {field.name for field in msgspec.structs.fields(wanted)}  # type: ignore[arg-type]
-    if unknown := given.keys() - known:
+    known = wanted.__struct_fields__
+    if unknown := given.keys() - set(known):
         raise Refused("bad_request", f"the query may say {', '.join(sorted(known))}; got {min(unknown)[:80]!r}")
     return msgspec.convert(dict(given), wanted, strict=False)

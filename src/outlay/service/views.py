@@ -55,15 +55,18 @@ FEW = 10  # pulls, below which an arm's rate says little
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count
 
 
-async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.DashboardView:
-    """The campaign as it is now, in numbers that are small whatever its size."""
+async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "pulls") -> s.DashboardView:
+    """The campaign as it is now, in numbers that are small whatever its size.
+
+    Its arms are those whose names contain `find`, in the order of `by`, the largest first.
+    """
     found, analysis = await watched.look()
     status, reasons, monitor = found.status, analysis.reasons, watched.monitor
     intervals = {} if monitor.behind else dict(zip((arm.name for arm in status.arms), found.intervals, strict=True))
     about = {} if reasons is None else {each.name: each for each in reasons.arms}
 
     def size(arm: ArmStatus) -> float:
-        value: float | None = getattr(arm, wanted.by)
+        value: float | None = getattr(arm, by)
         return -math.inf if value is None else value
 
     def arm_view(arm: ArmStatus) -> s.ArmView:
@@ -74,7 +77,7 @@ async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.Dashboar
             view.enough, view.score = reason.enough, reason.score
         return view
 
-    text = wanted.find.casefold()
+    text = find.casefold()
     arms = sorted((arm for arm in status.arms if text in arm.name.casefold()), key=size, reverse=True)
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
     return s.DashboardView(
