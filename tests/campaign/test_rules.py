@@ -22,7 +22,7 @@ from tests.campaign.stories import BY_CHANCE, EXACT, KEEPING, SECOND, START, ope
 
 
 def terms(**changed: Any) -> Terms:
-    given = {"unit": "1", "mode": "until_exceeded", "seed": 0, "policy": as_data(RoundRobin()), "version": "test"}
+    given: Any = {"unit": "1", "mode": "until_exceeded", "seed": 0, "policy": as_data(RoundRobin()), "version": "test"}
     return Terms(**(given | changed))
 
 
