@@ -303,7 +303,7 @@ def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
     if not isinstance(metadata, Mapping):
         raise BadParameter(owner, "metadata", _METADATA, metadata)
     try:
-        plain = _Plain().made(metadata, 1)
+        plain = _plain(metadata, [MOST_KEYS])
         size = len(json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
     except (TypeError, ValueError, OverflowError):
         raise BadParameter(owner, "metadata", _METADATA, metadata) from None
@@ -312,40 +312,27 @@ def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
     return plain or None
 
 
-class _Plain:
-    """Makes plain copies, and counts keys on the way, so that what is too large is not copied."""
-
-    def __init__(self) -> None:
-        self._keys = 0
-
-    def made(self, value: Any, depth: int) -> Any:
-        """ValueError for what JSON cannot say, or what is too much."""
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            if len(value) > MOST_BYTES:
-                raise ValueError("too long")
-            return str.__str__(value)
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise ValueError("not finite")
-            return float(value)
-        if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
-            return self._container(value, depth)
-        whole = operator.index(value)  # of any kind; TypeError for what is no number
-        if abs(whole) >= 2**63:
-            raise ValueError("too large")
-        return whole
-
-    def _container(self, value: Mapping[Any, Any] | Sequence[Any], depth: int) -> Any:
+def _plain(value: Any, keys_left: list[int], depth: int = 1) -> Any:
+    """A plain copy; TypeError or ValueError for what JSON cannot say, or what is too much: that is not copied."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= MOST_BYTES:
+        return str.__str__(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         if depth > DEEPEST or len(value) > MOST_BYTES:
             raise ValueError("too deep or too long")
         if not isinstance(value, Mapping):
-            return [self.made(part, depth + 1) for part in value]
-        self._keys += len(value)
-        if self._keys > MOST_KEYS or not all(isinstance(key, str) for key in value):
+            return [_plain(part, keys_left, depth + 1) for part in value]
+        keys_left[0] -= len(value)
+        if keys_left[0] < 0 or not all(isinstance(key, str) for key in value):
             raise ValueError("too many keys, or keys that are no strings")
-        return {str.__str__(key): self.made(part, depth + 1) for key, part in value.items()}
+        return {str.__str__(key): _plain(part, keys_left, depth + 1) for key, part in value.items()}
+    whole = operator.index(value)  # of any kind; TypeError for what is no number
+    if abs(whole) >= 2**63:
+        raise ValueError("too large")
+    return whole
 
 
 def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
